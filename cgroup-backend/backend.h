@@ -1,0 +1,93 @@
+// Classes as cgroups: what Tru64's class scheduler was to Yoo & Jette (section 2.2.2), made of CPU
+// bandwidth control. This interface knows processes, names and shares, nothing of jobs' meaning.
+//
+// Two implementations: cgroup v2 (cpu.max, cpu.stat, cgroup.freeze, cgroup.kill) and cgroup v1
+// (cpu.cfs_quota_us, cpuacct.usage, freezer). A third, in memory, serves unit tests. libcgroup finds
+// the hierarchies and makes and removes groups; the limit, which changes on every switch, is written
+// through a descriptor that stays open.
+//
+// Nothing outside the subtree `root` is ever changed, except that a removed class's last processes
+// return to where they came from.
+#ifndef COSCHED_CGROUP_BACKEND_BACKEND_H
+#define COSCHED_CGROUP_BACKEND_BACKEND_H
+
+#include "common/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BACKEND_NAME_MAX 96 // of a class, terminating zero included
+
+// A share that stands for "no limit".
+#define BACKEND_UNLIMITED UINT32_MAX
+
+typedef struct backend backend_t;
+typedef struct backend_class class_t;
+
+struct backend_settings {
+    const char *kind;   // "auto", "v2" or "v1"
+    const char *root;   // relative to the hierarchy's mount point, e.g. "cosched" or "lab/node0"
+    unsigned cpus;      // CPUs of the node: a share of 100 % is this many CPUs
+    uint64_t period_ns; // of the bandwidth limit, 1 ms to 1 s
+};
+
+// Finds the hierarchies and makes the root group where it is missing. Errors name the missing
+// controller or permission and the remedy. The caller ends it with backend_close().
+int backend_open(const struct backend_settings *settings, backend_t **backend, struct error *err);
+
+// Releases memory and descriptors; groups, limits and processes stay as they are. Null is allowed.
+void backend_close(backend_t *backend);
+
+// "v2", "v1" or "test".
+const char *backend_name(const backend_t *backend);
+
+// Makes the class `name` ([A-Za-z0-9_.-], not starting with a dot), without a limit, or opens it as
+// it is when it exists already (adoption: members and limit stay). Release with class_close() or
+// class_remove().
+int class_open(backend_t *backend, const char *name, class_t **class_, struct error *err);
+
+// Releases memory and descriptors; the group stays. Null is allowed.
+void class_close(class_t *class_);
+
+const char *class_name(const class_t *class_);
+
+// Moves a process with all its threads and descendants (seed 001, M2) into the class. Processes that
+// end meanwhile are no error, unless `pid` itself is gone: ESRCH.
+int class_place(class_t *class_, pid_t pid, struct error *err);
+
+// Moves one process, with its threads, back to the group that the first process placed here came
+// from (to the hierarchy's root when that is gone or not known).
+int class_expel(class_t *class_, pid_t pid, struct error *err);
+
+// Limits the class to share_ppm parts per million of the node's CPUs, or lifts the limit with
+// BACKEND_UNLIMITED. One pwrite. A share below what the kernel can enforce is raised to that.
+int class_set_share(class_t *class_, uint32_t share_ppm, struct error *err);
+
+// CPU time that the class has consumed since it was made, user and system, in ns.
+int class_usage(class_t *class_, uint64_t *usage_ns, struct error *err);
+
+// Process ids in the class, at most `limit` of them into pids; *count gets how many there are.
+int class_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
+
+// Stop and continue all processes of the class; returns when the kernel has accepted it.
+int class_freeze(class_t *class_, struct error *err);
+int class_thaw(class_t *class_, struct error *err);
+
+// Sends SIGKILL to every process of the class, until none is left or err says why not.
+int class_kill(class_t *class_, struct error *err);
+
+// Expels what is left, removes the group and releases the class. A group that is already gone is no
+// error. On error the class is released all the same.
+int class_remove(class_t *class_, struct error *err);
+
+// Calls `each` for every class below the root, until it returns non-zero. Returns 0 or -1.
+int backend_each_class(backend_t *backend, int (*each)(const char *name, void *user), void *user,
+                       struct error *err);
+
+// Lifts the limit of every class below the root, going on after a failure. Needs no classd: this is
+// what fail-open stands on. Returns the number of classes that could not be lifted (err: the first),
+// or -1 when the root cannot be read. *lifted counts the others; it may be null.
+int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err);
+
+#endif

@@ -1,0 +1,22 @@
+// The backend of unit tests: classes in memory, every effect recorded in order, failures on demand.
+#ifndef COSCHED_CGROUP_BACKEND_TEST_BACKEND_H
+#define COSCHED_CGROUP_BACKEND_TEST_BACKEND_H
+
+#include "cgroup-backend/backend.h"
+
+// A backend without a kernel; ended with backend_close().
+backend_t *test_backend_new(void);
+
+// The effects so far, one line each, e.g. "open a", "place a 12", "share a 10000", "share a max",
+// "expel a 12", "freeze a", "thaw a", "kill a", "remove a". Valid until the next effect.
+const char *test_backend_log(const backend_t *backend);
+void test_backend_clear_log(backend_t *backend);
+
+// What class_usage() reports from now on.
+void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns);
+
+// The next `count` calls of the operation ("open", "place", "share", "usage", "remove", ...) fail
+// with `code`, an errno value.
+void test_backend_fail(backend_t *backend, const char *operation, int code, unsigned count);
+
+#endif

@@ -1,0 +1,101 @@
+// The scheduling decisions of a node, pure: no system call, no clock, no global state. The daemon,
+// the tests and the simulator feed it events and carry out what it returns.
+//
+// Terms and rules: Yoo & Jette, sections 2.1 and 2.2.3. A job is one scheduling unit on this node;
+// scheduled jobs hold the node's CPUs, every idle job keeps `idle_share`.
+#ifndef COSCHED_CLASSD_POLICY_ENGINE_H
+#define COSCHED_CLASSD_POLICY_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ENGINE_NO_DEADLINE UINT64_MAX
+#define ENGINE_WHOLE_PPM   1000000u // the whole node
+
+typedef struct engine engine_t;
+
+// Chosen by the caller, never reused by it while the job exists; 0 is no job.
+typedef uint64_t engine_job_t;
+
+struct engine_settings {
+    const char *policy;      // "yoo-jette" or "uncoordinated"
+    unsigned cpus;           // C, at least 1
+    uint32_t idle_share_ppm; // of the node, for each idle job
+    uint64_t time_slice_ns;
+    uint64_t gmet_ns;
+};
+
+enum engine_event_kind {
+    ENGINE_REGISTER = 1, // a process of `job` came; `width` is how many CPUs it can use
+    ENGINE_EXIT,         // a process of `job` went; `width` as it came with
+    ENGINE_SWITCH,       // the time-slice is over
+    ENGINE_SCHEDULE,     // `job` received a message from a scheduled sender and wants the CPU
+    ENGINE_USAGE,        // `job` has consumed `usage_ns` of CPU time in all (a running total)
+};
+
+struct engine_event {
+    enum engine_event_kind kind;
+    engine_job_t job;
+    uint32_t width;    // REGISTER, EXIT
+    uint64_t usage_ns; // USAGE
+};
+
+// What is to be done for one job. Only jobs whose line differs from what was last decided are listed.
+struct engine_decision {
+    engine_job_t job;
+    bool scheduled;
+    bool limited;       // false: no limit, share_ppm is ENGINE_WHOLE_PPM
+    uint32_t share_ppm; // of the node
+};
+
+enum engine_outcome {
+    ENGINE_DONE = 0,
+    ENGINE_GRANTED,        // SCHEDULE: the job is scheduled now, or was already
+    ENGINE_DISCARDED_GMET, // SCHEDULE within the guaranteed minimum of those it would preempt
+    ENGINE_DISCARDED_FAIR, // SCHEDULE by a job that is too far ahead of those it would preempt
+    ENGINE_UNKNOWN_JOB,
+    ENGINE_NO_MEMORY, // nothing changed
+};
+
+struct engine_result {
+    enum engine_outcome outcome;
+    const struct engine_decision *decisions; // losers (no longer scheduled) first; the engine's own,
+    size_t decision_count;                   // valid until the next event
+    uint64_t deadline_ns; // when the policy wants an ENGINE_SWITCH of its own, or ENGINE_NO_DEADLINE
+};
+
+struct engine_job_view {
+    engine_job_t job;
+    uint32_t processes;
+    uint32_t width; // sum over its processes
+    bool scheduled;
+    bool limited;
+    uint32_t share_ppm;
+    uint64_t service_ns;         // CPU time received, per CPU that it can use, as the policy counts it
+    uint64_t scheduled_since_ns; // meaningful while scheduled
+    uint64_t scheduled_total_ns; // up to the last event
+    uint64_t switches;           // times it became scheduled
+};
+
+// A new engine, or null when memory is short or the policy is not known. Ended by engine_free().
+engine_t *engine_new(const struct engine_settings *settings);
+void engine_free(engine_t *engine);
+
+// True when engine_new() knows the policy.
+bool engine_policy_known(const char *policy);
+
+// One event at time now_ns (monotonic; an earlier time than the last one counts as the last one).
+struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
+                                  uint64_t now_ns);
+
+// Sets a job's service when a restarted daemon adopts it; call it right after its first REGISTER.
+void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns);
+
+size_t engine_job_count(const engine_t *engine);
+
+// The jobs in order of registration; false when index is behind the last.
+bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view *view);
+bool engine_job_find(const engine_t *engine, engine_job_t job, struct engine_job_view *view);
+
+#endif

@@ -1,0 +1,75 @@
+# What every target of the house is built with, and the libraries it may use.
+option(COSCHED_WERROR "Treat warnings as errors" OFF)
+set(COSCHED_SANITIZE "" CACHE STRING "Sanitizers for daemons and tests, e.g. address,undefined or thread")
+
+add_compile_definitions(_GNU_SOURCE COSCHED_VERSION="${PROJECT_VERSION}")
+add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes
+                    -Wvla -Wformat=2 -fvisibility=hidden)
+if(COSCHED_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(COSCHED_SANITIZE)
+  add_compile_options(-fsanitize=${COSCHED_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${COSCHED_SANITIZE})
+endif()
+include_directories(${PROJECT_SOURCE_DIR})
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
+pkg_check_modules(CGROUP REQUIRED IMPORTED_TARGET libcgroup)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+find_library(LIBEV ev REQUIRED)
+
+# The two MPI families, as Debian installs them side by side. Each has a C compiler wrapper of its
+# own; its flags are asked for once, so that both variants can be built in one tree.
+function(cosched_find_mpi family wrapper)
+  find_program(COSCHED_MPICC_${family} NAMES ${wrapper})
+  if(NOT COSCHED_MPICC_${family})
+    message(STATUS "MPI family ${family}: ${wrapper} not found, its variant is not built")
+    return()
+  endif()
+  if(family STREQUAL "mpich")
+    execute_process(COMMAND ${COSCHED_MPICC_${family}} -compile_info OUTPUT_VARIABLE line
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${COSCHED_MPICC_${family}} -link_info OUTPUT_VARIABLE link
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  else()
+    execute_process(COMMAND ${COSCHED_MPICC_${family}} --showme:compile OUTPUT_VARIABLE line
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${COSCHED_MPICC_${family}} --showme:link OUTPUT_VARIABLE link
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
+  string(REGEX MATCHALL "-I *[^ ]+" includes "${line}")
+  list(TRANSFORM includes REPLACE "^-I *" "")
+  string(REGEX MATCHALL "-L *[^ ]+" dirs "${link}")
+  list(TRANSFORM dirs REPLACE "^-L *" "")
+  string(REGEX MATCHALL "-lmpi[^ ]*" libs "${link}")
+  list(TRANSFORM libs REPLACE "^-l" "")
+  list(GET libs 0 lib)
+  if(family STREQUAL "mpich")
+    set(lib mpich)
+  endif()
+  find_library(COSCHED_MPI_LIBRARY_${family} NAMES ${lib} HINTS ${dirs} REQUIRED)
+  add_library(mpi_${family} INTERFACE)
+  # Headers only: for the preloaded library, which must not be linked to an MPI.
+  add_library(mpi_${family}_headers INTERFACE)
+  target_include_directories(mpi_${family}_headers SYSTEM INTERFACE ${includes})
+  target_link_libraries(mpi_${family} INTERFACE mpi_${family}_headers
+                                               ${COSCHED_MPI_LIBRARY_${family}})
+endfunction()
+cosched_find_mpi(mpich mpicc.mpich)
+cosched_find_mpi(openmpi mpicc.openmpi)
+
+# cosched_unit_test(name SOURCES ... LIBRARIES ...): a CMocka program, run by ctest as unit/<name>.
+function(cosched_unit_test name)
+  if(NOT CMOCKA_FOUND)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(test_${name} ${T_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${T_LIBRARIES} PkgConfig::CMOCKA)
+  add_test(NAME unit/${name} COMMAND test_${name})
+  set_tests_properties(unit/${name} PROPERTIES TIMEOUT 120 LABELS unit)
+endfunction()

@@ -1,0 +1,352 @@
+#include "common/config.h"
+
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+
+enum key_type { DURATION, SHARE, COUNT, CHOICE, TEXT, FLAG };
+
+struct key {
+    const char *section;
+    const char *name;
+    enum key_type type;
+    size_t offset;
+    const char *initial;
+    const char *minimum; // for CHOICE: the words allowed
+    const char *maximum;
+    const char *meaning;
+};
+
+static const struct key keys[] = {
+#define KEY(section, name, type, field, initial, minimum, maximum, meaning)                        \
+    {#section, #name, type, offsetof(struct config, field), initial, minimum, maximum, meaning},
+#include "common/config_keys.def"
+#undef KEY
+};
+
+#define KEY_COUNT (sizeof keys / sizeof *keys)
+
+static void *field_of(struct config *config, const struct key *key)
+{
+    return (char *)config + key->offset;
+}
+
+static const void *const_field_of(const struct config *config, const struct key *key)
+{
+    return (const char *)config + key->offset;
+}
+
+static bool word_in(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; length > 0 && (at = strstr(at, word)) != NULL; at += length) {
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static int parse_number(enum key_type type, const char *value, uint64_t *number, struct error *err)
+{
+    uint32_t share = 0;
+    switch (type) {
+    case DURATION:
+        return units_parse_duration(value, number, err);
+    case SHARE:
+        if (units_parse_share(value, &share, err) < 0)
+            return -1;
+        *number = share;
+        return 0;
+    default:
+        return units_parse_count(value, number, err);
+    }
+}
+
+static int set_number(struct config *config, const struct key *key, const char *value,
+                      struct error *err)
+{
+    uint64_t number = 0, minimum = 0, maximum = 0;
+    if (parse_number(key->type, value, &number, err) < 0)
+        return -1;
+    parse_number(key->type, key->minimum, &minimum, NULL);
+    parse_number(key->type, key->maximum, &maximum, NULL);
+    if (number < minimum || number > maximum)
+        return error_set(err, ERANGE, "%s is out of range; use %s to %s", value, key->minimum,
+                         key->maximum);
+    if (key->type == SHARE)
+        *(uint32_t *)field_of(config, key) = (uint32_t)number;
+    else
+        *(uint64_t *)field_of(config, key) = number;
+    return 0;
+}
+
+static int set_text(struct config *config, const struct key *key, const char *value,
+                    struct error *err)
+{
+    if (key->type == CHOICE && !word_in(key->minimum, value))
+        return error_set(err, EINVAL, "\"%s\" is not one of: %s", value, key->minimum);
+    if (*value == '\0')
+        return error_set(err, EINVAL, "the value is empty");
+    if (strlen(value) >= CONFIG_TEXT_MAX)
+        return error_set(err, EINVAL, "the value is longer than %d characters",
+                         CONFIG_TEXT_MAX - 1);
+    strcpy(field_of(config, key), value);
+    return 0;
+}
+
+static int set_key(struct config *config, const struct key *key, const char *value,
+                   struct error *err)
+{
+    switch (key->type) {
+    case DURATION:
+    case SHARE:
+    case COUNT:
+        return set_number(config, key, value, err);
+    case CHOICE:
+    case TEXT:
+        return set_text(config, key, value, err);
+    case FLAG:
+        if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+            return error_set(err, EINVAL, "\"%s\" is neither yes nor no", value);
+        *(bool *)field_of(config, key) = value[0] == 'y';
+        return 0;
+    }
+    return -1;
+}
+
+void config_defaults(struct config *config)
+{
+    memset(config, 0, sizeof *config);
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        set_key(config, &keys[i], keys[i].initial, NULL);
+}
+
+// One pass over a file. inih calls the reader once a line, which is how the line number is known.
+struct pass {
+    FILE *stream;
+    const char *name;
+    int line;
+    int seen[KEY_COUNT]; // line at which a key was given, 0 when it was not
+    struct config *config;
+    struct error *err;
+    bool failed;
+};
+
+static char *read_line(char *buffer, int size, void *stream)
+{
+    struct pass *pass = stream;
+    char *line = fgets(buffer, size, pass->stream);
+    if (line != NULL)
+        pass->line++;
+    return line;
+}
+
+static int fail(struct pass *pass, const char *section, const char *name)
+{
+    pass->failed = true;
+    error_context(pass->err, "%s:%d: [%s] %s", pass->name, pass->line, section, name);
+    return 0;
+}
+
+static int on_key(void *user, const char *section, const char *name, const char *value)
+{
+    struct pass *pass = user;
+    if (pass->failed)
+        return 0;
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(section, keys[i].section) != 0 || strcmp(name, keys[i].name) != 0)
+            continue;
+        if (pass->seen[i] != 0) {
+            error_set(pass->err, EINVAL, "given before, at line %d; remove one of them",
+                      pass->seen[i]);
+            return fail(pass, section, name);
+        }
+        pass->seen[i] = pass->line;
+        if (set_key(pass->config, &keys[i], value, pass->err) < 0)
+            return fail(pass, section, name);
+        return 1;
+    }
+    error_set(pass->err, EINVAL, "unknown key; cosched.ini(5) lists all keys");
+    return fail(pass, section, name);
+}
+
+// Rules between keys. Each message names the line of the key to change, when the file has it.
+static int check_together(struct pass *pass)
+{
+    const struct config *config = pass->config;
+    unsigned cpus = config_cpus(config);
+    char need[32];
+    if (config->gmet_ns > config->time_slice_ns)
+        return error_set(pass->err, EINVAL,
+                         "%s: gmet is longer than time_slice, so no request could ever be granted; "
+                         "lower gmet or raise time_slice",
+                         pass->name);
+    uint64_t quota_ns =
+        (uint64_t)((double)config->period_ns * cpus * config->idle_share_ppm / SHARE_WHOLE_PPM);
+    if (quota_ns < NS_PER_MS) {
+        uint64_t period_ns =
+            NS_PER_MS * SHARE_WHOLE_PPM / ((uint64_t)cpus * config->idle_share_ppm);
+        units_format_duration((period_ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS, need,
+                              sizeof need);
+        return error_set(pass->err, EINVAL,
+                         "%s: idle_share of a period on %u CPUs is below the 1 ms that the kernel "
+                         "can enforce; set [cgroup] period to at least %s",
+                         pass->name, cpus, need);
+    }
+    if (config->cgroup_root[0] == '/' || strstr(config->cgroup_root, "..") != NULL)
+        return error_set(pass->err, EINVAL,
+                         "%s: [cgroup] root must be relative and without \"..\", for example "
+                         "cosched",
+                         pass->name);
+    if (config->runtime_dir[0] != '/')
+        return error_set(pass->err, EINVAL, "%s: [daemon] runtime_dir must be an absolute path",
+                         pass->name);
+    if (strlen(config->runtime_dir) > 80)
+        return error_set(pass->err, EINVAL,
+                         "%s: [daemon] runtime_dir is too long for a socket; use at most 80 "
+                         "characters",
+                         pass->name);
+    return 0;
+}
+
+int config_load_stream(FILE *stream, const char *name, struct config *config, struct error *err)
+{
+    struct pass pass = {.stream = stream, .name = name, .config = config, .err = err};
+    config_defaults(config);
+    int line = ini_parse_stream(read_line, &pass, on_key, &pass);
+    if (pass.failed)
+        return -1;
+    if (ferror(stream))
+        return error_set(err, EIO, "%s: cannot be read", name);
+    if (line != 0)
+        return error_set(err, EINVAL,
+                         "%s:%d: not a section, a \"key = value\" line or a comment", name,
+                         line > 0 ? line : pass.line);
+    return check_together(&pass);
+}
+
+int config_load(const char *path, struct config *config, struct error *err)
+{
+    cleanup_fclose FILE *stream = fopen(path, "re");
+    if (stream == NULL)
+        return error_errno(err, errno, "%s", path);
+    return config_load_stream(stream, path, config, err);
+}
+
+unsigned config_cpus(const struct config *config)
+{
+    if (config->cpus > 0)
+        return (unsigned)config->cpus;
+    for (size_t bits = CPU_SETSIZE; bits <= 65536; bits *= 2) {
+        cpu_set_t *set = CPU_ALLOC(bits);
+        if (set == NULL)
+            break;
+        int rc = sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set);
+        int count = rc == 0 ? CPU_COUNT_S(CPU_ALLOC_SIZE(bits), set) : 0;
+        CPU_FREE(set);
+        if (count > 0)
+            return (unsigned)count;
+    }
+    return 1;
+}
+
+static void format_value(const struct config *config, const struct key *key, char *buffer,
+                         unsigned size)
+{
+    const void *field = const_field_of(config, key);
+    switch (key->type) {
+    case DURATION:
+        units_format_duration(*(const uint64_t *)field, buffer, size);
+        break;
+    case SHARE:
+        units_format_share(*(const uint32_t *)field, buffer, size);
+        break;
+    case COUNT:
+        snprintf(buffer, size, "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case FLAG:
+        snprintf(buffer, size, "%s", *(const bool *)field ? "yes" : "no");
+        break;
+    case CHOICE:
+    case TEXT:
+        snprintf(buffer, size, "%s", (const char *)field);
+        break;
+    }
+}
+
+// "Values: ..." for people: the words of a choice, the limits of a number.
+static void print_values(const struct key *key, FILE *stream)
+{
+    if (key->type == CHOICE) {
+        fputs(" One of: ", stream);
+        for (const char *at = key->minimum; *at != '\0'; at++)
+            fputs(*at == ' ' ? ", " : (char[]){*at, '\0'}, stream);
+        fputc('.', stream);
+    } else if (key->type == FLAG) {
+        fputs(" yes or no.", stream);
+    } else if (key->type != TEXT) {
+        fprintf(stream, " %s to %s.", key->minimum, key->maximum);
+    }
+}
+
+static void print_comment(const char *text, FILE *stream)
+{
+    int column = 0;
+    for (const char *word = text; *word != '\0';) {
+        int length = (int)strcspn(word, " ");
+        if (column == 0 || column + 1 + length > 78)
+            column = fprintf(stream, "%s; ", column == 0 ? "" : "\n") - (column == 0 ? 0 : 1);
+        else
+            column += fprintf(stream, " ");
+        column += fprintf(stream, "%.*s", length, word);
+        word += length + (word[length] == ' ');
+    }
+}
+
+void config_print(const struct config *config, FILE *stream)
+{
+    const char *section = "";
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        char value[CONFIG_TEXT_MAX];
+        if (strcmp(section, keys[i].section) != 0) {
+            section = keys[i].section;
+            fprintf(stream, "%s[%s]\n", i == 0 ? "" : "\n", section);
+        }
+        print_comment(keys[i].meaning, stream);
+        fputs("\n;", stream);
+        print_values(&keys[i], stream);
+        format_value(config, &keys[i], value, sizeof value);
+        fprintf(stream, "\n%s = %s\n", keys[i].name, value);
+    }
+}
+
+static void print_scdoc_text(const char *text, FILE *stream)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '_' || *text == '*' || *text == '\\')
+            fputc('\\', stream);
+        fputc(*text, stream);
+    }
+}
+
+void config_print_manual(FILE *stream)
+{
+    const char *section = "";
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(section, keys[i].section) != 0) {
+            section = keys[i].section;
+            fprintf(stream, "## [%s]\n\n", section);
+        }
+        fprintf(stream, "*%s* = ", keys[i].name);
+        print_scdoc_text(keys[i].initial, stream);
+        fputs("\n\t", stream);
+        print_scdoc_text(keys[i].meaning, stream);
+        print_values(&keys[i], stream);
+        fputs("\n\n", stream);
+    }
+}

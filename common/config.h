@@ -1,0 +1,60 @@
+// The configuration file, /etc/cosched.ini. Keys, defaults, limits and their documentation stand in
+// common/config_keys.def and nowhere else. There is no global configuration: whoever needs it is
+// handed it.
+#ifndef COSCHED_COMMON_CONFIG_H
+#define COSCHED_COMMON_CONFIG_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CONFIG_TEXT_MAX 256
+
+#ifndef COSCHED_CONFIG_FILE
+#define COSCHED_CONFIG_FILE "/etc/cosched.ini"
+#endif
+
+struct config {
+    char policy[CONFIG_TEXT_MAX];
+    uint64_t time_slice_ns;
+    uint64_t gmet_ns;
+    uint32_t idle_share_ppm;
+    uint64_t cpus; // 0: not set, see config_cpus()
+    char backend[CONFIG_TEXT_MAX];
+    char cgroup_root[CONFIG_TEXT_MAX];
+    uint64_t period_ns;
+    char runtime_dir[CONFIG_TEXT_MAX];
+    char log_level[CONFIG_TEXT_MAX];
+    char service_user[CONFIG_TEXT_MAX];
+    uint64_t max_jobs;
+    uint64_t max_processes;
+    uint64_t max_connections;
+    uint64_t max_connections_per_user;
+    bool timer_align;
+    char piggyback[CONFIG_TEXT_MAX];
+    char wait[CONFIG_TEXT_MAX];
+};
+
+// Every key at its default.
+void config_defaults(struct config *config);
+
+// Defaults, then the file at `path`. Unknown sections and keys, keys given twice, bad values and wrong
+// units are errors that name file and line. On error *config is unspecified. Returns 0 or -1.
+int config_load(const char *path, struct config *config, struct error *err);
+
+// The same from an open stream; `name` stands for the file in messages.
+int config_load_stream(FILE *stream, const char *name, struct config *config, struct error *err);
+
+// CPUs that the node's jobs share: the `cpus` key or, when that is 0, the CPUs in the calling
+// process's affinity mask. At least 1.
+unsigned config_cpus(const struct config *config);
+
+// Writes a configuration file with every key, its documentation as a comment and its value.
+void config_print(const struct config *config, FILE *stream);
+
+// Writes the keys as the body of a man page section in scdoc form.
+void config_print_manual(FILE *stream);
+
+#endif

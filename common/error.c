@@ -1,0 +1,48 @@
+#include "common/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *err, int code, const char *format, ...)
+{
+    if (err == NULL)
+        return -1;
+    va_list args;
+    va_start(args, format);
+    err->code = code != 0 ? code : EINVAL;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return -1;
+}
+
+int error_errno(struct error *err, int code, const char *format, ...)
+{
+    if (err == NULL)
+        return -1;
+    va_list args;
+    va_start(args, format);
+    err->code = code != 0 ? code : EINVAL;
+    int used = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    char buffer[128];
+    if (used >= 0 && (size_t)used < sizeof err->text)
+        snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s",
+                 strerror_r(code, buffer, sizeof buffer));
+    return -1;
+}
+
+int error_context(struct error *err, const char *format, ...)
+{
+    if (err == NULL)
+        return -1;
+    char inner[ERROR_TEXT_MAX];
+    memcpy(inner, err->text, sizeof inner);
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    if (used >= 0 && (size_t)used < sizeof err->text)
+        snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s", inner);
+    return -1;
+}

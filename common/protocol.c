@@ -1,0 +1,108 @@
+#include "common/protocol.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct protocol_request protocol_request_new(enum protocol_command command, uint32_t sequence)
+{
+    struct protocol_request request = {
+        .header = {.magic = PROTOCOL_MAGIC,
+                   .version = PROTOCOL_VERSION,
+                   .command = (uint16_t)command,
+                   .sequence = sequence},
+    };
+    return request;
+}
+
+struct protocol_reply protocol_reply_new(const struct protocol_request *request, int status)
+{
+    struct protocol_reply reply = {
+        .header = {.magic = PROTOCOL_MAGIC,
+                   .version = PROTOCOL_VERSION,
+                   .command = request->header.command,
+                   .sequence = request->header.sequence,
+                   .status = status},
+    };
+    return reply;
+}
+
+int protocol_job_id_valid(const char job_id[PROTOCOL_JOB_ID_MAX])
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789_.-";
+    const char *end = memchr(job_id, '\0', PROTOCOL_JOB_ID_MAX);
+    if (end == NULL || end == job_id || job_id[0] == '.')
+        return 0;
+    return strspn(job_id, allowed) == (size_t)(end - job_id);
+}
+
+static int check_register(const struct protocol_register *body, struct error *err)
+{
+    if (!protocol_job_id_valid(body->job_id))
+        return error_set(err, EPROTO, "REGISTER with an invalid job id");
+    if (body->width == 0 || body->width > 65536)
+        return error_set(err, EPROTO, "REGISTER with an impossible width %u", body->width);
+    if (body->ranks == 0 || body->rank >= body->ranks)
+        return error_set(err, EPROTO, "REGISTER with rank %u of %u", body->rank, body->ranks);
+    return 0;
+}
+
+int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
+                           struct error *err)
+{
+    memset(request, 0, sizeof *request);
+    if (length < sizeof request->header)
+        return error_set(err, EPROTO, "packet of %zu bytes, too short for a header", length);
+    memcpy(&request->header, bytes, sizeof request->header);
+    if (request->header.magic != PROTOCOL_MAGIC)
+        return error_set(err, EPROTO, "packet that is not of cosched's protocol");
+    if (request->header.version != PROTOCOL_VERSION)
+        return error_set(err, EPROTONOSUPPORT,
+                         "protocol version %u, this side speaks %u; use one cosched version on a "
+                         "node",
+                         request->header.version, PROTOCOL_VERSION);
+    if (length != sizeof *request)
+        return error_set(err, EPROTO, "request of %zu bytes instead of %zu", length,
+                         sizeof *request);
+    memcpy(request, bytes, sizeof *request);
+    switch (request->header.command) {
+    case PROTOCOL_REGISTER:
+        return check_register(&request->register_, err);
+    case PROTOCOL_QUERY:
+        if (request->query.kind != PROTOCOL_QUERY_NODE && request->query.kind != PROTOCOL_QUERY_JOB)
+            return error_set(err, EPROTO, "QUERY of unknown kind %u", request->query.kind);
+        return 0;
+    case PROTOCOL_EXIT:
+    case PROTOCOL_SWITCH:
+    case PROTOCOL_SCHEDULE:
+    case PROTOCOL_SHUTDOWN:
+        return 0;
+    default:
+        return error_set(err, EPROTO, "unknown command %u", request->header.command);
+    }
+}
+
+int protocol_check_reply(const void *bytes, size_t length, const struct protocol_request *request,
+                         struct protocol_reply *reply, struct error *err)
+{
+    memset(reply, 0, sizeof *reply);
+    if (length < sizeof reply->header)
+        return error_set(err, EPROTO, "classd answered with %zu bytes", length);
+    memcpy(&reply->header, bytes, sizeof reply->header);
+    if (reply->header.magic != PROTOCOL_MAGIC)
+        return error_set(err, EPROTO, "classd's answer is not of cosched's protocol");
+    if (reply->header.version != PROTOCOL_VERSION)
+        return error_set(err, EPROTONOSUPPORT,
+                         "classd speaks protocol version %u, this program %u; restart classd after "
+                         "an upgrade",
+                         reply->header.version, PROTOCOL_VERSION);
+    if (length != sizeof *reply || reply->header.command != request->header.command ||
+        reply->header.sequence != request->header.sequence)
+        return error_set(err, EPROTO, "classd's answer does not belong to the request");
+    memcpy(reply, bytes, sizeof *reply);
+    if (reply->header.status > 0)
+        return error_errno(err, reply->header.status, "classd refused");
+    if (reply->header.status < 0)
+        return error_set(err, EPROTO, "classd's answer has an impossible status");
+    return 0;
+}

@@ -1,0 +1,142 @@
+// What travels over the scheduler's socket: fixed-size packets over SOCK_SEQPACKET, one request and
+// at most one reply each. These are the five commands of Yoo & Jette, section 2.2.3, and a query.
+//
+// Neither side trusts the other: protocol_check_request() and protocol_check_reply() are the only
+// doors, and whatever passes them has known sizes, known values and terminated strings. Who the
+// sender is comes from the kernel (SO_PEERCRED), never from a packet.
+#ifndef COSCHED_COMMON_PROTOCOL_H
+#define COSCHED_COMMON_PROTOCOL_H
+
+#include "common/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTOCOL_MAGIC   0x64656863u // "ched"
+#define PROTOCOL_VERSION 1u
+
+#define PROTOCOL_SOCKET_NAME "classd.socket" // in the runtime directory
+#define PROTOCOL_JOB_ID_MAX  40              // terminating zero included
+
+enum protocol_command {
+    PROTOCOL_REGISTER = 1, // CMDREG: the sender joins a job. Reply with a descriptor of the page
+    PROTOCOL_EXIT = 2,     // CMDOUT: the sender leaves its job. Reply
+    PROTOCOL_SWITCH = 3,   // CMDCSW: from timerd. Reply: proof that the scheduler lives
+    PROTOCOL_SCHEDULE = 4, // CMDSCH: the sender's job wants the CPU. No reply
+    PROTOCOL_SHUTDOWN = 5, // CMDDWN. Reply, then the daemon ends
+    PROTOCOL_QUERY = 6,    // status, read-only. Reply
+};
+
+enum protocol_query {
+    PROTOCOL_QUERY_NODE = 1, // one node record
+    PROTOCOL_QUERY_JOB = 2,  // the job record at `index`, ENOENT in `status` behind the last
+};
+
+struct protocol_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t command; // enum protocol_command; a reply repeats its request's
+    uint32_t sequence; // chosen by the client, repeated in the reply
+    int32_t status;   // replies: 0 or a positive errno value; requests: 0
+};
+
+struct protocol_register {
+    char job_id[PROTOCOL_JOB_ID_MAX]; // 1 to 39 of [A-Za-z0-9_.-], the first not a dot
+    uint32_t width;                   // CPUs that this process can use: its threads, at least 1
+    uint32_t rank;                    // in MPI_COMM_WORLD; only shown to people
+    uint32_t ranks;                   // size of MPI_COMM_WORLD; only shown to people
+    uint32_t reserved;
+};
+
+struct protocol_query_request {
+    uint32_t kind; // enum protocol_query
+    uint32_t index;
+};
+
+struct protocol_request {
+    struct protocol_header header;
+    union {
+        struct protocol_register register_;
+        struct protocol_query_request query;
+        uint8_t bytes[112];
+    };
+};
+
+struct protocol_registered {
+    uint64_t node_id; // the same for all processes of one node, unlike for different nodes
+    uint32_t page_bytes;
+    uint32_t reserved;
+};
+
+struct protocol_node_record {
+    uint64_t node_id;
+    uint64_t uptime_ns;
+    uint64_t time_slice_ns;
+    uint64_t gmet_ns;
+    uint64_t switches;           // SWITCH commands handled
+    uint64_t requests;           // SCHEDULE commands handled
+    uint64_t requests_granted;   // of those, the ones that scheduled the job
+    uint64_t requests_discarded; // of those, the ones within GMET or beyond the fairness bound
+    uint32_t idle_share_ppm;
+    uint32_t cpus;
+    uint32_t jobs;
+    uint32_t processes;
+    uint32_t generation;
+    uint32_t pid;
+    char policy[24];
+    char backend[16];
+    char version[16];
+};
+
+struct protocol_job_record {
+    char job_id[PROTOCOL_JOB_ID_MAX];
+    uint32_t uid;
+    uint32_t processes; // on this node
+    uint32_t ranks;     // of the whole job, as its processes say
+    uint32_t width;     // CPUs that its processes here can use
+    uint32_t scheduled; // 0 or 1
+    uint32_t share_ppm; // of the node; SHARE_WHOLE_PPM and limited = 0: no limit
+    uint32_t limited;   // 0 or 1
+    uint32_t reserved;
+    uint64_t cpu_ns;         // CPU time consumed on this node
+    uint64_t registered_ns;  // since its first process registered
+    uint64_t scheduled_ns;   // total time scheduled
+    uint64_t switches;       // times it became scheduled
+    uint64_t requests;       // SCHEDULE commands sent by its processes
+};
+
+struct protocol_reply {
+    struct protocol_header header;
+    union {
+        struct protocol_registered registered;
+        struct protocol_node_record node;
+        struct protocol_job_record job;
+        uint8_t bytes[240];
+    };
+};
+
+_Static_assert(sizeof(struct protocol_header) == 16, "the header's size is part of the protocol");
+_Static_assert(sizeof(struct protocol_request) == 128, "the request's size is part of the protocol");
+_Static_assert(sizeof(struct protocol_reply) == 256, "the reply's size is part of the protocol");
+
+// A request with its header filled in and the rest zero.
+struct protocol_request protocol_request_new(enum protocol_command command, uint32_t sequence);
+
+// A reply to `request` with its header filled in and the rest zero; `status` is 0 or an errno value.
+struct protocol_reply protocol_reply_new(const struct protocol_request *request, int status);
+
+// Checks `length` bytes received by the daemon and copies them to *request (which is aligned, unlike
+// the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values) or EPROTONOSUPPORT
+// (another version: the header alone is then valid in *request, so that it can be answered).
+int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
+                           struct error *err);
+
+// Checks `length` bytes received by a client as the answer to `request` and copies them to *reply.
+// Returns 0, or -1 with err->code EPROTO, EPROTONOSUPPORT, or the positive status of the reply.
+int protocol_check_reply(const void *bytes, size_t length, const struct protocol_request *request,
+                         struct protocol_reply *reply, struct error *err);
+
+// True when `job_id` is terminated and of the form given at protocol_register.
+int protocol_job_id_valid(const char job_id[PROTOCOL_JOB_ID_MAX]);
+
+#endif

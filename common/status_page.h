@@ -1,0 +1,106 @@
+// The status page: how the processes of a job learn whether they are scheduled (Yoo & Jette, section
+// 2.2.1: "a small shared-memory region through which the process learns its scheduling status").
+//
+// One file per job in the runtime directory, written by classd alone, mapped read-only by the job's
+// processes through the descriptor that comes with the reply to REGISTER. It outlives the daemon: a
+// restarted classd adopts it, raises the generation, and clients register again when they see that.
+//
+// The hot part is one 64-bit word that is always written whole, so a reader needs one relaxed load
+// and one compare. `epoch` changes with every change of the flags.
+#ifndef COSCHED_COMMON_STATUS_PAGE_H
+#define COSCHED_COMMON_STATUS_PAGE_H
+
+#include "common/error.h"
+#include "common/protocol.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STATUS_PAGE_MAGIC       0x65676170u // "page"
+#define STATUS_PAGE_VERSION     1u
+#define STATUS_PAGE_BYTES       4096u  // what clients map
+#define STATUS_PAGE_FILE_BYTES  20480u // with the daemon's own state for adoption behind it
+#define STATUS_PAGE_DIRECTORY   "jobs" // in the runtime directory, not listable by others
+#define STATUS_PAGE_MEMBERS_MAX 1020u
+
+enum status_flag {
+    STATUS_SCHEDULED = 1u << 0, // this job holds the node's CPUs (its share of them) now
+    STATUS_CONTENDED = 1u << 1, // shares are enforced: somebody else wants the CPUs too
+};
+
+// word = generation (16 bits) | flags (16 bits) | epoch (32 bits)
+static inline uint64_t status_word(uint16_t generation, uint16_t flags, uint32_t epoch)
+{
+    return (uint64_t)generation << 48 | (uint64_t)flags << 32 | epoch;
+}
+
+static inline uint16_t status_word_generation(uint64_t word)
+{
+    return (uint16_t)(word >> 48);
+}
+
+static inline uint16_t status_word_flags(uint64_t word)
+{
+    return (uint16_t)(word >> 32);
+}
+
+static inline uint32_t status_word_epoch(uint64_t word)
+{
+    return (uint32_t)word;
+}
+
+// What a process with no scheduler behaves by: it runs, and nobody limits it.
+#define STATUS_WORD_FREE status_word(0, STATUS_SCHEDULED, 0)
+
+// A process of the job as classd registered it; only classd reads this, at adoption.
+struct status_member {
+    int32_t pid;
+    uint32_t width;
+    uint64_t start_time; // field 22 of /proc/PID/stat: tells a reused pid
+};
+
+struct status_page {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t bytes; // STATUS_PAGE_BYTES
+    _Atomic uint64_t word;
+    uint64_t node_id;
+    uint64_t time_slice_ns;
+    uint64_t gmet_ns;
+    uint32_t cpus;
+    uint32_t degree; // jobs time-sharing the node
+    uint32_t uid;
+    uint32_t ranks; // of the whole job, as its processes say
+    char job_id[PROTOCOL_JOB_ID_MAX];
+    uint8_t reserved[STATUS_PAGE_BYTES - 96];
+    // Behind the first page: state for adoption, not mapped by clients.
+    uint64_t service_ns; // the engine's count of the CPU time that the job has received
+    uint32_t member_count;
+    uint32_t padding;
+    struct status_member members[STATUS_PAGE_MEMBERS_MAX];
+};
+
+_Static_assert(sizeof(struct status_page) <= STATUS_PAGE_FILE_BYTES, "the page outgrew its file");
+
+// Creates the page of a job below directory `dir_fd` (mode 0600, owned by the caller) or, when
+// `adopt`, opens an existing one and checks it. On success *page is mapped read-write and *fd is a
+// read-only descriptor to hand to clients; the caller releases both with status_page_close(). Errors:
+// the errno of the failing call, or EBADMSG for a page that is not one.
+int status_page_open(int dir_fd, const char *name, bool adopt, struct status_page **page, int *fd,
+                     struct error *err);
+
+// Unmaps and closes; the file stays. Null and -1 are allowed.
+void status_page_close(struct status_page *page, int fd);
+
+// Publishes new flags: one release store of the whole word. The epoch is raised only when the flags
+// differ from the published ones or the generation changes.
+void status_page_publish(struct status_page *page, uint16_t generation, uint16_t flags);
+
+// Client side: maps the descriptor read-only and checks magic, version and size (the file's size
+// too: a shorter file would raise SIGBUS in the user's program). Unmap with status_page_unmap().
+int status_page_map(int fd, const struct status_page **page, struct error *err);
+void status_page_unmap(const struct status_page *page);
+
+#endif

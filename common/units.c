@@ -1,0 +1,125 @@
+#include "common/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit duration_units[] = {
+    {"min", 60 * NS_PER_SEC}, {"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1},
+};
+
+// Reads "12" or "12.345" exactly, scaled by `factor`. Digits that the factor cannot hold, and values
+// beyond 2^63, are refused: a setting is never silently rounded.
+static bool parse_scaled(const char *text, size_t length, uint64_t factor, uint64_t *value)
+{
+    const uint64_t limit = UINT64_MAX / 2;
+    uint64_t whole = 0;
+    size_t i = 0;
+    if (length == 0 || !isdigit((unsigned char)text[0]))
+        return false;
+    for (; i < length && isdigit((unsigned char)text[i]); i++) {
+        if (whole > limit / 10 - 1)
+            return false;
+        whole = whole * 10 + (uint64_t)(text[i] - '0');
+    }
+    if (factor != 0 && whole > limit / factor)
+        return false;
+    whole *= factor;
+    if (i < length) {
+        if (text[i++] != '.' || i == length)
+            return false;
+        for (; i < length; i++) {
+            if (!isdigit((unsigned char)text[i]))
+                return false;
+            if (factor % 10 != 0 && text[i] != '0')
+                return false;
+            factor /= 10;
+            whole += (uint64_t)(text[i] - '0') * factor;
+        }
+    }
+    *value = whole;
+    return true;
+}
+
+static size_t number_length(const char *text)
+{
+    return strspn(text, "0123456789.");
+}
+
+int units_parse_duration(const char *text, uint64_t *duration_ns, struct error *err)
+{
+    size_t digits = number_length(text);
+    const char *unit = text + digits;
+    while (*unit == ' ')
+        unit++;
+    for (size_t i = 0; i < sizeof duration_units / sizeof *duration_units; i++) {
+        if (strcmp(unit, duration_units[i].name) != 0)
+            continue;
+        if (!parse_scaled(text, digits, duration_units[i].factor, duration_ns))
+            break;
+        return 0;
+    }
+    return error_set(err, EINVAL,
+                     "\"%s\" is not a duration; write a number with one of the units min, s, ms, "
+                     "us, for example 15s",
+                     text);
+}
+
+int units_parse_share(const char *text, uint32_t *share_ppm, struct error *err)
+{
+    size_t digits = number_length(text);
+    const char *unit = text + digits;
+    uint64_t ppm = 0;
+    while (*unit == ' ')
+        unit++;
+    if (strcmp(unit, "%") != 0 || !parse_scaled(text, digits, SHARE_WHOLE_PPM / 100, &ppm) ||
+        ppm > SHARE_WHOLE_PPM)
+        return error_set(err, EINVAL,
+                         "\"%s\" is not a share; write a percentage from 0%% to 100%%, for example "
+                         "1%%",
+                         text);
+    *share_ppm = (uint32_t)ppm;
+    return 0;
+}
+
+int units_parse_count(const char *text, uint64_t *count, struct error *err)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (text[digits] != '\0' || !parse_scaled(text, digits, 1, count))
+        return error_set(err, EINVAL, "\"%s\" is not a whole number", text);
+    return 0;
+}
+
+void units_format_duration(uint64_t duration_ns, char *buffer, unsigned size)
+{
+    static const struct unit exact[] = {{"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}};
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        if (duration_ns % exact[i].factor == 0) {
+            snprintf(buffer, size, "%llu%s", (unsigned long long)(duration_ns / exact[i].factor),
+                     exact[i].name);
+            return;
+        }
+    }
+    snprintf(buffer, size, "%lluns", (unsigned long long)duration_ns);
+}
+
+void units_format_share(uint32_t share_ppm, char *buffer, unsigned size)
+{
+    unsigned whole = share_ppm / 10000, rest = share_ppm % 10000;
+    char digits[8];
+    if (rest == 0) {
+        snprintf(buffer, size, "%u%%", whole);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%04u", rest);
+    for (size_t last = 3; last > 0 && digits[last] == '0'; last--)
+        digits[last] = '\0';
+    snprintf(buffer, size, "%u.%s%%", whole, digits);
+}
