@@ -4,7 +4,7 @@ set(COSCHED_SANITIZE "" CACHE STRING "Sanitizers for daemons and tests, e.g. add
 
 add_compile_definitions(_GNU_SOURCE COSCHED_VERSION="${PROJECT_VERSION}")
 add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes
-                    -Wvla -Wformat=2 -fvisibility=hidden)
+                    -Wvla -Wformat=2 -Wno-format-truncation -fvisibility=hidden)
 if(COSCHED_WERROR)
   add_compile_options(-Werror)
 endif()
