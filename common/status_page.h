@@ -30,6 +30,10 @@ enum status_flag {
     STATUS_CONTENDED = 1u << 1, // shares are enforced: somebody else wants the CPUs too
 };
 
+// The configuration's words for the library, sections [client] piggyback and wait.
+enum status_piggyback { STATUS_PIGGYBACK_OFF = 0, STATUS_PIGGYBACK_NOTICE = 1 };
+enum status_wait { STATUS_WAIT_SPIN = 0, STATUS_WAIT_YIELD = 1 };
+
 // word = generation (16 bits) | flags (16 bits) | epoch (32 bits)
 static inline uint64_t status_word(uint16_t generation, uint16_t flags, uint32_t epoch)
 {
@@ -74,7 +78,9 @@ struct status_page {
     uint32_t uid;
     uint32_t ranks; // of the whole job, as its processes say
     char job_id[PROTOCOL_JOB_ID_MAX];
-    uint8_t reserved[STATUS_PAGE_BYTES - 96];
+    uint8_t piggyback; // enum status_piggyback: the node's default
+    uint8_t wait;      // enum status_wait: the node's default
+    uint8_t reserved[STATUS_PAGE_BYTES - 98];
     // Behind the first page: state for adoption, not mapped by clients.
     uint64_t service_ns; // the engine's count of the CPU time that the job has received
     uint32_t member_count;

@@ -1,0 +1,168 @@
+#include "common/client.h"
+
+#include "common/units.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+int client_connect(const char *runtime_dir, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/" PROTOCOL_SOCKET_NAME,
+                          runtime_dir);
+    if (length < 0 || (size_t)length >= sizeof address.sun_path)
+        return error_set(err, ENAMETOOLONG, "runtime directory %s: name too long for a socket",
+                         runtime_dir);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return error_errno(err, errno, "make a socket");
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    int code = errno;
+    close(fd);
+    if (code == ENOENT || code == ECONNREFUSED)
+        return error_set(err, code, "no classd is running at %s", address.sun_path);
+    return error_errno(err, code, "connect to classd at %s", address.sun_path);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+// Waits for `events` on the socket until the deadline. A socket in error counts as ready: the call
+// that follows tells why.
+static int wait_for(int fd, short events, uint64_t deadline_ns, struct error *err)
+{
+    for (;;) {
+        uint64_t now = now_ns();
+        uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
+        struct timespec left = {.tv_sec = (time_t)(left_ns / NS_PER_SEC),
+                                .tv_nsec = (long)(left_ns % NS_PER_SEC)};
+        struct pollfd poll_fd = {.fd = fd, .events = events};
+        int ready = ppoll(&poll_fd, 1, &left, NULL);
+        if (ready > 0)
+            return 0;
+        if (ready == 0)
+            return error_set(err, ETIMEDOUT, "classd does not answer");
+        if (errno != EINTR)
+            return error_errno(err, errno, "wait for classd");
+    }
+}
+
+int client_send(int fd, const struct protocol_request *request, struct error *err)
+{
+    for (;;) {
+        if (send(fd, request, sizeof *request, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+            return 0;
+        if (errno != EINTR)
+            return error_errno(err, errno, "send to classd");
+    }
+}
+
+static int send_until(int fd, const struct protocol_request *request, uint64_t deadline_ns,
+                      struct error *err)
+{
+    for (;;) {
+        struct error fault;
+        if (client_send(fd, request, &fault) == 0)
+            return 0;
+        if (fault.code != EAGAIN)
+            return error_errno(err, fault.code, "send to classd");
+        if (wait_for(fd, POLLOUT, deadline_ns, err) < 0)
+            return -1;
+    }
+}
+
+// The first descriptor of a message or -1; any further ones are closed.
+static int take_fd(struct msghdr *message)
+{
+    int taken = -1;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            if (taken < 0)
+                taken = fd;
+            else
+                close(fd);
+        }
+    }
+    return taken;
+}
+
+// One packet, if there is one. Returns its length, 0 when there is none now, or -1.
+static ssize_t receive(int fd, void *bytes, size_t size, int *passed_fd, struct error *err)
+{
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (length < 0)
+        return error_errno(err, errno, "receive from classd");
+    if (length == 0)
+        return error_set(err, ECONNRESET, "classd closed the connection");
+    *passed_fd = take_fd(&message);
+    return length;
+}
+
+static int is_late(const void *bytes, ssize_t length, uint32_t sequence)
+{
+    struct protocol_header header;
+    if ((size_t)length < sizeof header)
+        return 0;
+    memcpy(&header, bytes, sizeof header);
+    return header.magic == PROTOCOL_MAGIC && (int32_t)(header.sequence - sequence) < 0;
+}
+
+int client_transact(int fd, const struct protocol_request *request, struct protocol_reply *reply,
+                    int *passed_fd, unsigned timeout_ms, struct error *err)
+{
+    uint64_t deadline_ns = now_ns() + timeout_ms * NS_PER_MS;
+    memset(reply, 0, sizeof *reply);
+    if (passed_fd != NULL)
+        *passed_fd = -1;
+    if (send_until(fd, request, deadline_ns, err) < 0)
+        return -1;
+    for (;;) {
+        unsigned char bytes[sizeof *reply + 1]; // one more, so that a longer packet is noticed
+        int came_fd = -1;
+        if (wait_for(fd, POLLIN, deadline_ns, err) < 0)
+            return -1;
+        ssize_t length = receive(fd, bytes, sizeof bytes, &came_fd, err);
+        if (length < 0)
+            return -1;
+        int late = length > 0 && is_late(bytes, length, request->header.sequence);
+        int rc = 0;
+        if (length > 0 && !late)
+            rc = protocol_check_reply(bytes, (size_t)length, request, reply, err);
+        if (length > 0 && !late && rc == 0 && passed_fd != NULL) {
+            *passed_fd = came_fd;
+            came_fd = -1;
+        }
+        if (came_fd >= 0)
+            close(came_fd);
+        if (length > 0 && !late)
+            return rc;
+    }
+}

@@ -1,0 +1,35 @@
+// The client's end of the scheduler's socket, for timerd, coschedctl and the MPI library's session.
+//
+// It lives inside users' programs, so it never logs, never exits, raises no SIGPIPE, leaks no
+// descriptor over exec and never waits longer than it was told to. It keeps no state but the
+// descriptor, which may be used by one thread at a time.
+#ifndef COSCHED_COMMON_CLIENT_H
+#define COSCHED_COMMON_CLIENT_H
+
+#include "common/error.h"
+#include "common/protocol.h"
+
+// Connects to the classd of `runtime_dir` without waiting. Returns a non-blocking, close-on-exec
+// descriptor that the caller closes, or -1 with err->code: ENOENT or ECONNREFUSED when no classd is
+// there, EAGAIN when it takes no further connections now, or the errno of the failing call.
+int client_connect(const char *runtime_dir, struct error *err);
+
+// Sends a request and waits for its reply, at most timeout_ms in all; signals do not shorten or
+// prolong the wait. Late replies to earlier requests are dropped on the way.
+//
+// *passed_fd gets the descriptor that came with the reply (close-on-exec, the caller closes it), or
+// -1; null when none is wanted, one that comes nevertheless is closed.
+//
+// Returns 0, or -1 with err->code. When classd itself refused, reply->header.status holds the same
+// positive errno value and the connection stays good. Otherwise reply->header.status is 0 and the
+// connection is not worth keeping: ETIMEDOUT (classd hangs), ECONNRESET (it closed the connection),
+// EPROTO, EPROTONOSUPPORT, or the errno of the failing call.
+int client_transact(int fd, const struct protocol_request *request, struct protocol_reply *reply,
+                    int *passed_fd, unsigned timeout_ms, struct error *err);
+
+// Sends a request that has no reply, without waiting: one system call. Returns 0, or -1 with
+// err->code EAGAIN when classd is behind (the request is lost, the connection is good), else the
+// errno of the failing call (the connection is not).
+int client_send(int fd, const struct protocol_request *request, struct error *err);
+
+#endif
