@@ -1,0 +1,102 @@
+"""The lab's own cgroup subtree, /<lab name>/<node>, in every hierarchy that carries classes.
+
+Nothing is mounted, and nothing outside the subtree is changed, with one exception that cgroup v2
+forces: its root must pass on the cpu controller before any child can have it.
+"""
+
+import os
+import time
+
+CONTROLLERS = {"cpu", "cpuacct", "freezer"}
+
+
+def _mounts():
+    """(mount point, "v1" or "v2", controllers) of each cgroup hierarchy."""
+    seen = set()
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        for line in file:
+            left, _, right = line.partition(" - ")
+            point, device = left.split()[4], left.split()[2]
+            kind, _, options = right.split()[:3]
+            if kind not in ("cgroup", "cgroup2") or device in seen:
+                continue
+            seen.add(device)
+            if kind == "cgroup":
+                yield point, "v1", CONTROLLERS & set(options.split(","))
+            else:
+                yield point, "v2", set(_read(os.path.join(point, "cgroup.controllers")).split())
+
+
+def _read(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def _pass_on_cpu(group):
+    control = os.path.join(group, "cgroup.subtree_control")
+    if "cpu" not in _read(control).split():
+        _write(control, "+cpu")
+
+
+def make(lab, nodes):
+    """Makes the subtree of each node. Daemons make the classes in it."""
+    for point, version, controllers in _mounts():
+        if not controllers or (version == "v2" and "cpu" not in controllers):
+            continue
+        top = os.path.join(point, lab)
+        os.makedirs(top, exist_ok=True)
+        if version == "v2":
+            _pass_on_cpu(point)
+            _pass_on_cpu(top)
+        for node in nodes:
+            os.makedirs(os.path.join(top, node), exist_ok=True)
+
+
+def existing(lab):
+    """The directories of the lab's subtree that are there, one per hierarchy."""
+    tops = (os.path.join(point, lab) for point, _, _ in _mounts())
+    return [top for top in tops if os.path.isdir(top)]
+
+
+def remove(lab):
+    """Moves what still runs in the subtree to the hierarchy's root and removes the subtree. Returns
+    the directories that could not be removed."""
+    return [top for top in existing(lab) if not _remove_tree(top, os.path.dirname(top))]
+
+
+def _remove_tree(top, root):
+    for group, _, _ in os.walk(top, topdown=False):
+        if not _remove_group(group, root):
+            return False
+    return True
+
+
+def _remove_group(group, root):
+    for _ in range(100):
+        _write_if_there(os.path.join(group, "freezer.state"), "THAWED")
+        for pid in _read(os.path.join(group, "cgroup.procs")).split():
+            _write_if_there(os.path.join(root, "cgroup.procs"), pid)
+        try:
+            os.rmdir(group)
+            return True
+        except FileNotFoundError:
+            return True
+        except OSError:
+            time.sleep(0.02)  # the last process is still on its way out
+    return False
+
+
+def _write_if_there(path, text):
+    try:
+        if os.path.exists(path):
+            _write(path, text)
+    except OSError:
+        pass

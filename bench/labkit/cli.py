@@ -1,0 +1,213 @@
+"""The command `bench/lab`: up, down, exec, status, daemons, mpiexec."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+
+from . import LabError, cgroups, cluster, daemons, launch, processes
+from .state import DEFAULT_NAME, Store
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+
+def default_build():
+    release = os.path.join(ROOT, "build", "release")
+    return release if os.path.isdir(release) else os.path.join(ROOT, "build", "dev")
+
+
+def parse_settings(texts):
+    """["section.key=value", ...] as {section: {key: value}}."""
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not (equals and dot and section and key):
+            raise LabError(f"--set {text}: must be section.key=value")
+        settings.setdefault(section, {})[key] = value.strip()
+    return settings
+
+
+def parse_variables(texts):
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise LabError(f"--env {name}: must be NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def find_node(lab, text):
+    for node in lab["nodes"]:
+        if text in (node["name"], str(node["index"])):
+            return node
+    raise LabError(f"no node {text}: there are " + ", ".join(node["name"] for node in lab["nodes"]))
+
+
+def command_up(store, options):
+    settings = parse_settings(options.set)
+    with store.locked():
+        lab = cluster.up(store, options.nodes, options.cpus_per_node, options.build, settings,
+                         options.owner)
+        try:
+            if options.daemons == "all":
+                daemons.start(store, lab, lab["nodes"], list(daemons.PROGRAMS))
+        except BaseException:
+            cluster.down(store)
+            raise
+    return 0
+
+
+def command_down(store, _options):
+    with store.locked():
+        store.load()
+        cluster.down(store)
+    return 0
+
+
+def command_daemons(store, options):
+    with store.locked():
+        lab = store.require()
+        nodes = [find_node(lab, text) for text in options.node] or lab["nodes"]
+        which = options.only or list(daemons.PROGRAMS)
+        if options.action == "start":
+            if options.set:
+                for section, keys in parse_settings(options.set).items():
+                    lab["settings"].setdefault(section, {}).update(keys)
+                store.save(lab)
+                for node in nodes:
+                    cluster.write_config(store, lab, node)
+            daemons.start(store, lab, nodes, which)
+        else:
+            number = signal.SIGTERM if options.action == "stop" else signal.SIGKILL
+            daemons.stop(store, lab, nodes, which, number)
+    return 0
+
+
+def command_exec(store, options):
+    lab = store.require()
+    node = find_node(lab, options.node)
+    os.environ[processes.MARKER] = f"{lab['name']}:{lab['id']}"
+    command = [*cluster.enter(node), "env", "-C", os.getcwd(), options.command, *options.arguments]
+    os.execvp(command[0], command)
+
+
+def describe(store, lab):
+    nodes = [{"name": node["name"], "address": node["address"], "cpus": node["cpus"],
+              "pid": node["holder"]["pid"], "alive": processes.is_alive(node["holder"]),
+              "daemons": {title: who["pid"] for title, who in node["daemons"].items()
+                          if processes.is_alive(who)},
+              "scheduler": daemons.control(lab, node, "status"),
+              "jobs": daemons.control(lab, node, "jobs")} for node in lab["nodes"]]
+    return {"name": store.name, "state": store.directory, "build": lab["build"],
+            "up": cluster.is_healthy(lab), "cgroups": cgroups.existing(store.name), "nodes": nodes}
+
+
+def command_status(store, options):
+    lab = store.load()
+    if options.json:
+        print(json.dumps(describe(store, lab) if lab else {"up": False, "nodes": []}, indent=1))
+        return 0
+    if not lab:
+        print(f"no lab in {store.directory}")
+        return 0
+    found = describe(store, lab)
+    print(f"{found['name']}: {'up' if found['up'] else 'broken, run `lab down`'}, "
+          f"state in {found['state']}, build {found['build']}")
+    for node in found["nodes"]:
+        running = ", ".join(f"{title} {pid}" for title, pid in node["daemons"].items())
+        print(f"  {node['name']}  {node['address']}  CPUs {','.join(map(str, node['cpus']))}  "
+              f"{'pid %d' % node['pid'] if node['alive'] else 'dead'}  "
+              f"{running or 'no daemons'}")
+    return 0
+
+
+def command_mpiexec(store, options):
+    lab = store.require()
+    options.environment = parse_variables(options.env)
+    report = launch.run(store, lab, options)
+    if options.report:
+        launch.write_report(report, options.report)
+    return report["exit_status"]
+
+
+def parser():
+    top = argparse.ArgumentParser(prog="lab", description="A cluster of namespaces on one machine.")
+    top.add_argument("--name", default=DEFAULT_NAME, help="name of the lab, for several at once")
+    top.add_argument("--state", metavar="DIR", help="state directory (default: /run/NAME)")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, help_text):
+        added = commands.add_parser(name, help=help_text, description=help_text)
+        added.set_defaults(function=function)
+        return added
+
+    up = command("up", command_up, "make the nodes and start their daemons")
+    up.add_argument("--nodes", type=int, default=2, metavar="N")
+    up.add_argument("--cpus-per-node", type=int, default=1, metavar="N")
+    up.add_argument("--build", default=default_build(), metavar="DIR",
+                    help="build directory that daemons and library come from")
+    up.add_argument("--daemons", choices=["all", "none"], default="all")
+    up.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                    help="a setting of cosched.ini, e.g. scheduler.time_slice=4s")
+    up.add_argument("--owner", type=int, metavar="PID",
+                    help="when this process has ended, the next `up` may replace the lab")
+
+    command("down", command_down, "remove everything that the lab made")
+
+    status = command("status", command_status, "show nodes, daemons and jobs")
+    status.add_argument("--json", action="store_true")
+
+    control = command("daemons", command_daemons, "start or end classd and timerd")
+    control.add_argument("action", choices=["start", "stop", "kill"])
+    control.add_argument("--node", action="append", default=[], metavar="NODE")
+    control.add_argument("--only", action="append", choices=list(daemons.PROGRAMS))
+    control.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                         help="with start: change a setting first")
+
+    execute = command("exec", command_exec, "run a command inside a node")
+    execute.add_argument("node", help="node0 or 0")
+    execute.add_argument("command")
+    execute.add_argument("arguments", nargs=argparse.REMAINDER)
+
+    mpiexec = command("mpiexec", command_mpiexec, "run an MPI job across the nodes, over TCP")
+    mpiexec.add_argument("--mpi", choices=list(launch.FAMILIES), default="mpich")
+    mpiexec.add_argument("-n", dest="ranks", type=int, required=True, metavar="N")
+    mpiexec.add_argument("--preload", action="store_true",
+                         help="LD_PRELOAD the build's libcosched_pmpi.so into mpiexec")
+    mpiexec.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
+                         help="set a variable for mpiexec")
+    mpiexec.add_argument("--mpi-arg", dest="mpi_arguments", action="append", default=[],
+                         metavar="ARG", help="a further argument for mpiexec (--mpi-arg=-x ...)")
+    mpiexec.add_argument("--timeout", dest="timeout_s", type=float, default=3600, metavar="S",
+                         help="end the job after this long, with status 124")
+    mpiexec.add_argument("--loop", type=int, default=1, metavar="N",
+                         help="run it N times in succession, as one job")
+    mpiexec.add_argument("--done-pattern", metavar="REGEX",
+                         help="output line that says that the program's work is done")
+    mpiexec.add_argument("--grace", dest="grace_s", type=float, default=10, metavar="S",
+                         help="end a job that hangs this long after that line; its response time "
+                              "then ends with the line")
+    mpiexec.add_argument("--report", metavar="FILE", help="write times and status as JSON")
+    mpiexec.add_argument("program")
+    mpiexec.add_argument("arguments", nargs=argparse.REMAINDER)
+    return top
+
+
+def _terminated(number, _frame):
+    raise SystemExit(128 + number)
+
+
+def main(arguments=None):
+    options = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGHUP, _terminated)
+    try:
+        if getattr(options, "nodes", 1) < 1 or getattr(options, "cpus_per_node", 1) < 1:
+            raise LabError("a lab has at least one node, and a node one CPU")
+        return options.function(Store(options.name, options.state), options)
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,176 @@
+"""Running an MPI job across the lab's nodes, to its end, whatever that is.
+
+mpiexec runs inside node0 and reaches the others through the lab's agent, the stand-in for ssh. This
+process is the subreaper of all that: no rank escapes, its CPU time is counted, and a job that does
+not end is ended.
+"""
+
+import json
+import os
+import re
+import resource
+import selectors
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+from . import LabError, cluster, processes
+
+LIBRARY = "pmpi/libcosched_pmpi.so"
+TERM_GRACE_S = 2.0
+
+
+def spread(ranks, nodes):
+    """Ranks per node, as even as can be, the first nodes taking the odd ones."""
+    return [ranks // nodes + (index < ranks % nodes) for index in range(nodes)]
+
+
+def mpich(store, lab, ranks):
+    hosts = [f"{node['name']}:{count}" for node, count in _placed(lab, ranks)]
+    command = ["mpiexec.mpich", "-launcher", "rsh", "-launcher-exec", store.file("agent"),
+               "-hosts", ",".join(hosts), "-n", str(ranks)]
+    return command, {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+
+
+def openmpi(store, lab, ranks):
+    hosts = [f"{node['name']}:{count}" for node, count in _placed(lab, ranks)]
+    parameters = {"plm": "rsh", "plm_rsh_agent": store.file("agent"), "pml": "ob1",
+                  "btl": "tcp,self", "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0"}
+    command = ["mpiexec.openmpi", "--allow-run-as-root", "--bind-to", "none",
+               "--host", ",".join(hosts), "-n", str(ranks)]
+    for key, value in parameters.items():
+        command += ["--mca", key, value]
+    return command, {}
+
+
+FAMILIES = {"mpich": mpich, "openmpi": openmpi}
+
+
+def _placed(lab, ranks):
+    counts = spread(ranks, len(lab["nodes"]))
+    return [(node, count) for node, count in zip(lab["nodes"], counts) if count]
+
+
+def command_line(store, lab, job):
+    """The whole command, from outside, and the variables that it adds to the environment."""
+    launcher, variables = FAMILIES[job.mpi](store, lab, job.ranks)
+    variables["TMPDIR"] = store.file("private", "tmp")
+    variables["PATH"] = cluster.PATH
+    variables[processes.MARKER] = f"{lab['name']}:{lab['id']}"
+    preload = []
+    if job.preload:
+        library = os.path.join(lab["build"], LIBRARY)
+        if not os.path.exists(library):
+            raise LabError(f"{library} is not there: build first")
+        preload = [f"LD_PRELOAD={library}"]  # for mpiexec, not for the tools that lead to it
+    inside = ["env", "-C", os.getcwd(), *preload, *launcher, *job.mpi_arguments, job.program,
+              *job.arguments]
+    return cluster.enter(lab["nodes"][0]) + inside, {**variables, **job.environment}
+
+
+class Run:
+    """One mpiexec, watched."""
+
+    def __init__(self, command, environment, done_pattern):
+        self.pattern = done_pattern
+        self.done_s = None  # when the pattern was last seen
+        self.rest = b""
+        self.start_s = time.monotonic()
+        # stdin: mpiexec leads a new session, where reading a terminal would fail.
+        self.process = subprocess.Popen(
+            command, env={**os.environ, **environment}, start_new_session=True,
+            stdin=subprocess.DEVNULL if sys.stdin.isatty() else None,
+            stdout=subprocess.PIPE if done_pattern else None)
+
+    def _relay(self):
+        """Passes output on, looking for the pattern. False at its end."""
+        piece = os.read(self.process.stdout.fileno(), 65536)
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        *lines, self.rest = (self.rest + piece).split(b"\n")
+        if any(self.pattern.search(line.decode(errors="replace")) for line in lines):
+            self.done_s = time.monotonic()
+        return bool(piece)
+
+    def watch(self, deadline_s, grace_s):
+        """Until mpiexec ends: "ended"; or "hung" (silent since the pattern was seen), "timeout"."""
+        ended = os.pidfd_open(self.process.pid)
+        with selectors.DefaultSelector() as selector:
+            selector.register(ended, selectors.EVENT_READ, "end")
+            if self.pattern:
+                selector.register(self.process.stdout, selectors.EVENT_READ, "output")
+            try:
+                while True:
+                    limits = [(deadline_s, "timeout")]
+                    if self.done_s is not None:
+                        limits.append((self.done_s + grace_s, "hung"))
+                    limit_s, verdict = min(limits)
+                    events = selector.select(limit_s - time.monotonic())
+                    what = {key.data for key, _ in events}
+                    if "output" in what and not self._relay():
+                        selector.unregister(self.process.stdout)
+                    elif "end" in what:
+                        return "ended"
+                    elif not what:
+                        return verdict
+            finally:
+                os.close(ended)
+
+    def finish(self):
+        """Ends what is left of the job: daemonised helpers after a good end, everything after a bad
+        one. Returns mpiexec's exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + TERM_GRACE_S
+        while time.monotonic() < deadline and processes.descendants():
+            self.process.poll()
+            if self.process.returncode is not None and processes.reap():
+                break
+            time.sleep(0.005)
+        processes.end(processes.descendants(), 0)
+        status = self.process.wait()
+        processes.reap()
+        if self.process.stdout:
+            while self._relay():
+                pass
+            self.process.stdout.close()
+        return status
+
+
+def run(store, lab, job):
+    """Runs the job `job.loop` times in succession and returns a report. Raises KeyboardInterrupt
+    through, after ending the job."""
+    processes.become_subreaper()
+    command, environment = command_line(store, lab, job)
+    pattern = re.compile(job.done_pattern) if job.done_pattern else None
+    deadline_s = time.monotonic() + job.timeout_s
+    report = {"mpi": job.mpi, "ranks": job.ranks, "command": shlex.join([job.program, *job.arguments]),
+              "started": time.time(), "response_s": 0.0, "exit_status": 0, "timed_out": False,
+              "hung_in_finalize": 0, "seconds": []}
+    for _ in range(job.loop):
+        current = Run(command, environment, pattern)
+        verdict = "interrupted"
+        try:
+            verdict = current.watch(deadline_s, job.grace_s)
+            end_s = current.done_s if verdict == "hung" else time.monotonic()
+        finally:
+            status = current.finish()
+        if verdict == "hung":
+            report["hung_in_finalize"] += 1
+            status = 0
+        report["seconds"].append(end_s - current.start_s)
+        report["response_s"] += end_s - current.start_s
+        report["timed_out"] |= verdict == "timeout"
+        report["exit_status"] = 124 if verdict == "timeout" else abs(status)
+        if report["exit_status"] != 0:
+            break
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    report["cpu_s"] = used.ru_utime + used.ru_stime
+    return report
+
+
+def write_report(report, path):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=1)
