@@ -27,11 +27,12 @@ struct engine_settings {
 };
 
 enum engine_event_kind {
-    ENGINE_REGISTER = 1, // a process of `job` came; `width` is how many CPUs it can use
+    ENGINE_REGISTER = 1, // a process of `job` came; `width` is how many CPUs it can use, 0 means 1
     ENGINE_EXIT,         // a process of `job` went; `width` as it came with
     ENGINE_SWITCH,       // the time-slice is over
     ENGINE_SCHEDULE,     // `job` received a message from a scheduled sender and wants the CPU
-    ENGINE_USAGE,        // `job` has consumed `usage_ns` of CPU time in all (a running total)
+    ENGINE_USAGE,        // `job` has consumed `usage_ns` of CPU time in all (a running total). The
+                         // first one of a job only sets the mark; it never yields decisions
 };
 
 struct engine_event {
@@ -41,7 +42,8 @@ struct engine_event {
     uint64_t usage_ns; // USAGE
 };
 
-// What is to be done for one job. Only jobs whose line differs from what was last decided are listed.
+// What is to be done for one job. Only jobs whose line differs from what was last decided are
+// listed.
 struct engine_decision {
     engine_job_t job;
     bool scheduled;
@@ -60,9 +62,13 @@ enum engine_outcome {
 
 struct engine_result {
     enum engine_outcome outcome;
-    const struct engine_decision *decisions; // losers (no longer scheduled) first; the engine's own,
-    size_t decision_count;                   // valid until the next event
-    uint64_t deadline_ns; // when the policy wants an ENGINE_SWITCH of its own, or ENGINE_NO_DEADLINE
+    // To be carried out in this order: shares that go down, losers (no longer scheduled) first,
+    // then shares that go up, winners last. So the shares in force never exceed the node in
+    // between. The engine's own, valid until the next event.
+    const struct engine_decision *decisions;
+    size_t decision_count;
+    uint64_t
+        deadline_ns; // when the policy wants an ENGINE_SWITCH of its own, or ENGINE_NO_DEADLINE
 };
 
 struct engine_job_view {
@@ -72,7 +78,7 @@ struct engine_job_view {
     bool scheduled;
     bool limited;
     uint32_t share_ppm;
-    uint64_t service_ns;         // CPU time received, per CPU that it can use, as the policy counts it
+    uint64_t service_ns; // CPU time received, per CPU that it can use, as the policy counts it
     uint64_t scheduled_since_ns; // meaningful while scheduled
     uint64_t scheduled_total_ns; // up to the last event
     uint64_t switches;           // times it became scheduled

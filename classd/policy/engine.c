@@ -1,0 +1,363 @@
+#include "classd/policy/engine.h"
+
+#include "classd/policy/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct engine {
+    const struct policy *policy;
+    uint32_t idle_share_ppm;
+    struct policy_node node;
+    size_t capacity;                   // of node.jobs and of decisions
+    struct engine_decision *decisions; // those of the last event
+};
+
+static const struct policy *const policies[] = {&policy_yoo_jette, &policy_uncoordinated};
+
+static const struct policy *find_policy(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < sizeof policies / sizeof *policies; i++) {
+        if (strcmp(policies[i]->name, name) == 0)
+            return policies[i];
+    }
+    return NULL;
+}
+
+bool engine_policy_known(const char *policy)
+{
+    return find_policy(policy) != NULL;
+}
+
+engine_t *engine_new(const struct engine_settings *settings)
+{
+    const struct policy *policy = find_policy(settings->policy);
+    if (policy == NULL)
+        return NULL;
+    engine_t *engine = calloc(1, sizeof *engine);
+    if (engine == NULL)
+        return NULL;
+    engine->policy = policy;
+    engine->idle_share_ppm = settings->idle_share_ppm;
+    engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
+    engine->node.time_slice_ns = settings->time_slice_ns;
+    engine->node.gmet_ns = settings->gmet_ns;
+    return engine;
+}
+
+void engine_free(engine_t *engine)
+{
+    if (engine == NULL)
+        return;
+    free(engine->node.jobs);
+    free(engine->decisions);
+    free(engine);
+}
+
+static struct policy_job *find_job(const struct policy_node *node, engine_job_t id)
+{
+    for (size_t i = 0; id != 0 && i < node->count; i++) {
+        if (node->jobs[i].id == id)
+            return &node->jobs[i];
+    }
+    return NULL;
+}
+
+// Room for one more job and for a decision about each. What did grow when the rest did not is no
+// harm.
+static bool reserve(engine_t *engine)
+{
+    if (engine->node.count < engine->capacity)
+        return true;
+    size_t capacity = engine->capacity > 0 ? 2 * engine->capacity : 8;
+    void *jobs = realloc(engine->node.jobs, capacity * sizeof *engine->node.jobs);
+    if (jobs == NULL)
+        return false;
+    engine->node.jobs = jobs;
+    void *decisions = realloc(engine->decisions, capacity * sizeof *engine->decisions);
+    if (decisions == NULL)
+        return false;
+    engine->decisions = decisions;
+    engine->capacity = capacity;
+    return true;
+}
+
+// A newcomer could not have been served before now. With an account of 0 it would be the least
+// served until it had caught up with years of the others, so it starts beside the least served of
+// them.
+static uint64_t newcomer_service_ns(const struct policy_node *node)
+{
+    uint64_t least_ns = node->count > 0 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].service_ns < least_ns)
+            least_ns = node->jobs[i].service_ns;
+    }
+    return least_ns;
+}
+
+static uint64_t width_of_process(const struct engine_event *event)
+{
+    return event->width > 0 ? event->width : 1;
+}
+
+static void add_process(struct policy_node *node, const struct engine_event *event)
+{
+    struct policy_job *job = find_job(node, event->job);
+    if (job == NULL) {
+        uint64_t service_ns = newcomer_service_ns(node);
+        job = &node->jobs[node->count++];
+        *job = (struct policy_job){.id = event->job, .service_ns = service_ns};
+    }
+    job->processes++;
+    job->width += width_of_process(event);
+}
+
+static void remove_process(struct policy_node *node, const struct engine_event *event)
+{
+    struct policy_job *job = find_job(node, event->job);
+    job->processes--;
+    if (job->processes == 0) {
+        struct policy_job *end = node->jobs + node->count;
+        memmove(job, job + 1, (size_t)(end - (job + 1)) * sizeof *job);
+        node->count--;
+        return;
+    }
+    // A caller that mixes up widths must not make a job vanish.
+    uint64_t gone = width_of_process(event);
+    job->width = job->width > gone ? job->width - gone : 0;
+    if (job->width < job->processes)
+        job->width = job->processes;
+}
+
+static void advance_clock(struct policy_node *node, uint64_t now_ns)
+{
+    if (now_ns <= node->now_ns)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].scheduled)
+            node->jobs[i].scheduled_total_ns += now_ns - node->now_ns;
+    }
+    node->now_ns = now_ns;
+}
+
+// Counted per CPU that the job can use, or a wide job would be served less often than a narrow one.
+// The first total, and one that is less than the last (the class was made anew), only set the mark.
+static void account_usage(const struct policy_node *node, const struct engine_event *event)
+{
+    struct policy_job *job = find_job(node, event->job);
+    if (job->usage_known && event->usage_ns > job->usage_ns)
+        job->service_ns += (event->usage_ns - job->usage_ns) / policy_usable_cpus(node, job);
+    job->usage_ns = event->usage_ns;
+    job->usage_known = true;
+}
+
+static enum engine_outcome ask_policy(engine_t *engine, const struct engine_event *event,
+                                      bool crowded)
+{
+    struct policy_node *node = &engine->node;
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].next = !crowded || node->jobs[i].scheduled;
+    struct policy_job *requester =
+        event->kind == ENGINE_SCHEDULE ? find_job(node, event->job) : NULL;
+    if (requester != NULL)
+        return requester->next ? ENGINE_GRANTED : engine->policy->on_request(node, requester);
+    if (crowded && event->kind == ENGINE_SWITCH)
+        engine->policy->on_tick(node);
+    else if (crowded)
+        engine->policy->on_change(node);
+    return ENGINE_DONE;
+}
+
+static void carry_out(struct policy_node *node, bool tick)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (job->next && !job->scheduled) {
+            job->scheduled_since_ns = node->now_ns;
+            job->switches++;
+            job->slices_waited = 0;
+            job->most_jobs = 0;
+        } else if (!job->next) {
+            bool starts_waiting = job->scheduled || job->decided.job == 0;
+            if (starts_waiting || tick)
+                job->slices_waited++;
+            if (job->most_jobs < node->count)
+                job->most_jobs = (uint32_t)node->count;
+        }
+        job->scheduled = job->next;
+    }
+}
+
+// Idle jobs together never get more than half the node, however many they are: else with a hundred
+// jobs of 1 % each nothing would be left for the scheduled ones.
+static uint32_t idle_share(const engine_t *engine, uint64_t idle_jobs)
+{
+    uint64_t most = idle_jobs > 0 ? ENGINE_WHOLE_PPM / 2 / idle_jobs : 0;
+    return engine->idle_share_ppm < most ? engine->idle_share_ppm : (uint32_t)most;
+}
+
+struct shares {
+    bool limited;
+    uint32_t idle_ppm;     // for each idle job
+    uint64_t rest_ppm;     // for the scheduled jobs together
+    uint64_t rest_divisor; // the CPUs that they can use
+};
+
+static struct shares divide(const engine_t *engine, bool limited)
+{
+    const struct policy_node *node = &engine->node;
+    struct shares shares = {.limited = limited};
+    uint64_t idle_jobs = 0;
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].scheduled)
+            shares.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
+        else
+            idle_jobs++;
+    }
+    shares.idle_ppm = idle_share(engine, idle_jobs);
+    shares.rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * shares.idle_ppm;
+    return shares;
+}
+
+// Section 2.2.2: (n - 1) % for the idle jobs, (100 - n + 1) % for the scheduled. Rounded down, so
+// the sum is never above the whole.
+static struct engine_decision decision_for(const struct policy_node *node,
+                                           const struct shares *shares,
+                                           const struct policy_job *job)
+{
+    struct engine_decision decision = {
+        .job = job->id,
+        .scheduled = job->scheduled,
+        .limited = shares->limited,
+        .share_ppm = ENGINE_WHOLE_PPM,
+    };
+    if (shares->limited && !job->scheduled)
+        decision.share_ppm = shares->idle_ppm;
+    else if (shares->limited)
+        decision.share_ppm =
+            (uint32_t)(shares->rest_ppm * policy_usable_cpus(node, job) / shares->rest_divisor);
+    return decision;
+}
+
+// The order in which decisions are carried out. Shares go down before others go up, so the shares
+// in force never exceed the node while the list is worked through. Inside that, losers are first
+// and winners last; with shares of the usual size every loser goes down and every winner up.
+enum rank { LOSER_DOWN, OTHER_DOWN, LOSER_UP, IDLE_UP, SCHEDULED_UP, RANKS };
+
+static enum rank rank_of(const struct engine_decision *old, const struct engine_decision *decision)
+{
+    bool loser = old->scheduled && !decision->scheduled;
+    if (decision->share_ppm < old->share_ppm)
+        return loser ? LOSER_DOWN : OTHER_DOWN;
+    if (loser)
+        return LOSER_UP;
+    return decision->scheduled ? SCHEDULED_UP : IDLE_UP;
+}
+
+static bool same_decision(const struct engine_decision *one, const struct engine_decision *other)
+{
+    return one->job == other->job && one->scheduled == other->scheduled &&
+           one->limited == other->limited && one->share_ppm == other->share_ppm;
+}
+
+static size_t list_decisions(engine_t *engine, bool limited)
+{
+    struct policy_node *node = &engine->node;
+    const struct shares shares = divide(engine, limited);
+    size_t count = 0;
+    for (enum rank rank = LOSER_DOWN; rank < RANKS; rank++) {
+        for (size_t i = 0; i < node->count; i++) {
+            const struct engine_decision *old = &node->jobs[i].decided;
+            struct engine_decision decision = decision_for(node, &shares, &node->jobs[i]);
+            if (!same_decision(old, &decision) && rank_of(old, &decision) == rank)
+                engine->decisions[count++] = decision;
+        }
+    }
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].decided = decision_for(node, &shares, &node->jobs[i]);
+    return count;
+}
+
+static bool names_a_job(const engine_t *engine, const struct engine_event *event)
+{
+    switch (event->kind) {
+    case ENGINE_REGISTER:
+        return event->job != 0;
+    case ENGINE_EXIT:
+    case ENGINE_SCHEDULE:
+    case ENGINE_USAGE:
+        return find_job(&engine->node, event->job) != NULL;
+    case ENGINE_SWITCH:
+        break;
+    }
+    return true;
+}
+
+struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
+                                  uint64_t now_ns)
+{
+    struct engine_result result = {.deadline_ns = ENGINE_NO_DEADLINE};
+    struct policy_node *node = &engine->node;
+    if (!names_a_job(engine, event)) {
+        result.outcome = ENGINE_UNKNOWN_JOB;
+        return result;
+    }
+    if (event->kind == ENGINE_REGISTER && !reserve(engine, event->job)) {
+        result.outcome = ENGINE_NO_MEMORY;
+        return result;
+    }
+    advance_clock(node, now_ns);
+    if (event->kind == ENGINE_USAGE) {
+        account_usage(node, event);
+        return result;
+    }
+    if (event->kind == ENGINE_REGISTER)
+        add_process(node, event);
+    else if (event->kind == ENGINE_EXIT)
+        remove_process(node, event);
+
+    bool crowded = engine->policy->crowded(node);
+    result.outcome = ask_policy(engine, event, crowded);
+    carry_out(node, event->kind == ENGINE_SWITCH);
+    result.decision_count = list_decisions(engine, crowded);
+    result.decisions = engine->decisions;
+    return result;
+}
+
+void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
+{
+    struct policy_job *found = find_job(&engine->node, job);
+    if (found != NULL)
+        found->service_ns = service_ns;
+}
+
+size_t engine_job_count(const engine_t *engine)
+{
+    return engine->node.count;
+}
+
+bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view *view)
+{
+    if (index >= engine->node.count)
+        return false;
+    const struct policy_job *job = &engine->node.jobs[index];
+    *view = (struct engine_job_view){
+        .job = job->id,
+        .processes = job->processes,
+        .width = job->width < UINT32_MAX ? (uint32_t)job->width : UINT32_MAX,
+        .scheduled = job->scheduled,
+        .limited = job->decided.limited,
+        .share_ppm = job->decided.share_ppm,
+        .service_ns = job->service_ns,
+        .scheduled_since_ns = job->scheduled_since_ns,
+        .scheduled_total_ns = job->scheduled_total_ns,
+        .switches = job->switches,
+    };
+    return true;
+}
+
+bool engine_job_find(const engine_t *engine, engine_job_t job, struct engine_job_view *view)
+{
+    const struct policy_job *found = find_job(&engine->node, job);
+    return found != NULL && engine_job_at(engine, (size_t)(found - engine->node.jobs), view);
+}

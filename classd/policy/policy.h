@@ -1,0 +1,71 @@
+// What a policy is: a table of functions that choose which jobs of the node are scheduled. The
+// engine keeps the jobs and their accounts, asks the policy, and turns its choice into shares and
+// decisions.
+#ifndef COSCHED_CLASSD_POLICY_POLICY_H
+#define COSCHED_CLASSD_POLICY_POLICY_H
+
+#include "classd/policy/engine.h"
+
+struct policy_job {
+    engine_job_t id;
+    uint32_t processes; // at least 1
+    uint64_t width;     // CPUs that its processes can use together, at least 1 each
+
+    bool scheduled; // as last decided; false for a newcomer
+    bool next;      // the policy's answer; equals `scheduled` when the policy is asked
+
+    uint64_t service_ns; // CPU time received per CPU that the job can use
+    uint64_t scheduled_since_ns;
+    uint64_t scheduled_total_ns;
+    uint64_t switches;
+
+    // While idle: the slices it has waited, the one in which it became idle included, and the most
+    // jobs that the node had during this wait. Both are 0 while scheduled.
+    uint32_t slices_waited;
+    uint32_t most_jobs;
+
+    // The engine's own.
+    bool usage_known;
+    uint64_t usage_ns;              // the last total that was reported
+    struct engine_decision decided; // what the caller was told last; job 0: nothing yet
+};
+
+struct policy_node {
+    struct policy_job *jobs; // in order of registration
+    size_t count;
+    uint64_t now_ns;
+    uint64_t cpus;
+    uint64_t time_slice_ns;
+    uint64_t gmet_ns;
+};
+
+// Every function but `crowded` is asked only while crowded() says so, and answers in `next` of the
+// jobs. None may fail, keep state of its own or look at anything but the node.
+struct policy {
+    const char *name;
+
+    // False: every job is scheduled and nothing is limited.
+    bool (*crowded)(const struct policy_node *node);
+
+    // A process came or went: a job may be new (idle), gone, wider or narrower.
+    void (*on_change)(struct policy_node *node);
+
+    // The time-slice is over.
+    void (*on_tick)(struct policy_node *node);
+
+    // An idle job asks for the CPUs. ENGINE_GRANTED, or one of the ENGINE_DISCARDED_*: then every
+    // `next` is as it was.
+    enum engine_outcome (*on_request)(struct policy_node *node, struct policy_job *job);
+};
+
+extern const struct policy policy_yoo_jette;
+extern const struct policy policy_uncoordinated;
+
+// The CPUs of the node that the job can use.
+static inline uint64_t policy_usable_cpus(const struct policy_node *node,
+                                          const struct policy_job *job)
+{
+    return job->width < node->cpus ? job->width : node->cpus;
+}
+
+#endif
