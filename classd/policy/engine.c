@@ -63,11 +63,10 @@ static struct policy_job *find_job(const struct policy_node *node, engine_job_t 
     return NULL;
 }
 
-// Room for one more job and for a decision about each. What did grow when the rest did not is no
-// harm.
-static bool reserve(engine_t *engine)
+// Room for the job, if it is new, and for a decision about each. Half of the growth does no harm.
+static bool reserve(engine_t *engine, engine_job_t job)
 {
-    if (engine->node.count < engine->capacity)
+    if (engine->node.count < engine->capacity || find_job(&engine->node, job) != NULL)
         return true;
     size_t capacity = engine->capacity > 0 ? 2 * engine->capacity : 8;
     void *jobs = realloc(engine->node.jobs, capacity * sizeof *engine->node.jobs);

@@ -42,8 +42,8 @@ struct engine_event {
     uint64_t usage_ns; // USAGE
 };
 
-// What is to be done for one job. Only jobs whose line differs from what was last decided are
-// listed.
+// What is to be done for one job. Only jobs whose line is not what was last decided are listed, a
+// new job always.
 struct engine_decision {
     engine_job_t job;
     bool scheduled;
@@ -67,8 +67,7 @@ struct engine_result {
     // between. The engine's own, valid until the next event.
     const struct engine_decision *decisions;
     size_t decision_count;
-    uint64_t
-        deadline_ns; // when the policy wants an ENGINE_SWITCH of its own, or ENGINE_NO_DEADLINE
+    uint64_t deadline_ns; // when the policy wants a SWITCH of its own, or ENGINE_NO_DEADLINE
 };
 
 struct engine_job_view {
@@ -78,7 +77,7 @@ struct engine_job_view {
     bool scheduled;
     bool limited;
     uint32_t share_ppm;
-    uint64_t service_ns; // CPU time received, per CPU that it can use, as the policy counts it
+    uint64_t service_ns;         // CPU time received, per CPU that it can use
     uint64_t scheduled_since_ns; // meaningful while scheduled
     uint64_t scheduled_total_ns; // up to the last event
     uint64_t switches;           // times it became scheduled
