@@ -56,7 +56,7 @@ static inline uint32_t status_word_epoch(uint64_t word)
 }
 
 // What a process with no scheduler behaves by: it runs, and nobody limits it.
-#define STATUS_WORD_FREE status_word(0, STATUS_SCHEDULED, 0)
+#define STATUS_WORD_FREE ((uint64_t)STATUS_SCHEDULED << 32)
 
 // A process of the job as classd registered it; only classd reads this, at adoption.
 struct status_member {

@@ -1,0 +1,144 @@
+// The front: what a user names in LD_PRELOAD. It exports the wrapped MPI functions as jumps through
+// front_slots, is linked to nothing but the C library, and does nothing at all until one of them is
+// called; so it may be loaded into shells, launchers and programs of any MPI.
+#include "pmpi/front/front.h"
+
+#include "pmpi_front_names.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SLOTS (FRONT_FUNCTIONS * 2)
+
+static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
+
+// Where the exported names jump to; see generate.py. A slot is written whole, and any value that it
+// ever has is a right one.
+extern _Atomic(void *) front_slots[SLOTS] __attribute__((visibility("hidden")));
+
+void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
+
+struct family {
+    const char *marker;  // in the text of MPI_Get_library_version()
+    const char *variant; // file beside this library
+};
+
+// Relatives of MPICH share its ABI (the MPICH ABI initiative).
+static const struct family families[] = {
+    {"Open MPI", "libcosched_pmpi_openmpi.so"},  {"MPICH", "libcosched_pmpi_mpich.so"},
+    {"MVAPICH", "libcosched_pmpi_mpich.so"},     {"Intel(R) MPI", "libcosched_pmpi_mpich.so"},
+    {"CRAY MPICH", "libcosched_pmpi_mpich.so"},
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
+
+static void *front_real(enum front_entry entry, const char *name)
+{
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "%s%s", entry == FRONT_ENTRY_MPI ? "MPI_" : "PMPI_", name);
+    void *found = dlsym(RTLD_NEXT, symbol);
+    return found == NULL && local_mpi != NULL ? dlsym(local_mpi, symbol) : found;
+}
+
+static void front_bypass(void)
+{
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        void *real = front_real(slot % 2, names[slot / 2]);
+        if (real != NULL)
+            atomic_store_explicit(&front_slots[slot], real, memory_order_release);
+    }
+}
+
+static const struct front_api api = {
+    .version = FRONT_API_VERSION,
+    .table = FRONT_TABLE,
+    .real = front_real,
+    .bypass = front_bypass,
+};
+
+// An MPI that a program such as Python opened for itself. It is promoted to global, so that the
+// variant finds its data (Open MPI's handles are addresses of objects).
+static void find_local_mpi(void)
+{
+    static const char *const sonames[] = {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12",
+                                          "libmpi.so"};
+    if (dlsym(RTLD_NEXT, "PMPI_Get_library_version") != NULL)
+        return;
+    for (size_t i = 0; i < sizeof sonames / sizeof *sonames && local_mpi == NULL; i++)
+        local_mpi = dlopen(sonames[i], RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
+}
+
+static const char *find_variant(void)
+{
+    static char version[8192]; // MPI_MAX_LIBRARY_VERSION_STRING of any family is at most this
+    int length = 0;
+    int (*get_version)(char *, int *) =
+        (int (*)(char *, int *))front_real(FRONT_ENTRY_PMPI, "Get_library_version");
+    if (get_version == NULL || get_version(version, &length) != 0)
+        return NULL;
+    version[sizeof version - 1] = '\0';
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (strstr(version, families[i].marker) != NULL)
+            return families[i].variant;
+    }
+    return NULL;
+}
+
+static bool load_variant(const char *file)
+{
+    char path[4096];
+    Dl_info info;
+    if (dladdr((void *)front_resolve, &info) == 0 || info.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    int directory = slash != NULL ? (int)(slash - info.dli_fname + 1) : 0;
+    int length = snprintf(path, sizeof path, "%.*s%s", directory, info.dli_fname, file);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return false;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    front_variant_fn *start =
+        handle != NULL ? (front_variant_fn *)dlsym(handle, FRONT_VARIANT_SYMBOL) : NULL;
+    static void *entries[SLOTS];
+    if (start == NULL || start(&api, entries, SLOTS) != 0) {
+        fprintf(stderr,
+                "cosched: %s cannot be used (%s); the program runs without it. Reinstall cosched "
+                "for this MPI\n",
+                path, handle == NULL ? dlerror() : "it is of another version");
+        return false;
+    }
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        atomic_store_explicit(&front_slots[slot], entries[slot], memory_order_release);
+    return true;
+}
+
+static void front_start(void)
+{
+    find_local_mpi();
+    const char *variant = find_variant();
+    if (variant == NULL || !load_variant(variant))
+        front_bypass();
+}
+
+// Stands in for a function that the program's MPI does not have; such a program could not have been
+// linked without this library, so it can only have asked by dlsym().
+static int missing_function(void)
+{
+    return 16; // an error class of both families (MPI_ERR_OTHER or MPI_ERR_UNKNOWN)
+}
+
+// The first call of any entry point comes here; returns where that call is to go on.
+void *front_resolve(unsigned slot)
+{
+    void *before = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
+    pthread_once(&once, front_start);
+    void *target = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
+    if (target != before)
+        return target;
+    target = front_real(slot % 2, names[slot / 2]);
+    return target != NULL ? target : (void *)missing_function;
+}

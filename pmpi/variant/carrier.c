@@ -1,0 +1,289 @@
+#include "pmpi/variant/carrier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NOTICE_TAG = 1,
+    CONTACTS_MAX = 64, // told at once; further peers are told before the next message to them
+    OUTBOX_SLOTS = 256,
+};
+
+// How long a word from a scheduled peer is worth acting on without a message: twice the time between
+// two runs of an idle job (one period of the bandwidth limit).
+#define EVIDENCE_NS UINT64_C(200000000)
+
+struct notice {
+    uint8_t scheduled;
+    uint8_t reserved[7];
+};
+
+struct outgoing {
+    MPI_Request request;
+    struct notice notice;
+};
+
+struct carrier carrier;
+
+static struct {
+    MPI_Comm comm;
+    int rank;
+    int *sent; // by world rank
+    int received;
+    int contacts[CONTACTS_MAX];
+    _Atomic int contact_count;
+    _Atomic int scheduled_contacts; // contacts whose last word was "scheduled"
+    struct outgoing outbox[OUTBOX_SLOTS];
+    unsigned next_out;
+    bool idle;
+    _Atomic uint64_t evidence_ns; // when a peer last said "scheduled" to this idle process; 0: never
+    // Threads that find it taken skip what they wanted to do: somebody is at it, or it is tried again
+    // at the next message.
+    atomic_flag busy;
+} own = {.busy = ATOMIC_FLAG_INIT};
+
+static bool take(void)
+{
+    return !atomic_flag_test_and_set_explicit(&own.busy, memory_order_acquire);
+}
+
+static void give_back(void)
+{
+    atomic_flag_clear_explicit(&own.busy, memory_order_release);
+}
+
+int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote)
+{
+    carrier.peers = calloc((size_t)size, sizeof *carrier.peers);
+    own.sent = calloc((size_t)size, sizeof *own.sent);
+    if (carrier.peers == NULL || own.sent == NULL) {
+        free(carrier.peers);
+        free(own.sent);
+        carrier.peers = NULL;
+        own.sent = NULL;
+        return -1;
+    }
+    uint64_t word = session_word();
+    for (int i = 0; i < size; i++) {
+        carrier.peers[i].remote = remote[i];
+        carrier.peers[i].told_scheduled = true;
+        carrier.peers[i].heard_scheduled = true;
+        carrier.peers[i].told_epoch = status_word_epoch(word) - 1;
+    }
+    for (unsigned i = 0; i < OUTBOX_SLOTS; i++)
+        own.outbox[i].request = MPI_REQUEST_NULL;
+    own.comm = comm;
+    own.rank = rank;
+    carrier.size = size;
+    carrier.seen_epoch = status_word_epoch(word) - 1;
+    carrier.on = true;
+    return 0;
+}
+
+const int *carrier_sent(void)
+{
+    return own.sent;
+}
+
+int carrier_received(void)
+{
+    return own.received;
+}
+
+static void send_notice(int peer, bool scheduled)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    struct outgoing *out = &own.outbox[own.next_out];
+    int done = 1;
+    if (out->request != MPI_REQUEST_NULL)
+        mpi->Test(&out->request, &done, MPI_STATUS_IGNORE);
+    if (!done)
+        return; // the peer is far behind; it will be told later
+    memset(&out->notice, 0, sizeof out->notice);
+    out->notice.scheduled = scheduled;
+    if (mpi->Isend(&out->notice, sizeof out->notice, MPI_BYTE, peer, NOTICE_TAG, own.comm,
+                   &out->request) != MPI_SUCCESS)
+        return;
+    own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
+    own.sent[peer]++;
+    atomic_store_explicit(&carrier.peers[peer].told_scheduled, scheduled, memory_order_relaxed);
+    stats_add(STATS_NOTICES, 1);
+}
+
+// Brings a peer up to date; the caller holds the flag.
+static void tell(int peer, uint64_t word, bool repeat)
+{
+    struct carrier_peer *to = &carrier.peers[peer];
+    bool scheduled = !session_word_idle(word);
+    if (to->remote && (repeat || scheduled != to->told_scheduled))
+        send_notice(peer, scheduled);
+    if (!to->remote || scheduled == to->told_scheduled)
+        atomic_store_explicit(&to->told_epoch, status_word_epoch(word), memory_order_relaxed);
+}
+
+static void tell_contacts(uint64_t word, bool repeat)
+{
+    int count = atomic_load_explicit(&own.contact_count, memory_order_relaxed);
+    for (int i = 0; i < count; i++)
+        tell(own.contacts[i], word, repeat);
+}
+
+static void add_contact(int peer)
+{
+    struct carrier_peer *with = &carrier.peers[peer];
+    int count = atomic_load_explicit(&own.contact_count, memory_order_relaxed);
+    if (atomic_exchange_explicit(&with->contact, true, memory_order_relaxed) || !with->remote ||
+        count == CONTACTS_MAX)
+        return;
+    own.contacts[count] = peer;
+    atomic_store_explicit(&own.contact_count, count + 1, memory_order_relaxed);
+    if (with->heard_scheduled)
+        atomic_fetch_add_explicit(&own.scheduled_contacts, 1, memory_order_relaxed);
+}
+
+void carrier_add_contact(int peer)
+{
+    if (!take())
+        return;
+    add_contact(peer);
+    tell(peer, session_word(), false);
+    give_back();
+}
+
+static void hear(int peer, bool scheduled)
+{
+    struct carrier_peer *from = &carrier.peers[peer];
+    bool before = atomic_exchange_explicit(&from->heard_scheduled, scheduled, memory_order_relaxed);
+    bool counted = false;
+    int count = atomic_load_explicit(&own.contact_count, memory_order_relaxed);
+    for (int i = 0; i < count && !counted; i++)
+        counted = own.contacts[i] == peer;
+    if (!counted)
+        add_contact(peer); // counts it with what was just heard
+    else if (scheduled != before)
+        atomic_fetch_add_explicit(&own.scheduled_contacts, scheduled ? 1 : -1,
+                                  memory_order_relaxed);
+    if (scheduled)
+        atomic_store_explicit(&own.evidence_ns, core_now(), memory_order_relaxed);
+    else if (atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
+        atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
+}
+
+static void drain(void)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    for (;;) {
+        int flag = 0;
+        struct notice notice;
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        if (mpi->Improbe(MPI_ANY_SOURCE, NOTICE_TAG, own.comm, &flag, &message, &status) !=
+                MPI_SUCCESS ||
+            !flag)
+            return;
+        int source = status.MPI_SOURCE;
+        if (mpi->Mrecv(&notice, sizeof notice, MPI_BYTE, &message, MPI_STATUS_IGNORE) !=
+                MPI_SUCCESS ||
+            source < 0 || source >= carrier.size)
+            return;
+        own.received++;
+        stats_add(STATS_HEARD, 1);
+        hear(source, notice.scheduled != 0);
+    }
+}
+
+void carrier_drain(void)
+{
+    if (!carrier.on || !take())
+        return;
+    drain();
+    give_back();
+}
+
+void carrier_changed(uint64_t word)
+{
+    session_check_generation(word);
+    if (!take())
+        return;
+    bool idle = session_word_idle(word);
+    drain();
+    if (idle && !own.idle) // what was heard before is no reason to ask for the CPU back
+        atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
+    own.idle = idle;
+    tell_contacts(word, false);
+    atomic_store_explicit(&carrier.seen_epoch, status_word_epoch(word), memory_order_relaxed);
+    give_back();
+}
+
+void carrier_tell(int peer, uint64_t word)
+{
+    if (status_word_epoch(word) !=
+        atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
+        carrier_changed(word);
+    if (!take())
+        return;
+    add_contact(peer);
+    tell(peer, word, false);
+    give_back();
+}
+
+static void request(uint64_t now)
+{
+    if (session_request(now))
+        stats_add(STATS_REQUESTS, 1);
+}
+
+void carrier_idle_arrival(int peer)
+{
+    if (!take())
+        return;
+    drain();
+    give_back();
+    bool scheduled =
+        peer >= 0 ? carrier.peers[peer].remote && carrier.peers[peer].heard_scheduled
+                  : atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) > 0;
+    if (scheduled)
+        request(core_now());
+}
+
+void carrier_idle_look(void)
+{
+    if (!take())
+        return;
+    drain();
+    give_back();
+    uint64_t evidence = atomic_load_explicit(&own.evidence_ns, memory_order_relaxed);
+    if (evidence == 0)
+        return;
+    uint64_t now = core_now();
+    if (now - evidence < EVIDENCE_NS)
+        request(now);
+}
+
+void carrier_still_waiting(void)
+{
+    uint64_t word = session_word();
+    if (session_word_idle(word) || !session_word_contended(word) || !take())
+        return;
+    tell_contacts(word, true);
+    give_back();
+}
+
+void carrier_collective_contacts(MPI_Comm comm)
+{
+    peers_neighbours_once(comm, carrier_add_contact);
+}
+
+void carrier_stop(void)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    for (unsigned i = 0; i < OUTBOX_SLOTS; i++) {
+        if (own.outbox[i].request != MPI_REQUEST_NULL)
+            mpi->Wait(&own.outbox[i].request, MPI_STATUS_IGNORE);
+    }
+    carrier.on = false;
+    free(carrier.peers);
+    free(own.sent);
+    carrier.peers = NULL;
+    own.sent = NULL;
+}

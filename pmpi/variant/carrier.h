@@ -1,0 +1,143 @@
+// The carrier of status: how the sender's status reaches the receiver with its messages, and what an
+// idle receiver does about it (Yoo & Jette, sections 2.1 and 2.2.1).
+//
+// This is the `notice` carrier: the paper's status byte, run-length coded. A status changes only at
+// context switches, so it is told only once after a change: before the first message to a peer, by a
+// small message of its own on a private communicator; what a rank was last told by a peer is the
+// status of every message that follows. User messages are not touched. The `header` carrier, with the
+// status in front of every payload, will stand beside this one behind the same functions.
+//
+// Departures from the paper, both to the same end, that no rank waits in silence:
+//  - A rank tells the peers it is in contact with as soon as it sees its own status change, and not
+//    only when it next sends: a rank that becomes scheduled while it waits for an idle peer would
+//    otherwise say nothing until that peer gets on by itself.
+//  - A scheduled rank that keeps waiting says so again from time to time; an idle rank that has heard
+//    so lately asks for the CPU again (the paper's requests within GMET are simply lost).
+//
+// Ranks of one job on one node have the same status, so only peers on other nodes are told.
+#ifndef COSCHED_PMPI_VARIANT_CARRIER_H
+#define COSCHED_PMPI_VARIANT_CARRIER_H
+
+#include "pmpi/variant/core.h"
+#include "pmpi/variant/peers.h"
+#include "pmpi/variant/session.h"
+
+// What is known of a peer, by its rank in MPI_COMM_WORLD. Told and heard start as "scheduled", which
+// is what a job that has its nodes to itself is.
+struct carrier_peer {
+    _Atomic uint32_t told_epoch; // of this process's status word, when the peer was last up to date
+    _Atomic bool told_scheduled;
+    _Atomic bool heard_scheduled;
+    _Atomic bool contact; // is among those that are told at once
+    bool remote;
+};
+
+struct carrier {
+    bool on;
+    struct carrier_peer *peers;
+    int size;
+    _Atomic uint32_t seen_epoch; // of the status word, when it was last acted on
+};
+
+extern struct carrier carrier;
+
+// Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether world
+// rank r is on another node. Returns 0, or -1 when memory is short.
+int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote);
+
+// Notices sent to each world rank so far, for the exact count at the end (null while off), and the
+// number received.
+const int *carrier_sent(void);
+int carrier_received(void);
+
+// Receives notices that are there; at the end, `expected` in all.
+void carrier_drain(void);
+
+// Completes what was sent, and turns the carrier off.
+void carrier_stop(void);
+
+// The slow paths; called by the functions below and by wait.
+void carrier_changed(uint64_t word);
+void carrier_tell(int peer, uint64_t word);
+void carrier_add_contact(int peer);
+void carrier_idle_arrival(int peer);
+void carrier_idle_look(void);
+void carrier_still_waiting(void);
+void carrier_collective_contacts(MPI_Comm comm);
+
+// One load and one compare while nothing changes: acts on a change of this process's status.
+static inline void carrier_look(void)
+{
+    if (!carrier.on)
+        return;
+    uint64_t word = session_word();
+    if (status_word_epoch(word) !=
+        atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
+        carrier_changed(word);
+}
+
+// Before a message to `dest`: the peer learns a new status first.
+static inline void carrier_sending(MPI_Comm comm, int dest)
+{
+    if (!carrier.on)
+        return;
+    int peer = peers_world_rank(comm, dest);
+    if (peer < 0)
+        return;
+    uint64_t word = session_word();
+    if (atomic_load_explicit(&carrier.peers[peer].told_epoch, memory_order_relaxed) !=
+        status_word_epoch(word))
+        carrier_tell(peer, word);
+}
+
+// This process exchanges messages with `rank` of the communicator (which may be a wildcard).
+static inline void carrier_contact(MPI_Comm comm, int rank)
+{
+    if (!carrier.on)
+        return;
+    int peer = peers_world_rank(comm, rank);
+    if (peer >= 0 &&
+        !atomic_load_explicit(&carrier.peers[peer].contact, memory_order_relaxed))
+        carrier_add_contact(peer);
+}
+
+// Before a collective operation: its hypercube neighbours carry the news on.
+static inline void carrier_collective(MPI_Comm comm)
+{
+    if (!carrier.on)
+        return;
+    carrier_collective_contacts(comm);
+    carrier_look();
+}
+
+// A message of the given rank, or of somebody, has been received. An idle receiver whose sender is
+// scheduled asks for the CPU.
+static inline void carrier_arrived_from(MPI_Comm comm, int source)
+{
+    if (!carrier.on)
+        return;
+    carrier_look();
+    if (session_word_idle(session_word()))
+        carrier_idle_arrival(peers_world_rank(comm, source));
+}
+
+static inline void carrier_arrived(void)
+{
+    if (!carrier.on)
+        return;
+    carrier_look();
+    if (session_word_idle(session_word()))
+        carrier_idle_arrival(PEERS_UNKNOWN);
+}
+
+// The program looked for messages and may have found none.
+static inline void carrier_looked(void)
+{
+    if (!carrier.on)
+        return;
+    carrier_look();
+    if (session_word_idle(session_word()))
+        carrier_idle_look();
+}
+
+#endif

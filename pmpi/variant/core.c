@@ -1,0 +1,41 @@
+#include "pmpi/variant/core.h"
+
+#include "pmpi/front/front.h"
+
+struct mpi_next mpi_next[2];
+bool core_active;
+_Thread_local int core_depth;
+bool stats_on;
+_Atomic uint64_t stats_counters[STATS_COUNTERS];
+
+static const struct front_api *front;
+
+void core_bypass(void)
+{
+    front->bypass();
+}
+
+front_variant_fn cosched_pmpi_variant __attribute__((visibility("default")));
+
+int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t count)
+{
+    static const char *const names[MPI_NEXT_FUNCTIONS] = {MPI_NEXT_NAMES};
+    if (api->version != FRONT_API_VERSION || api->table != MPI_NEXT_TABLE ||
+        count != MPI_NEXT_WRAPPED * 2)
+        return -1;
+    _Static_assert(sizeof(struct mpi_next) == MPI_NEXT_FUNCTIONS * sizeof(void *),
+                   "the structure is also an array in the order of the names");
+    front = api;
+    for (int entry = 0; entry < 2; entry++) {
+        void **functions = (void **)&mpi_next[entry];
+        for (size_t i = 0; i < MPI_NEXT_FUNCTIONS; i++) {
+            functions[i] = api->real((enum front_entry)entry, names[i]);
+            // The twins of MPI-3 are what every MPI of today has; without one there is no service.
+            if (functions[i] == NULL)
+                return -1;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        entries[i] = core_entries[i];
+    return 0;
+}

@@ -1,0 +1,85 @@
+// What every entry point needs: where calls go on to, and whether this call is the program's own.
+#ifndef COSCHED_PMPI_VARIANT_CORE_H
+#define COSCHED_PMPI_VARIANT_CORE_H
+
+#include "mpi_next.h"
+#include "pmpi/variant/stats.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+// [0] goes on as MPI_X (a tool that was preloaded later, or the MPI), [1] as PMPI_X. The library's
+// own calls use [1].
+extern struct mpi_next mpi_next[2];
+
+// Set between MPI_Init and MPI_Finalize while the library has anything to do.
+extern bool core_active;
+
+// Generated: the entry points in the front's order.
+extern void *const core_entries[MPI_NEXT_WRAPPED * 2];
+
+// Calls that an MPI function makes to others, and the library's own, are not the program's.
+extern _Thread_local int core_depth __attribute__((tls_model("initial-exec")));
+
+// Makes every entry point one jump to the real function, for good.
+void core_bypass(void);
+
+static inline bool core_inside(void)
+{
+    return core_depth > 0;
+}
+
+static inline bool core_nested(void)
+{
+    return !core_active || core_depth > 0;
+}
+
+static inline uint64_t core_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// One call of the program; the times are kept only under COSCHED_STATS=1.
+struct core_call {
+    bool blocking;
+    uint64_t entered_ns;
+    uint64_t real_ns;
+    uint64_t returned_ns;
+};
+
+static inline struct core_call core_enter(bool blocking)
+{
+    core_depth++;
+    struct core_call call = {.blocking = blocking};
+    if (stats_on)
+        call.entered_ns = core_now();
+    return call;
+}
+
+static inline void core_before_real(struct core_call *call)
+{
+    if (stats_on)
+        call->real_ns = core_now();
+}
+
+static inline void core_after_real(struct core_call *call)
+{
+    if (stats_on)
+        call->returned_ns = core_now();
+}
+
+static inline void core_leave(const struct core_call *call)
+{
+    core_depth--;
+    if (!stats_on)
+        return;
+    uint64_t own = core_now() - call->returned_ns + (call->real_ns - call->entered_ns);
+    stats_add(STATS_OWN_NS, own);
+    if (call->blocking)
+        stats_add(STATS_WAITED_NS, call->returned_ns - call->real_ns);
+}
+
+#endif

@@ -1,0 +1,297 @@
+#include "pmpi/variant/lifecycle.h"
+
+#include "common/units.h"
+#include "pmpi/variant/carrier.h"
+#include "pmpi/variant/session.h"
+#include "pmpi/variant/settings.h"
+#include "pmpi/variant/wait.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
+
+// What each rank tells all others at MPI_Init.
+struct ballot {
+    uint64_t node_id;
+    uint8_t registered;
+    uint8_t yields;
+    uint8_t notices;
+    uint8_t stats;
+    uint8_t reserved[4];
+};
+
+static struct {
+    const struct mpi_next *mpi;
+    MPI_Comm comm; // private duplicate of MPI_COMM_WORLD
+    int rank;
+    int size;
+    struct settings settings;
+    struct session_identity identity;
+    struct error error; // why this rank has no scheduler
+    bool registered;
+} job = {.comm = MPI_COMM_NULL};
+
+// Polls a request of the library's own without burning a CPU that others need. False on timeout.
+static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
+{
+    uint64_t deadline = core_now() + timeout_ns;
+    int flag = 0;
+    for (unsigned polls = 0; job.mpi->Test(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+         polls++) {
+        if (flag)
+            return true;
+        if (polls < 100)
+            continue;
+        sched_yield();
+        if (polls % 1024 == 0 && core_now() > deadline)
+            return false;
+    }
+    return flag != 0;
+}
+
+// The one place where the library ends a program: the ranks cannot agree because some of them do not
+// run the library, so this duplicate of MPI_COMM_WORLD will never be complete, and the first
+// collective operation of the others may already have been paired with it.
+static void give_up_half_wrapped(void)
+{
+    char host[64] = "?";
+    gethostname(host, sizeof host - 1);
+    fprintf(stderr,
+            "cosched: rank %d on %s waited in vain for all %d ranks to load libcosched_pmpi.so; "
+            "export LD_PRELOAD to every node (MPICH: without -genvlist/-genvnone, Open MPI: "
+            "mpirun -x LD_PRELOAD) or to none. The job is ended, since its messages may be mixed "
+            "up\n",
+            job.rank, host, job.size);
+    job.mpi->Abort(MPI_COMM_WORLD, 1);
+}
+
+static bool make_communicator(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (job.mpi->Comm_idup(MPI_COMM_WORLD, &job.comm, &request) != MPI_SUCCESS)
+        return false;
+    if (!patient_wait(&request, job.settings.init_timeout_ns))
+        give_up_half_wrapped();
+    job.mpi->Comm_set_errhandler(job.comm, MPI_ERRORS_RETURN);
+    return true;
+}
+
+// Slurm's job and step where there is one; else a random id. The same on every node, since rank 0
+// chooses it.
+static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
+{
+    const char *slurm_job = getenv("SLURM_JOB_ID"), *slurm_step = getenv("SLURM_STEP_ID");
+    uint64_t random = 0;
+    memset(id, 0, PROTOCOL_JOB_ID_MAX);
+    if (slurm_job != NULL && slurm_step != NULL) {
+        snprintf(id, PROTOCOL_JOB_ID_MAX, "slurm-%s.%s", slurm_job, slurm_step);
+        if (protocol_job_id_valid(id))
+            return;
+    }
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+        random = core_now() ^ (uint64_t)getpid() << 40;
+    snprintf(id, PROTOCOL_JOB_ID_MAX, "mpi-%016" PRIx64, random);
+}
+
+static bool agree_on_job_id(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (job.rank == 0)
+        choose_job_id(job.identity.job_id);
+    return job.mpi->Ibcast(job.identity.job_id, PROTOCOL_JOB_ID_MAX, MPI_BYTE, 0, job.comm,
+                           &request) == MPI_SUCCESS &&
+           patient_wait(&request, UINT64_MAX / 2) && protocol_job_id_valid(job.identity.job_id);
+}
+
+static struct ballot own_ballot(void)
+{
+    const struct status_page *page = session_page();
+    struct ballot ballot = {.registered = job.registered, .stats = job.settings.stats};
+    enum wait_mode wait = job.settings.wait;
+    enum piggyback piggyback = job.settings.piggyback;
+    if (page != NULL) {
+        ballot.node_id = page->node_id;
+        if (wait == WAIT_DEFAULT)
+            wait = page->wait != 0 ? WAIT_YIELD : WAIT_SPIN;
+        if (piggyback == PIGGYBACK_DEFAULT)
+            piggyback = page->piggyback != 0 ? PIGGYBACK_NOTICE : PIGGYBACK_OFF;
+    }
+    ballot.yields = wait == WAIT_YIELD;
+    ballot.notices = page != NULL && piggyback == PIGGYBACK_NOTICE;
+    return ballot;
+}
+
+static bool exchange_ballots(struct ballot *ballots)
+{
+    struct ballot own = own_ballot();
+    MPI_Request request = MPI_REQUEST_NULL;
+    return job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
+                               &request) == MPI_SUCCESS &&
+           patient_wait(&request, UINT64_MAX / 2);
+}
+
+// Some nodes have a scheduler and some have not: the first rank without one says why, for all.
+static void explain_disagreement(int first, int without)
+{
+    char reason[200] = "";
+    char host[64] = "?";
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (job.rank == first) {
+        gethostname(host, sizeof host - 1);
+        snprintf(reason, sizeof reason, "rank %d on %s: %.120s", first, host, job.error.text);
+    }
+    if (job.mpi->Ibcast(reason, sizeof reason, MPI_BYTE, first, job.comm, &request) == MPI_SUCCESS)
+        patient_wait(&request, UINT64_MAX / 2);
+    reason[sizeof reason - 1] = '\0';
+    if (job.rank == 0)
+        fprintf(stderr,
+                "cosched: %d of %d ranks have no scheduler (%s); the job runs without. Start classd "
+                "on every node\n",
+                without, job.size, reason);
+}
+
+// All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
+static void act_on_ballots(const struct ballot *ballots)
+{
+    int registered = 0, yields = 0, notices = 0, first_without = -1;
+    bool nodes_differ = false;
+    for (int i = 0; i < job.size; i++) {
+        registered += ballots[i].registered;
+        yields += ballots[i].yields;
+        notices += ballots[i].notices;
+        stats_on |= ballots[i].stats != 0;
+        nodes_differ |= ballots[i].node_id != ballots[0].node_id;
+        if (!ballots[i].registered && first_without < 0)
+            first_without = i;
+    }
+    wait_yields = yields == job.size;
+    if (yields != 0 && yields != job.size && job.rank == 0)
+        fprintf(stderr, "cosched: only %d of %d ranks have COSCHED_WAIT=yield; all of them spin\n",
+                yields, job.size);
+    if (registered != 0 && registered != job.size)
+        explain_disagreement(first_without, job.size - registered);
+    if (registered != job.size) {
+        session_exit();
+        job.registered = false;
+        return;
+    }
+    if (notices != job.size || !nodes_differ)
+        return;
+    bool *remote = calloc((size_t)job.size, sizeof *remote);
+    for (int i = 0; remote != NULL && i < job.size; i++)
+        remote[i] = ballots[i].node_id != ballots[job.rank].node_id;
+    // A rank without memory only stays silent: its peers take it for scheduled.
+    if (remote != NULL && peers_start() == 0)
+        carrier_start(job.comm, job.rank, job.size, remote);
+    free(remote);
+}
+
+static void job_start(void)
+{
+    const struct mpi_next *mpi = job.mpi = &mpi_next[1];
+    settings_read(&job.settings);
+    if (mpi->Comm_rank(MPI_COMM_WORLD, &job.rank) != MPI_SUCCESS ||
+        mpi->Comm_size(MPI_COMM_WORLD, &job.size) != MPI_SUCCESS)
+        return;
+    if (job.settings.complaint[0] != '\0' && job.rank == 0)
+        fprintf(stderr, "cosched: %s\n", job.settings.complaint);
+    struct ballot *ballots = calloc((size_t)job.size, sizeof *ballots);
+    if (!make_communicator() || !agree_on_job_id()) {
+        free(ballots);
+        return;
+    }
+    job.identity.runtime_dir = job.settings.runtime_dir;
+    job.identity.rank = (uint32_t)job.rank;
+    job.identity.ranks = (uint32_t)job.size;
+    job.registered = session_register(&job.identity, &job.error) == 0;
+    if (ballots != NULL && exchange_ballots(ballots))
+        act_on_ballots(ballots);
+    free(ballots);
+    core_active = carrier.on || wait_yields || stats_on;
+    if (!core_active && !job.registered) {
+        mpi->Comm_free(&job.comm);
+        core_bypass();
+    }
+}
+
+int lifecycle_Init(const struct mpi_next *next, int *argc, char ***argv)
+{
+    core_depth++;
+    int rc = next->Init(argc, argv);
+    if (rc == MPI_SUCCESS)
+        job_start();
+    core_depth--;
+    return rc;
+}
+
+int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, int required,
+                          int *provided)
+{
+    core_depth++;
+    int rc = next->Init_thread(argc, argv, required, provided);
+    if (rc == MPI_SUCCESS)
+        job_start();
+    core_depth--;
+    return rc;
+}
+
+// No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and receive
+// exactly those.
+static void finish_carrier(void)
+{
+    int expected = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (job.mpi->Ireduce_scatter_block(carrier_sent(), &expected, 1, MPI_INT, MPI_SUM, job.comm,
+                                       &request) == MPI_SUCCESS &&
+        patient_wait(&request, UINT64_MAX / 2)) {
+        uint64_t deadline = core_now() + FINALIZE_DRAIN_NS;
+        while (carrier_received() < expected && core_now() < deadline) {
+            carrier_drain();
+            sched_yield();
+        }
+    }
+    carrier_stop();
+}
+
+static void print_stats(void)
+{
+    uint64_t own[STATS_COUNTERS], all[STATS_COUNTERS] = {0};
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int i = 0; i < STATS_COUNTERS; i++)
+        own[i] = atomic_load_explicit(&stats_counters[i], memory_order_relaxed);
+    if (job.mpi->Ireduce(own, all, STATS_COUNTERS, MPI_UINT64_T, MPI_SUM, 0, job.comm, &request) !=
+            MPI_SUCCESS ||
+        !patient_wait(&request, UINT64_MAX / 2) || job.rank != 0)
+        return;
+    fprintf(stderr,
+            "cosched: job %s ranks %d carrier %s wait %s: messages %" PRIu64 " notices %" PRIu64
+            " requests %" PRIu64 " waited %.3f s library %.3f s\n",
+            job.identity.job_id, job.size, carrier.on ? "notice" : "off",
+            wait_yields ? "yield" : "spin", all[STATS_MESSAGES], all[STATS_NOTICES],
+            all[STATS_REQUESTS], (double)all[STATS_WAITED_NS] / 1e9,
+            (double)all[STATS_OWN_NS] / 1e9);
+}
+
+int lifecycle_Finalize(const struct mpi_next *next)
+{
+    core_depth++;
+    core_active = false;
+    if (job.comm != MPI_COMM_NULL) {
+        if (stats_on)
+            print_stats();
+        if (carrier.on)
+            finish_carrier();
+        peers_stop();
+        job.mpi->Comm_free(&job.comm);
+    }
+    int rc = next->Finalize();
+    session_exit();
+    core_depth--;
+    return rc;
+}

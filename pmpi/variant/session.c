@@ -1,0 +1,208 @@
+#include "pmpi/variant/session.h"
+
+#include "common/client.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    FIRST_DESCRIPTOR = 400,   // out of the way of programs that count on low numbers
+    REGISTER_TIMEOUT_MS = 2000,
+    RENEW_TIMEOUT_MS = 100,
+};
+
+#define REQUEST_INTERVAL_NS NS_PER_MS
+#define RENEW_INTERVAL_NS   NS_PER_SEC
+
+static const _Atomic uint64_t free_word = STATUS_WORD_FREE;
+const _Atomic uint64_t *session_word_at = &free_word;
+
+static struct {
+    struct session_identity identity;
+    const struct status_page *page;
+    dev_t page_device;
+    ino_t page_inode;
+    int fd; // -1: not connected
+    dev_t fd_device;
+    ino_t fd_inode;
+    pid_t pid; // a forked child must not speak for its parent
+    uint16_t generation;
+    uint32_t sequence;
+    uint64_t last_request_ns;
+    uint64_t next_renewal_ns;
+    atomic_flag busy; // one thread at a time; the others skip, they would only say the same
+} session = {.fd = -1, .busy = ATOMIC_FLAG_INIT};
+
+static uint64_t now_monotonic(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+// CPUs that this process can use: OpenMP's threads where the user set them, else one.
+static uint32_t process_width(void)
+{
+    const char *threads = getenv("OMP_NUM_THREADS");
+    long width = threads != NULL ? strtol(threads, NULL, 10) : 1;
+    cpu_set_t set;
+    long cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1024;
+    if (width > cpus)
+        width = cpus;
+    return width < 1 ? 1 : (uint32_t)width;
+}
+
+static void remember_descriptor(int fd)
+{
+    struct stat status;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+    if (high >= 0) {
+        close(fd);
+        fd = high;
+    }
+    session.fd = fd;
+    if (fstat(fd, &status) == 0) {
+        session.fd_device = status.st_dev;
+        session.fd_inode = status.st_ino;
+    }
+}
+
+// Programs close descriptors that they do not know, and get the number back for something of their
+// own: never write to that.
+static bool descriptor_is_ours(void)
+{
+    struct stat status;
+    return session.fd >= 0 && session.pid == getpid() && fstat(session.fd, &status) == 0 &&
+           status.st_dev == session.fd_device && status.st_ino == session.fd_inode;
+}
+
+static void drop_descriptor(void)
+{
+    if (descriptor_is_ours())
+        close(session.fd);
+    session.fd = -1;
+}
+
+// Takes the page that came with a registration; keeps the mapping when it is the same file, as after
+// an adoption.
+static int take_page(int fd, struct error *err)
+{
+    struct stat status;
+    const struct status_page *page = NULL;
+    if (fstat(fd, &status) < 0)
+        return error_errno(err, errno, "status page");
+    if (session.page == NULL || status.st_dev != session.page_device ||
+        status.st_ino != session.page_inode) {
+        if (status_page_map(fd, &page, err) < 0)
+            return -1;
+        // An old mapping stays: another thread may be reading it.
+        session.page = page;
+        session.page_device = status.st_dev;
+        session.page_inode = status.st_ino;
+        session_word_at = &page->word;
+    }
+    session.generation = status_word_generation(session_word());
+    return 0;
+}
+
+static int connect_and_register(unsigned timeout_ms, struct error *err)
+{
+    const struct session_identity *identity = &session.identity;
+    int fd = client_connect(identity->runtime_dir, err);
+    if (fd < 0)
+        return -1;
+    struct protocol_request request =
+        protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);
+    struct protocol_reply reply;
+    int page_fd = -1;
+    for (size_t i = 0; i < sizeof identity->job_id; i++)
+        request.register_.job_id[i] = identity->job_id[i];
+    request.register_.width = process_width();
+    request.register_.rank = identity->rank;
+    request.register_.ranks = identity->ranks;
+    int rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, err);
+    if (rc == 0)
+        rc = page_fd >= 0 ? take_page(page_fd, err) : error_set(err, EPROTO, "no status page came");
+    if (page_fd >= 0)
+        close(page_fd);
+    if (rc < 0)
+        close(fd);
+    else
+        remember_descriptor(fd);
+    return rc;
+}
+
+int session_register(const struct session_identity *identity, struct error *err)
+{
+    session.identity = *identity;
+    session.pid = getpid();
+    return connect_and_register(REGISTER_TIMEOUT_MS, err);
+}
+
+const struct status_page *session_page(void)
+{
+    return session.page;
+}
+
+static void renew(uint64_t now_ns)
+{
+    if (now_ns < session.next_renewal_ns || session.pid != getpid())
+        return;
+    session.next_renewal_ns = now_ns + RENEW_INTERVAL_NS;
+    drop_descriptor();
+    struct error err = {0};
+    if (connect_and_register(RENEW_TIMEOUT_MS, &err) < 0 && err.code == ETIMEDOUT)
+        session.next_renewal_ns = now_ns + 10 * RENEW_INTERVAL_NS; // it hangs: ask it rarely
+}
+
+bool session_request(uint64_t now_ns)
+{
+    if (session.page == NULL || now_ns - session.last_request_ns < REQUEST_INTERVAL_NS ||
+        atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire))
+        return false;
+    bool sent = false;
+    session.last_request_ns = now_ns;
+    if (!descriptor_is_ours())
+        renew(now_ns);
+    if (descriptor_is_ours()) {
+        struct protocol_request request =
+            protocol_request_new(PROTOCOL_SCHEDULE, ++session.sequence);
+        struct error err = {0};
+        sent = client_send(session.fd, &request, &err) == 0;
+        if (!sent && err.code != EAGAIN)
+            drop_descriptor();
+    }
+    atomic_flag_clear_explicit(&session.busy, memory_order_release);
+    return sent;
+}
+
+void session_check_generation(uint64_t word)
+{
+    if (session.page == NULL || status_word_generation(word) == session.generation ||
+        atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire))
+        return;
+    renew(now_monotonic());
+    atomic_flag_clear_explicit(&session.busy, memory_order_release);
+}
+
+void session_exit(void)
+{
+    if (session.page == NULL)
+        return;
+    if (descriptor_is_ours()) {
+        struct protocol_request request = protocol_request_new(PROTOCOL_EXIT, ++session.sequence);
+        struct protocol_reply reply;
+        client_transact(session.fd, &request, &reply, NULL, REGISTER_TIMEOUT_MS, NULL);
+    }
+    drop_descriptor();
+    // The page stays mapped for threads that still look at it, but nobody listens to it any more.
+    session_word_at = &free_word;
+    session.page = NULL;
+}

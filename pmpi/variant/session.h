@@ -1,0 +1,56 @@
+// A process's session with the node's scheduler: MPI_Register, MPI_Terminate and MPI_Schedule of Yoo
+// & Jette (Table 1) and the status page. Knows nothing of MPI.
+//
+// Whatever happens to classd, nothing here fails or waits longer than a bounded moment, and the
+// process goes on.
+#ifndef COSCHED_PMPI_VARIANT_SESSION_H
+#define COSCHED_PMPI_VARIANT_SESSION_H
+
+#include "common/error.h"
+#include "common/status_page.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session_identity {
+    const char *runtime_dir;
+    char job_id[PROTOCOL_JOB_ID_MAX];
+    uint32_t rank;
+    uint32_t ranks;
+};
+
+// The status word of this process's job; of a free process while there is no session.
+extern const _Atomic uint64_t *session_word_at;
+
+static inline uint64_t session_word(void)
+{
+    return atomic_load_explicit(session_word_at, memory_order_acquire);
+}
+
+static inline bool session_word_idle(uint64_t word)
+{
+    return (status_word_flags(word) & STATUS_SCHEDULED) == 0;
+}
+
+static inline bool session_word_contended(uint64_t word)
+{
+    return (status_word_flags(word) & STATUS_CONTENDED) != 0;
+}
+
+// REGISTER (CMDREG): joins the job on this node. Returns 0, or -1 when there is no scheduler to join.
+int session_register(const struct session_identity *identity, struct error *err);
+
+// The page of a registered process, or null.
+const struct status_page *session_page(void);
+
+// SCHEDULE (CMDSCH): asks for the CPU, at most once per millisecond. Returns true when a request was
+// sent.
+bool session_request(uint64_t now_ns);
+
+// Registers again when the page says that another classd has taken over (its generation changed).
+void session_check_generation(uint64_t word);
+
+// EXIT (CMDOUT): leaves the job.
+void session_exit(void);
+
+#endif

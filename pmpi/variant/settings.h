@@ -1,0 +1,33 @@
+// What a job's user may set by environment variables.
+#ifndef COSCHED_PMPI_VARIANT_SETTINGS_H
+#define COSCHED_PMPI_VARIANT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wait_mode {
+    WAIT_DEFAULT = 0, // not set: the node's configuration decides, spin without one
+    WAIT_SPIN,
+    WAIT_YIELD,
+};
+
+enum piggyback {
+    PIGGYBACK_DEFAULT = 0, // not set: the node's configuration decides
+    PIGGYBACK_OFF,
+    PIGGYBACK_NOTICE,
+};
+
+struct settings {
+    enum wait_mode wait;          // COSCHED_WAIT = spin | yield
+    enum piggyback piggyback;     // COSCHED_PIGGYBACK = notice | off
+    bool stats;                   // COSCHED_STATS = 1
+    uint64_t init_timeout_ns;     // COSCHED_INIT_TIMEOUT, a duration
+    const char *runtime_dir;      // COSCHED_RUNTIME_DIR
+    char complaint[256];          // one line about a bad value, or empty
+};
+
+// Reads the environment. A value that makes no sense is left at its default and named in `complaint`:
+// a program is not to fail for it.
+void settings_read(struct settings *settings);
+
+#endif

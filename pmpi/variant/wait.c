@@ -1,0 +1,51 @@
+#include "pmpi/variant/wait.h"
+
+#include <sched.h>
+
+enum {
+    POLLS_BEFORE_YIELD = 10, // a reply that is on its way is cheaper to wait for than to yield for
+    POLLS_PER_LOOK = 16,     // of an idle rank, for notices
+    POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
+};
+
+// A scheduled rank that has waited this long tells its peers again: they may have become idle, or have
+// asked for the CPU in vain.
+#define STILL_WAITING_NS UINT64_C(50000000)
+
+bool wait_yields;
+
+static void pause_scheduled(struct wait *wait)
+{
+    if (wait->polls % POLLS_PER_CLOCK != 0)
+        return;
+    uint64_t now = core_now();
+    if (wait->last_word_ns == 0)
+        wait->last_word_ns = now;
+    if (now - wait->last_word_ns < STILL_WAITING_NS)
+        return;
+    wait->last_word_ns = now;
+    carrier_still_waiting();
+}
+
+void wait_pause(struct wait *wait)
+{
+    wait->polls++;
+    if (carrier.on) {
+        carrier_look();
+        if (!session_word_idle(session_word()))
+            pause_scheduled(wait);
+        else if (wait->polls % POLLS_PER_LOOK == 0)
+            carrier_idle_look();
+    }
+    if (wait_yields && wait->polls > POLLS_BEFORE_YIELD)
+        sched_yield();
+}
+
+int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status)
+{
+    struct wait wait = wait_new();
+    int flag = 0, rc;
+    while ((rc = next->Test(request, &flag, status)) == MPI_SUCCESS && !flag)
+        wait_pause(&wait);
+    return rc;
+}
