@@ -1,0 +1,844 @@
+// Protects the rules of the scheduling engine one by one: sequences of events with a known answer.
+#include "tests/unit/engine_caller.h"
+
+#include <stdlib.h>
+
+#define SECOND 1000000000ull
+#define SLICE  (15 * SECOND)
+#define GMET   (5 * SECOND)
+
+enum { A = 101, B, C, D, E };
+
+static bool memory_is_short;
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return memory_is_short ? NULL : __real_realloc(block, size);
+}
+
+static struct caller node_with(unsigned cpus)
+{
+    struct caller caller;
+    caller_open(&caller, &(struct engine_settings){.policy = "yoo-jette",
+                                                   .cpus = cpus,
+                                                   .idle_share_ppm = 10000,
+                                                   .time_slice_ns = SLICE,
+                                                   .gmet_ns = GMET});
+    return caller;
+}
+
+static struct engine_result enter(struct caller *caller, engine_job_t job, uint32_t width)
+{
+    return caller_event(caller, ENGINE_REGISTER, job, width, 0);
+}
+
+static struct engine_result leave(struct caller *caller, engine_job_t job, uint32_t width)
+{
+    return caller_event(caller, ENGINE_EXIT, job, width, 0);
+}
+
+static enum engine_outcome request(struct caller *caller, engine_job_t job)
+{
+    return caller_event(caller, ENGINE_SCHEDULE, job, 0, 0).outcome;
+}
+
+static struct engine_job_view view_of(struct caller *caller, engine_job_t job)
+{
+    struct engine_job_view view;
+    assert_true(engine_job_find(caller->engine, job, &view));
+    return view;
+}
+
+// Service as an account, not by way of USAGE: what most tests need.
+static void served(struct caller *caller, engine_job_t job, uint64_t seconds)
+{
+    engine_set_service(caller->engine, job, seconds * SECOND);
+}
+
+static void run(struct caller *caller, uint64_t ns)
+{
+    caller->now_ns += ns;
+}
+
+static void tick(struct caller *caller)
+{
+    run(caller, SLICE);
+    caller_event(caller, ENGINE_SWITCH, 0, 0, 0);
+}
+
+// The scheduled jobs are exactly these, given as letters.
+static void assert_scheduled(struct caller *caller, const char *letters)
+{
+    char found[CALLER_JOBS + 1] = "";
+    size_t length = 0;
+    for (engine_job_t job = A; job < A + 26; job++) {
+        struct engine_job_view view;
+        if (engine_job_find(caller->engine, job, &view) && view.scheduled)
+            found[length++] = (char)('A' + (job - A));
+    }
+    found[length] = '\0';
+    assert_string_equal(found, letters);
+}
+
+static void assert_share(struct caller *caller, engine_job_t job, uint32_t share_ppm)
+{
+    assert_int_equal(view_of(caller, job).share_ppm, share_ppm);
+}
+
+static void test_settings(void **state)
+{
+    (void)state;
+    assert_true(engine_policy_known("yoo-jette"));
+    assert_true(engine_policy_known("uncoordinated"));
+    assert_false(engine_policy_known("fair"));
+    assert_false(engine_policy_known(NULL));
+    assert_null(engine_new(&(struct engine_settings){.policy = "fair", .cpus = 1}));
+    engine_free(NULL);
+}
+
+// Pseudo code, CMDREG: "if there are no other job in the system, schedule the newly created job;
+// else adjust the CPU time allotment of a scheduled job".
+static void test_register(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    struct engine_result result = enter(&node, A, 1);
+    assert_int_equal(result.outcome, ENGINE_DONE);
+    assert_int_equal(result.decision_count, 1);
+    assert_true(result.decisions[0].scheduled);
+    assert_false(result.decisions[0].limited);
+
+    result = enter(&node, B, 1);
+    assert_int_equal(result.decision_count, 2);
+    assert_int_equal(result.decisions[0].job, A);
+    assert_int_equal(result.decisions[0].share_ppm, 990000);
+    assert_int_equal(result.decisions[1].job, B);
+    assert_int_equal(result.decisions[1].share_ppm, 10000);
+    assert_scheduled(&node, "A");
+    caller_close(&node);
+}
+
+static void test_register_more_processes(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    assert_int_equal(enter(&node, A, 1).decision_count, 0);
+    assert_int_equal(enter(&node, B, 2).decision_count, 0);
+    assert_int_equal(view_of(&node, A).processes, 2);
+    assert_int_equal(view_of(&node, B).processes, 2);
+    assert_int_equal(view_of(&node, B).width, 3);
+    caller_close(&node);
+}
+
+// CMDOUT: "if the number of processes is zero, destroy the entry; if the job is currently
+// scheduled, schedule the next job in the queue; else adjust the percentage of the scheduled job".
+static void test_exit(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    enter(&node, C, 1);
+    enter(&node, D, 1);
+    served(&node, B, 30);
+    served(&node, C, 20);
+    served(&node, D, 40);
+
+    assert_int_equal(leave(&node, A, 1).decision_count, 0);
+    assert_scheduled(&node, "A");
+    struct engine_result result = leave(&node, D, 1);
+    assert_int_equal(result.decision_count, 1);
+    assert_share(&node, A, 980000);
+    leave(&node, A, 1);
+    assert_scheduled(&node, "C");
+    assert_share(&node, C, 990000);
+    leave(&node, C, 1);
+    assert_scheduled(&node, "B");
+    assert_false(view_of(&node, B).limited);
+    leave(&node, B, 1);
+    assert_int_equal(engine_job_count(node.engine), 0);
+    caller_close(&node);
+}
+
+// CMDCSW: "schedule a job that has received the least CPU time".
+static void test_switch_to_least_served(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    enter(&node, C, 1);
+    served(&node, A, 20);
+    served(&node, B, 30);
+    served(&node, C, 10);
+    tick(&node);
+    assert_scheduled(&node, "C");
+    served(&node, C, 25);
+    tick(&node);
+    assert_scheduled(&node, "A");
+    caller_close(&node);
+}
+
+static void test_switch_order_of_effects(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    run(&node, SLICE);
+    struct engine_result result = caller_event(&node, ENGINE_SWITCH, 0, 0, 0);
+    assert_int_equal(result.decision_count, 2);
+    assert_int_equal(result.decisions[0].job, A);
+    assert_false(result.decisions[0].scheduled);
+    assert_int_equal(result.decisions[1].job, B);
+    assert_true(result.decisions[1].scheduled);
+    caller_close(&node);
+}
+
+static void test_switch_of_nothing(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    assert_int_equal(caller_event(&node, ENGINE_SWITCH, 0, 0, 0).outcome, ENGINE_DONE);
+    enter(&node, A, 1);
+    assert_int_equal(caller_event(&node, ENGINE_SWITCH, 0, 0, 0).decision_count, 0);
+    caller_close(&node);
+}
+
+// Equal to within GMET: the longest waiting goes first, so the order is a rotation in spite of
+// noise.
+static void test_switch_rotates_equals(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    const char *order[] = {"B", "C", "A", "B", "C", "A"};
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    enter(&node, C, 1);
+    for (size_t i = 0; i < 6; i++) {
+        served(&node, A, 100 + (i % 2 == 0 ? 0 : 4));
+        served(&node, B, 102);
+        served(&node, C, 100 + (i % 3 == 0 ? 4 : 0));
+        tick(&node);
+        assert_scheduled(&node, order[i]);
+    }
+    caller_close(&node);
+}
+
+static void test_gmet_of_zero_has_equals_too(void **state)
+{
+    (void)state;
+    struct caller node;
+    caller_open(
+        &node, &(struct engine_settings){.policy = "yoo-jette", .cpus = 1, .time_slice_ns = SLICE});
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    tick(&node);
+    assert_scheduled(&node, "B");
+    tick(&node);
+    assert_scheduled(&node, "A");
+    assert_int_equal(request(&node, B), ENGINE_GRANTED);
+    assert_share(&node, A, 0);
+    assert_share(&node, B, 1000000);
+    caller_close(&node);
+}
+
+// A job that consumes nothing while it is scheduled is always the least served. The others still
+// get their turns: nobody waits more than n slices.
+static void test_blocked_job_starves_nobody(void **state)
+{
+    (void)state;
+    for (unsigned jobs = 2; jobs <= 6; jobs++) {
+        struct caller node = node_with(1);
+        uint64_t seconds[6] = {0};
+        unsigned waited[6] = {0};
+        for (unsigned i = 0; i < jobs; i++)
+            enter(&node, A + i, 1);
+        for (unsigned slice = 0; slice < 200; slice++) {
+            for (unsigned i = 1; i < jobs; i++) { // job A is the blocked one
+                bool scheduled = view_of(&node, A + i).scheduled;
+                waited[i] = scheduled ? 0 : waited[i] + 1;
+                assert_true(waited[i] <= jobs);
+                seconds[i] += scheduled ? 15 : 0;
+                served(&node, A + i, seconds[i]);
+            }
+            tick(&node);
+        }
+        caller_close(&node);
+    }
+}
+
+static void test_shares_one_at_a_time(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    for (engine_job_t job = B; job < A + 8; job++)
+        enter(&node, job, 1);
+    assert_share(&node, A, 930000);
+    for (engine_job_t job = B; job < A + 8; job++)
+        assert_share(&node, job, 10000);
+    for (engine_job_t job = E; job < A + 8; job++)
+        leave(&node, job, 1);
+    assert_share(&node, A, 970000);
+    leave(&node, D, 1);
+    leave(&node, C, 1);
+    assert_share(&node, A, 990000);
+    leave(&node, B, 1);
+    assert_share(&node, A, 1000000);
+    caller_close(&node);
+}
+
+static void test_shares_of_a_crowd(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    for (engine_job_t job = A; job < A + 101; job++)
+        enter(&node, job, 1);
+    assert_share(&node, A, 500000);
+    assert_share(&node, B, 5000);
+    caller_close(&node);
+}
+
+static void test_shares_by_width(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 3);
+    enter(&node, B, 1);
+    assert_false(view_of(&node, A).limited);
+    enter(&node, C, 4);
+    assert_scheduled(&node, "AB");
+    assert_share(&node, A, 742500);
+    assert_share(&node, B, 247500);
+    assert_share(&node, C, 10000);
+    caller_close(&node);
+}
+
+// Idle shares so large that a loser's share goes up and a winner's down: the order is then by
+// share.
+static void test_shares_upside_down(void **state)
+{
+    (void)state;
+    struct caller node;
+    caller_open(&node, &(struct engine_settings){.policy = "yoo-jette",
+                                                 .cpus = 8,
+                                                 .idle_share_ppm = 100000,
+                                                 .time_slice_ns = SLICE,
+                                                 .gmet_ns = GMET});
+    for (engine_job_t job = A; job < A + 12; job++)
+        enter(&node, job, 1);
+    assert_share(&node, A, 75000);
+    assert_share(&node, A + 11, 100000);
+    for (int i = 0; i < 5; i++)
+        tick(&node); // the checks are in the caller
+    caller_close(&node);
+}
+
+static void test_nothing_limited_while_all_fit(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 2);
+    enter(&node, B, 2);
+    assert_scheduled(&node, "AB");
+    assert_int_equal(request(&node, A), ENGINE_GRANTED);
+    tick(&node);
+    assert_scheduled(&node, "AB");
+    enter(&node, C, 1);
+    assert_true(view_of(&node, A).limited);
+    assert_scheduled(&node, "AB");
+    leave(&node, A, 2);
+    assert_scheduled(&node, "BC");
+    assert_false(view_of(&node, B).limited);
+    caller_close(&node);
+
+    node = node_with(4);
+    enter(&node, A, 9);
+    assert_false(view_of(&node, A).limited);
+    caller_close(&node);
+}
+
+static void test_newcomer_starts_beside_the_least_served(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    served(&node, A, 3600);
+    enter(&node, B, 1);
+    assert_int_equal(view_of(&node, B).service_ns, 3600 * SECOND);
+    served(&node, A, 3700);
+    enter(&node, C, 1);
+    assert_int_equal(view_of(&node, C).service_ns, 3600 * SECOND);
+    caller_close(&node);
+}
+
+static void test_newcomer_takes_free_room(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 3);
+    enter(&node, B, 2);
+    assert_scheduled(&node, "A");
+    enter(&node, C, 1);
+    assert_scheduled(&node, "AC");
+    enter(&node, D, 1);
+    assert_scheduled(&node, "AC");
+    caller_close(&node);
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 2);
+    assert_int_equal(caller_event(&node, ENGINE_USAGE, A, 0, 70 * SECOND).decision_count, 0);
+    assert_int_equal(view_of(&node, A).service_ns, 0);
+    caller_event(&node, ENGINE_USAGE, A, 0, 80 * SECOND);
+    assert_int_equal(view_of(&node, A).service_ns, 5 * SECOND); // two CPUs
+    caller_event(&node, ENGINE_USAGE, A, 0, 10 * SECOND);       // the class was made anew
+    assert_int_equal(view_of(&node, A).service_ns, 5 * SECOND);
+    enter(&node, A, 14);
+    caller_event(&node, ENGINE_USAGE, A, 0, 30 * SECOND);
+    assert_int_equal(view_of(&node, A).service_ns, 10 * SECOND); // four of sixteen
+    caller_close(&node);
+}
+
+static void test_packing_on_4(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 4);
+    enter(&node, B, 2);
+    enter(&node, C, 1);
+    enter(&node, D, 1);
+    assert_scheduled(&node, "A");
+    served(&node, A, 15);
+    tick(&node);
+    assert_scheduled(&node, "BCD");
+    assert_share(&node, B, 495000);
+    assert_share(&node, C, 247500);
+    served(&node, B, 30);
+    served(&node, C, 30);
+    served(&node, D, 30);
+    tick(&node);
+    assert_scheduled(&node, "A");
+    caller_close(&node);
+}
+
+static void test_packing_on_8(void **state)
+{
+    (void)state;
+    struct caller node = node_with(8);
+    enter(&node, A, 6);
+    enter(&node, B, 5);
+    enter(&node, C, 3);
+    enter(&node, D, 2);
+    assert_scheduled(&node, "AD");
+    served(&node, A, 30);
+    served(&node, B, 0);
+    served(&node, C, 20);
+    served(&node, D, 10);
+    tick(&node);
+    assert_scheduled(&node, "BD"); // D before C; then C does not fit
+    served(&node, D, 100);
+    served(&node, B, 40);
+    served(&node, A, 35);
+    tick(&node);
+    assert_scheduled(&node, "BC"); // C leads, A (35) is too wide, B (40) is the next that fits
+    caller_close(&node);
+}
+
+static void test_wider_than_the_node(void **state)
+{
+    (void)state;
+    struct caller node = node_with(2);
+    enter(&node, A, 1);
+    enter(&node, B, 5);
+    assert_scheduled(&node, "A");
+    tick(&node);
+    assert_scheduled(&node, "B");
+    assert_share(&node, B, 990000);
+    tick(&node);
+    assert_scheduled(&node, "A");
+    caller_close(&node);
+}
+
+static void test_growth_drops_the_most_served(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 2);
+    enter(&node, B, 1);
+    enter(&node, C, 1);
+    served(&node, A, 10);
+    served(&node, B, 40);
+    served(&node, C, 20);
+    enter(&node, A, 1);
+    assert_scheduled(&node, "AC");
+    enter(&node, A, 4);
+    assert_scheduled(&node, "A"); // wider than the node: alone
+    caller_close(&node);
+
+    node = node_with(4);
+    enter(&node, A, 2);
+    enter(&node, B, 1);
+    enter(&node, C, 1);
+    served(&node, A, 50);
+    enter(&node, A, 1);
+    assert_scheduled(&node, "BC"); // the grown one itself
+    caller_close(&node);
+}
+
+static void test_growth_disturbs_as_few_as_it_must(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 1);
+    enter(&node, B, 2);
+    enter(&node, C, 1);
+    served(&node, A, 90);
+    served(&node, B, 50);
+    enter(&node, C, 2); // 1 + 2 + 3: A must go, then B; then A fits again
+    assert_scheduled(&node, "AC");
+    assert_int_equal(view_of(&node, A).switches, 1);
+    caller_close(&node);
+}
+
+static void test_shrinking_makes_room(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 2);
+    enter(&node, A, 2);
+    enter(&node, B, 2);
+    enter(&node, C, 2);
+    served(&node, B, 20);
+    assert_scheduled(&node, "A");
+    leave(&node, A, 2);
+    assert_scheduled(&node, "AC");
+    caller_close(&node);
+}
+
+static void test_exit_with_wrong_width(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 0);
+    enter(&node, A, 3);
+    enter(&node, A, 3);
+    assert_int_equal(view_of(&node, A).width, 7);
+    leave(&node, A, 1000);
+    assert_int_equal(view_of(&node, A).width, 2);
+    caller_close(&node);
+}
+
+static void test_huge_widths(void **state)
+{
+    (void)state;
+    struct caller node = node_with(2);
+    for (int i = 0; i < 3; i++)
+        enter(&node, A, UINT32_MAX);
+    enter(&node, B, 1);
+    assert_int_equal(view_of(&node, A).width, UINT32_MAX);
+    assert_share(&node, A, 990000);
+    leave(&node, A, UINT32_MAX);
+    leave(&node, A, UINT32_MAX);
+    leave(&node, A, UINT32_MAX);
+    assert_scheduled(&node, "B");
+    caller_close(&node);
+}
+
+// CMDSCH: "if currently scheduled job has run at least for the GMET, schedule the requesting job".
+static void test_request_and_gmet(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    run(&node, GMET - 1);
+    assert_int_equal(request(&node, A), ENGINE_GRANTED);
+    assert_int_equal(request(&node, B), ENGINE_DISCARDED_GMET);
+    assert_scheduled(&node, "A");
+    run(&node, 1);
+    assert_int_equal(request(&node, B), ENGINE_GRANTED);
+    assert_scheduled(&node, "B");
+    assert_int_equal(view_of(&node, B).scheduled_since_ns, GMET);
+    assert_int_equal(request(&node, A), ENGINE_DISCARDED_GMET);
+    assert_int_equal(request(&node, C), ENGINE_UNKNOWN_JOB);
+    caller_close(&node);
+}
+
+static void test_request_and_fairness(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    run(&node, GMET);
+    served(&node, A, 10);
+    served(&node, B, 26);
+    assert_int_equal(request(&node, B), ENGINE_DISCARDED_FAIR);
+    assert_scheduled(&node, "A");
+    served(&node, B, 25); // a slice ahead, not more
+    assert_int_equal(request(&node, B), ENGINE_GRANTED);
+    caller_close(&node);
+}
+
+static void test_request_displaces_only_who_had_gmet(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 2);
+    run(&node, GMET);
+    enter(&node, B, 2);
+    enter(&node, C, 2);
+    enter(&node, D, 4);
+    served(&node, A, 2);
+    served(&node, B, 9);
+    assert_scheduled(&node, "AB");
+    assert_int_equal(request(&node, D), ENGINE_DISCARDED_GMET);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED); // not B, though it has had more
+    assert_scheduled(&node, "BC");
+    caller_close(&node);
+}
+
+static void test_request_displaces_the_most_served(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 2);
+    enter(&node, B, 2);
+    enter(&node, C, 1);
+    run(&node, GMET);
+    served(&node, A, 20);
+    served(&node, B, 30);
+    served(&node, C, 30);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    assert_scheduled(&node, "AC");
+    caller_close(&node);
+}
+
+static void test_request_disturbs_as_few_as_it_must(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 1);
+    enter(&node, B, 3);
+    enter(&node, C, 3);
+    run(&node, GMET);
+    served(&node, A, 0); // far behind C, but it is not displaced in the end
+    served(&node, B, 30);
+    served(&node, C, 30);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    assert_scheduled(&node, "AC");
+    assert_int_equal(view_of(&node, A).scheduled_since_ns, 0);
+    run(&node, GMET);
+    served(&node, A, 90);
+    assert_int_equal(request(&node, B),
+                     ENGINE_GRANTED); // A goes first, is not enough, and comes back
+    assert_scheduled(&node, "AB");
+    assert_int_equal(view_of(&node, A).switches, 1);
+    caller_close(&node);
+}
+
+static void test_request_leaves_room_to_others(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    enter(&node, A, 4);
+    enter(&node, B, 2);
+    enter(&node, C, 3);
+    enter(&node, D, 1);
+    run(&node, GMET);
+    assert_int_equal(request(&node, B), ENGINE_GRANTED);
+    assert_scheduled(&node, "BD");
+    caller_close(&node);
+}
+
+static void test_request_of_a_job_wider_than_the_node(void **state)
+{
+    (void)state;
+    struct caller node = node_with(2);
+    enter(&node, A, 1);
+    run(&node, GMET);
+    enter(&node, B, 1);
+    enter(&node, C, 3);
+    assert_scheduled(&node, "AB");
+    assert_int_equal(request(&node, C), ENGINE_DISCARDED_GMET);
+    run(&node, GMET);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    assert_scheduled(&node, "C");
+    run(&node, GMET);
+    assert_int_equal(request(&node, B), ENGINE_GRANTED);
+    assert_scheduled(&node, "AB");
+    caller_close(&node);
+}
+
+// A job keeps its guarantee through the time in which nothing was limited.
+static void test_gmet_counts_from_the_unlimited_time(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    run(&node, GMET);
+    enter(&node, B, 1);
+    assert_int_equal(request(&node, B), ENGINE_GRANTED);
+    caller_close(&node);
+}
+
+static void test_accounts_of_time(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    run(&node, 100);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    tick(&node);
+    tick(&node);
+    run(&node, 7);
+    caller_event(&node, ENGINE_USAGE, A, 0, 0);
+    struct engine_job_view a = view_of(&node, A), b = view_of(&node, B);
+    assert_int_equal(a.scheduled_total_ns, SLICE + 7);
+    assert_int_equal(a.switches, 2);
+    assert_int_equal(a.scheduled_since_ns, 100 + 2 * SLICE);
+    assert_int_equal(b.scheduled_total_ns, SLICE);
+    assert_int_equal(b.switches, 1);
+    caller_close(&node);
+}
+
+static void test_time_does_not_go_backwards(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    run(&node, 100 * SECOND);
+    enter(&node, A, 1);
+    node.now_ns = 1;
+    enter(&node, B, 1);
+    caller_event(&node, ENGINE_SWITCH, 0, 0, 0);
+    assert_int_equal(view_of(&node, B).scheduled_since_ns, 100 * SECOND);
+    assert_int_equal(view_of(&node, A).scheduled_total_ns, 0);
+    assert_int_equal(request(&node, A), ENGINE_DISCARDED_GMET);
+    caller_close(&node);
+}
+
+static void test_unknown_jobs(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    struct engine_job_view view;
+    enter(&node, A, 1);
+    assert_int_equal(leave(&node, B, 1).outcome, ENGINE_UNKNOWN_JOB);
+    assert_int_equal(enter(&node, 0, 1).outcome, ENGINE_UNKNOWN_JOB);
+    assert_int_equal(caller_event(&node, ENGINE_USAGE, B, 0, 1).outcome, ENGINE_UNKNOWN_JOB);
+    assert_false(engine_job_find(node.engine, B, &view));
+    assert_false(engine_job_find(node.engine, 0, &view));
+    assert_false(engine_job_at(node.engine, 1, &view));
+    engine_set_service(node.engine, B, 1);
+    assert_int_equal(engine_job_count(node.engine), 1);
+    caller_close(&node);
+}
+
+static void test_short_memory_changes_nothing(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    memory_is_short = true;
+    assert_int_equal(enter(&node, A, 1).outcome, ENGINE_NO_MEMORY);
+    assert_int_equal(engine_job_count(node.engine), 0);
+    memory_is_short = false;
+    engine_job_t job = A;
+    enter(&node, job++, 1);
+    size_t before = 0;
+    do { // until the room runs out
+        before = engine_job_count(node.engine);
+        memory_is_short = true;
+        run(&node, SECOND);
+    } while (enter(&node, job++, 1).outcome != ENGINE_NO_MEMORY);
+    job--;
+    assert_int_equal(engine_job_count(node.engine), before);
+    assert_int_equal(enter(&node, A, 1).outcome, ENGINE_DONE); // needs none
+    memory_is_short = false;
+    assert_int_equal(enter(&node, job, 1).outcome, ENGINE_DONE);
+    assert_int_equal(engine_job_count(node.engine), before + 1);
+    assert_int_equal(view_of(&node, A).processes, 2);
+    caller_close(&node);
+}
+
+static void test_uncoordinated(void **state)
+{
+    (void)state;
+    struct caller node;
+    caller_open(&node, &(struct engine_settings){.policy = "uncoordinated",
+                                                 .cpus = 1,
+                                                 .idle_share_ppm = 10000,
+                                                 .time_slice_ns = SLICE,
+                                                 .gmet_ns = GMET});
+    enter(&node, A, 1);
+    enter(&node, B, 4);
+    enter(&node, C, 1);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    run(&node, SLICE);
+    assert_int_equal(caller_event(&node, ENGINE_SWITCH, 0, 0, 0).decision_count, 0);
+    assert_scheduled(&node, "ABC");
+    assert_false(view_of(&node, A).limited);
+    assert_int_equal(view_of(&node, A).scheduled_total_ns, SLICE);
+    caller_event(&node, ENGINE_USAGE, A, 0, 10);
+    caller_event(&node, ENGINE_USAGE, A, 0, 30);
+    assert_int_equal(view_of(&node, A).service_ns, 20);
+    leave(&node, A, 1);
+    assert_scheduled(&node, "BC");
+    caller_close(&node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_register),
+        cmocka_unit_test(test_register_more_processes),
+        cmocka_unit_test(test_exit),
+        cmocka_unit_test(test_switch_to_least_served),
+        cmocka_unit_test(test_switch_order_of_effects),
+        cmocka_unit_test(test_switch_of_nothing),
+        cmocka_unit_test(test_switch_rotates_equals),
+        cmocka_unit_test(test_gmet_of_zero_has_equals_too),
+        cmocka_unit_test(test_blocked_job_starves_nobody),
+        cmocka_unit_test(test_shares_one_at_a_time),
+        cmocka_unit_test(test_shares_of_a_crowd),
+        cmocka_unit_test(test_shares_by_width),
+        cmocka_unit_test(test_shares_upside_down),
+        cmocka_unit_test(test_nothing_limited_while_all_fit),
+        cmocka_unit_test(test_newcomer_starts_beside_the_least_served),
+        cmocka_unit_test(test_newcomer_takes_free_room),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_packing_on_4),
+        cmocka_unit_test(test_packing_on_8),
+        cmocka_unit_test(test_wider_than_the_node),
+        cmocka_unit_test(test_growth_drops_the_most_served),
+        cmocka_unit_test(test_growth_disturbs_as_few_as_it_must),
+        cmocka_unit_test(test_shrinking_makes_room),
+        cmocka_unit_test(test_exit_with_wrong_width),
+        cmocka_unit_test(test_huge_widths),
+        cmocka_unit_test(test_request_and_gmet),
+        cmocka_unit_test(test_request_and_fairness),
+        cmocka_unit_test(test_request_displaces_only_who_had_gmet),
+        cmocka_unit_test(test_request_displaces_the_most_served),
+        cmocka_unit_test(test_request_disturbs_as_few_as_it_must),
+        cmocka_unit_test(test_request_leaves_room_to_others),
+        cmocka_unit_test(test_request_of_a_job_wider_than_the_node),
+        cmocka_unit_test(test_gmet_counts_from_the_unlimited_time),
+        cmocka_unit_test(test_accounts_of_time),
+        cmocka_unit_test(test_time_does_not_go_backwards),
+        cmocka_unit_test(test_unknown_jobs),
+        cmocka_unit_test(test_short_memory_changes_nothing),
+        cmocka_unit_test(test_uncoordinated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
