@@ -1,0 +1,85 @@
+"""Jobs, mixes of jobs, and what sharing the nodes fairly would cost them. No system call in here."""
+
+import dataclasses
+import re
+
+from . import NasError
+
+SPEC = re.compile(r"([a-z]+)\.([A-Z])\.([1-9][0-9]*)(?:\*([1-9][0-9]*))?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One job of a mix: cg.A.2*5 is CG, class A, 2 ranks, 5 times in succession."""
+
+    kernel: str
+    size: str
+    ranks: int
+    repeat: int = 1
+
+    def __str__(self):
+        times = f"*{self.repeat}" if self.repeat > 1 else ""
+        return f"{self.kernel}.{self.size}.{self.ranks}{times}"
+
+
+def parse_job(text):
+    match = SPEC.fullmatch(text)
+    if not match:
+        raise NasError(f"job {text!r}: must be KERNEL.CLASS.RANKS or KERNEL.CLASS.RANKS*REPEAT, "
+                       "e.g. cg.A.2*5")
+    kernel, size, ranks, repeat = match.groups()
+    return Job(kernel, size, int(ranks), int(repeat or 1))
+
+
+def parse_mix(text):
+    """"cg.A.2*5 ep.A.2" as a tuple of jobs that are started together."""
+    jobs = tuple(parse_job(word) for word in text.split())
+    if not jobs:
+        raise NasError("a mix has at least one job")
+    return jobs
+
+
+def mix_name(jobs):
+    return " ".join(map(str, jobs))
+
+
+def distinct(mixes):
+    """The different jobs of all mixes, in the order of their first mention."""
+    return list(dict.fromkeys(job for mix in mixes for job in mix))
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    nodes: int
+    cpus_per_node: int
+
+    def width(self, job, node):
+        """CPUs of the node that the job can use: its ranks there, at most all CPUs."""
+        there = job.ranks // self.nodes + (node < job.ranks % self.nodes)
+        return min(there, self.cpus_per_node)
+
+    def degree(self, job, jobs):
+        """Degree of multiprogramming that `job` meets when `jobs` run: demand for CPUs over CPUs, on
+        the node of its where that is most; 1 where there is room for all."""
+        demand = [sum(self.width(other, node) for other in jobs)
+                  for node in range(self.nodes) if self.width(job, node)]
+        return max(1.0, max(demand) / self.cpus_per_node)
+
+
+def fair_response(cluster, jobs, dedicated_s):
+    """Response times under perfect sharing (each job runs at 1/degree of its speed, and the degree
+    falls when a job ends): what stretch 1.00 means for jobs of unlike length."""
+    left = dict(enumerate(dedicated_s))
+    response = [0.0] * len(jobs)
+    now = 0.0
+    while left:
+        active = [jobs[index] for index in left]
+        degree = {index: cluster.degree(jobs[index], active) for index in left}
+        step = min(left[index] * degree[index] for index in left)
+        now += step
+        for index in list(left):
+            left[index] -= step / degree[index]
+            if left[index] <= 1e-9 * now:
+                response[index] = now
+                del left[index]
+    return response

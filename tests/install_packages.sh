@@ -1,0 +1,18 @@
+#!/bin/sh
+# Installs those packages of tests/packages.txt that are missing; does nothing when none is.
+set -e
+list=$(dirname -- "$0")/packages.txt
+missing=
+for package in $(sed 's/#.*//' "$list"); do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "installing:$missing" >&2
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update >&2
+# shellcheck disable=SC2086 # a list of words
+$sudo apt-get install -y --no-install-recommends $missing >&2
