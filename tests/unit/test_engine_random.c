@@ -1,0 +1,541 @@
+// Protects what must hold after every event, whatever came before: random histories on nodes of
+// several sizes, watched by a model that knows the rules' promises but not how the engine keeps
+// them.
+//
+// A failure names the seed of its history; COSCHED_TEST_SEED=<seed> runs that history alone.
+#include "tests/unit/engine_caller.h"
+
+#include <stdlib.h>
+
+#define SECOND        1000000000ull
+#define HISTORIES     240
+#define EVENTS        600
+#define JOBS          200
+#define MAX_PROCESSES 8
+
+struct model_job {
+    engine_job_t id;
+    uint32_t processes;
+    uint32_t widths[MAX_PROCESSES];
+    uint64_t cpu_ns; // running total of its class
+    unsigned appetite_pct;
+    bool usage_known;
+    uint64_t usage_ns;
+    uint64_t service_ns;
+    // Before the event, from the view.
+    bool scheduled;
+    uint64_t since_ns;
+    uint64_t total_ns;
+    uint64_t switches;
+    uint32_t slices_waited;
+    uint32_t most_jobs;
+};
+
+struct logged {
+    struct engine_event event;
+    uint64_t now_ns;
+};
+
+struct history {
+    struct caller caller;
+    char context[128];
+    uint64_t seed;
+    uint64_t random;
+    uint64_t clock_ns; // never goes back, unlike caller.now_ns
+    unsigned most_jobs;
+    uint32_t uniform_width; // 0: any
+    struct model_job jobs[JOBS];
+    size_t count;
+    engine_job_t last_id;
+    struct logged log[EVENTS * 5];
+    size_t logged;
+};
+
+#define CHECK(condition) CALLER_CHECK(&h->caller, condition)
+
+static uint64_t draw(struct history *h, uint64_t below)
+{
+    uint64_t z = (h->random += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return (z ^ (z >> 31)) % below;
+}
+
+static uint64_t cpus(const struct history *h)
+{
+    return h->caller.settings.cpus;
+}
+
+static uint64_t width_of(const struct model_job *job)
+{
+    uint64_t width = 0;
+    for (uint32_t i = 0; i < job->processes; i++)
+        width += job->widths[i];
+    return width;
+}
+
+static uint64_t usable(const struct history *h, const struct model_job *job)
+{
+    return width_of(job) < cpus(h) ? width_of(job) : cpus(h);
+}
+
+static struct model_job *model_find(struct history *h, engine_job_t id)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->jobs[i].id == id)
+            return &h->jobs[i];
+    }
+    return NULL;
+}
+
+static bool is_limited(const struct history *h)
+{
+    uint64_t width = 0;
+    for (size_t i = 0; i < h->count; i++)
+        width += width_of(&h->jobs[i]);
+    return h->count > 1 && width > cpus(h);
+}
+
+static struct engine_job_view view_at(struct history *h, size_t index)
+{
+    struct engine_job_view view = {0};
+    CHECK(engine_job_at(h->caller.engine, index, &view));
+    return view;
+}
+
+// "Nothing is limited" exactly while all fit or one is alone; then everybody is scheduled.
+static void check_limits(struct history *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct engine_job_view view = view_at(h, i);
+        CHECK(view.limited == is_limited(h));
+        CHECK(view.limited || view.scheduled);
+    }
+}
+
+static void check_table(struct history *h)
+{
+    CHECK(engine_job_count(h->caller.engine) == h->count);
+    for (size_t i = 0; i < h->count; i++) {
+        struct engine_job_view view = view_at(h, i);
+        CHECK(view.job == h->jobs[i].id);
+        CHECK(view.processes == h->jobs[i].processes);
+        CHECK(view.width == width_of(&h->jobs[i]));
+        CHECK(view.service_ns == h->jobs[i].service_ns);
+    }
+}
+
+static void check_shares(struct history *h)
+{
+    uint64_t sum_ppm = 0, idle_jobs = 0, scheduled_width = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        sum_ppm += view_at(h, i).share_ppm;
+        idle_jobs += !view_at(h, i).scheduled;
+        scheduled_width += view_at(h, i).scheduled ? usable(h, &h->jobs[i]) : 0;
+    }
+    uint64_t idle_ppm = h->caller.settings.idle_share_ppm;
+    if (idle_jobs > 0 && idle_ppm > 500000 / idle_jobs)
+        idle_ppm = 500000 / idle_jobs;
+    uint64_t rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * idle_ppm;
+    CHECK(sum_ppm <= ENGINE_WHOLE_PPM);
+    CHECK(sum_ppm + h->count > ENGINE_WHOLE_PPM); // less than 1 ppm per job is lost
+    CHECK(idle_jobs < h->count);
+    CHECK(cpus(h) > 1 || idle_jobs == h->count - 1);
+    for (size_t i = 0; i < h->count; i++) {
+        struct engine_job_view view = view_at(h, i);
+        if (!view.scheduled)
+            CHECK(view.share_ppm == idle_ppm);
+        else // in proportion to width
+            CHECK(view.share_ppm == rest_ppm * usable(h, &h->jobs[i]) / scheduled_width);
+    }
+}
+
+// The scheduled set fits, unless it is one job; and no idle job would fit beside it.
+static void check_packing(struct history *h)
+{
+    uint64_t members = 0, width = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        members += view_at(h, i).scheduled;
+        width += view_at(h, i).scheduled ? width_of(&h->jobs[i]) : 0;
+    }
+    CHECK(members > 0);
+    CHECK(members == 1 || width <= cpus(h));
+    for (size_t i = 0; i < h->count; i++)
+        CHECK(view_at(h, i).scheduled || width + width_of(&h->jobs[i]) > cpus(h));
+}
+
+// No job waits more slices than the node had jobs during its wait.
+static void check_waits(struct history *h, bool tick)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct model_job *job = &h->jobs[i];
+        struct engine_job_view view = view_at(h, i);
+        if (view.scheduled) {
+            job->slices_waited = 0;
+            job->most_jobs = 0;
+            continue;
+        }
+        if (job->slices_waited == 0 || tick)
+            job->slices_waited++;
+        if (job->most_jobs < h->count)
+            job->most_jobs = (uint32_t)h->count;
+        CHECK(job->slices_waited <= job->most_jobs);
+    }
+}
+
+static void check_accounts(struct history *h, uint64_t elapsed_ns)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct model_job *job = &h->jobs[i];
+        struct engine_job_view view = view_at(h, i);
+        if (job->scheduled)
+            job->total_ns += elapsed_ns;
+        if (view.scheduled && !job->scheduled) {
+            job->since_ns = h->clock_ns;
+            job->switches++;
+        }
+        CHECK(view.scheduled_total_ns == job->total_ns);
+        CHECK(view.switches == job->switches);
+        CHECK(!view.scheduled || view.scheduled_since_ns == job->since_ns);
+        job->scheduled = view.scheduled;
+    }
+}
+
+// Who displaces whom: asked before check_accounts() forgets how it was.
+static void check_request(struct history *h, const struct model_job *requester,
+                          enum engine_outcome outcome, size_t decisions)
+{
+    const struct engine_settings *settings = &h->caller.settings;
+    uint64_t protected_width = 0, protected_jobs = 0;
+    bool far_ahead = false;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct model_job *job = &h->jobs[i];
+        bool young = h->clock_ns - job->since_ns < settings->gmet_ns;
+        bool ahead = requester->service_ns > job->service_ns + settings->time_slice_ns;
+        if (!job->scheduled)
+            continue;
+        protected_width += young ? width_of(job) : 0;
+        protected_jobs += young;
+        far_ahead = far_ahead || (!young && ahead);
+        if (!view_at(h, i).scheduled) {
+            CHECK(!young);
+            CHECK(!ahead);
+        }
+    }
+    bool impossible = protected_jobs > 0 && protected_width + width_of(requester) > cpus(h);
+    bool scheduled = view_at(h, (size_t)(requester - h->jobs)).scheduled;
+    CHECK(scheduled == (outcome == ENGINE_GRANTED));
+    if (requester->scheduled) {
+        CHECK(outcome == ENGINE_GRANTED);
+        CHECK(decisions == 0);
+        return;
+    }
+    CHECK(impossible == (outcome == ENGINE_DISCARDED_GMET));
+    CHECK(outcome != ENGINE_DISCARDED_FAIR || far_ahead);
+    CHECK(outcome == ENGINE_GRANTED || decisions == 0);
+}
+
+// After a tick the set contains one that was the least served (to within GMET), or else the one
+// with the fewest slices left, and the latter only when somebody waits.
+static void check_tick(struct history *h)
+{
+    uint64_t least_ns = UINT64_MAX;
+    for (size_t i = 0; i < h->count; i++)
+        least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
+    bool least_served = false, longest_waiting = true;
+    int64_t fewest_left = INT64_MAX;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct model_job *job = &h->jobs[i];
+        uint64_t ahead_ns = job->service_ns - least_ns;
+        least_served = least_served || (view_at(h, i).scheduled &&
+                                        (ahead_ns == 0 || ahead_ns < h->caller.settings.gmet_ns));
+        int64_t left = (int64_t)job->most_jobs - job->slices_waited;
+        if (job->scheduled)
+            continue;
+        if (left < fewest_left) {
+            fewest_left = left;
+            longest_waiting = view_at(h, i).scheduled;
+        } else if (left == fewest_left) {
+            longest_waiting = longest_waiting || view_at(h, i).scheduled;
+        }
+    }
+    CHECK(least_served || longest_waiting);
+    // With a slice to spare for each in turn the least served goes.
+    if (fewest_left != INT64_MAX && fewest_left >= (int64_t)h->count)
+        CHECK(least_served);
+}
+
+static struct engine_result step(struct history *h, struct engine_event event)
+{
+    assert_true(h->logged < sizeof h->log / sizeof *h->log);
+    h->log[h->logged++] = (struct logged){event, h->caller.now_ns};
+    snprintf(h->context, sizeof h->context, "COSCHED_TEST_SEED=%llu, event %zu of kind %d",
+             (unsigned long long)h->seed, h->logged - 1, (int)event.kind);
+    uint64_t before_ns = h->clock_ns;
+    if (h->caller.now_ns > h->clock_ns)
+        h->clock_ns = h->caller.now_ns;
+
+    struct engine_result result =
+        caller_event(&h->caller, event.kind, event.job, event.width, event.usage_ns);
+    check_table(h);
+    check_limits(h);
+    if (event.kind == ENGINE_SCHEDULE)
+        check_request(h, model_find(h, event.job), result.outcome, result.decision_count);
+    else
+        CHECK(result.outcome == ENGINE_DONE);
+    if (event.kind == ENGINE_USAGE)
+        CHECK(result.decision_count == 0);
+    if (is_limited(h)) {
+        check_shares(h);
+        check_packing(h);
+        if (event.kind == ENGINE_SWITCH)
+            check_tick(h);
+    }
+    check_waits(h, event.kind == ENGINE_SWITCH);
+    check_accounts(h, h->clock_ns - before_ns);
+    return result;
+}
+
+static void step_register(struct history *h)
+{
+    bool newcomer = h->count == 0 || (h->count < h->most_jobs && draw(h, 2) == 0);
+    struct model_job *job = newcomer ? &h->jobs[h->count] : &h->jobs[draw(h, h->count)];
+    if (newcomer) {
+        uint64_t least_ns = h->count > 0 ? UINT64_MAX : 0;
+        for (size_t i = 0; i < h->count; i++)
+            least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
+        *job = (struct model_job){.id = ++h->last_id, .service_ns = least_ns};
+        job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
+        h->count++;
+    } else if (h->uniform_width > 0 || job->processes == MAX_PROCESSES) {
+        return;
+    }
+    uint32_t width = h->uniform_width;
+    if (width == 0)
+        width = (uint32_t)(1 + (draw(h, 4) == 0 ? draw(h, cpus(h) + 2) : draw(h, 2)));
+    job->widths[job->processes++] = width;
+    step(h, (struct engine_event){.kind = ENGINE_REGISTER, .job = job->id, .width = width});
+}
+
+static void step_exit(struct history *h)
+{
+    struct model_job *job = &h->jobs[draw(h, h->count)];
+    engine_job_t id = job->id;
+    uint32_t process = (uint32_t)draw(h, job->processes);
+    uint32_t width = job->widths[process];
+    job->widths[process] = job->widths[--job->processes];
+    if (job->processes == 0) {
+        struct model_job *end = h->jobs + h->count--;
+        memmove(job, job + 1, (size_t)(end - (job + 1)) * sizeof *job);
+    }
+    step(h, (struct engine_event){.kind = ENGINE_EXIT, .job = id, .width = width});
+}
+
+static void step_usage(struct history *h, struct model_job *job)
+{
+    if (draw(h, 200) == 0)
+        job->cpu_ns /= 2; // the class was made anew
+    if (job->usage_known && job->cpu_ns > job->usage_ns)
+        job->service_ns += (job->cpu_ns - job->usage_ns) / usable(h, job);
+    job->usage_known = true;
+    job->usage_ns = job->cpu_ns;
+    step(h, (struct engine_event){.kind = ENGINE_USAGE, .job = job->id, .usage_ns = job->cpu_ns});
+}
+
+static void let_time_pass(struct history *h, uint64_t ns)
+{
+    h->caller.now_ns = h->clock_ns + ns;
+    for (size_t i = 0; i < h->count; i++) {
+        struct model_job *job = &h->jobs[i];
+        unsigned pct = job->scheduled ? job->appetite_pct : 1;
+        job->cpu_ns += ns / 100 * pct * usable(h, job);
+    }
+    if (draw(h, 50) == 0) // a clock that jumps back
+        h->caller.now_ns -= draw(h, h->caller.now_ns + 1);
+}
+
+static void random_event(struct history *h)
+{
+    const struct engine_settings *settings = &h->caller.settings;
+    unsigned kind = (unsigned)draw(h, 100);
+    let_time_pass(h, draw(h, settings->time_slice_ns / 2));
+    if (h->count == 0 || kind < 12)
+        step_register(h);
+    else if (kind < 22)
+        step_exit(h);
+    else if (kind < 45)
+        step_usage(h, &h->jobs[draw(h, h->count)]);
+    else if (kind < 75)
+        step(h,
+             (struct engine_event){.kind = ENGINE_SCHEDULE, .job = h->jobs[draw(h, h->count)].id});
+    else
+        step(h, (struct engine_event){.kind = ENGINE_SWITCH});
+}
+
+static void assert_same_view(struct history *h, const struct engine_job_view *one,
+                             const struct engine_job_view *other)
+{
+    CHECK(one->job == other->job);
+    CHECK(one->processes == other->processes);
+    CHECK(one->width == other->width);
+    CHECK(one->scheduled == other->scheduled);
+    CHECK(one->limited == other->limited);
+    CHECK(one->share_ppm == other->share_ppm);
+    CHECK(one->service_ns == other->service_ns);
+    CHECK(one->scheduled_since_ns == other->scheduled_since_ns);
+    CHECK(one->scheduled_total_ns == other->scheduled_total_ns);
+    CHECK(one->switches == other->switches);
+}
+
+// The same events give the same table.
+static void check_replay(struct history *h)
+{
+    engine_t *again = engine_new(&h->caller.settings);
+    CHECK(again != NULL);
+    for (size_t i = 0; i < h->logged; i++)
+        engine_event(again, &h->log[i].event, h->log[i].now_ns);
+    CHECK(engine_job_count(again) == h->count);
+    for (size_t i = 0; i < h->count; i++) {
+        struct engine_job_view first = view_at(h, i), second;
+        CHECK(engine_job_at(again, i, &second));
+        assert_same_view(h, &first, &second);
+    }
+    engine_free(again);
+}
+
+// Who has left leaves no trace: the table is that of a new engine into which only the survivors
+// came. Who of them is scheduled depends on the past, and how many too where jobs of several widths
+// are packed; not so with one CPU, or with equal widths.
+static void check_survivors(struct history *h)
+{
+    engine_t *fresh = engine_new(&h->caller.settings);
+    CHECK(fresh != NULL);
+    for (size_t i = 0; i < h->count; i++) {
+        for (uint32_t k = 0; k < h->jobs[i].processes; k++) {
+            struct engine_event event = {
+                .kind = ENGINE_REGISTER, .job = h->jobs[i].id, .width = h->jobs[i].widths[k]};
+            engine_event(fresh, &event, 0);
+        }
+    }
+    size_t scheduled = 0, scheduled_fresh = 0;
+    CHECK(engine_job_count(fresh) == h->count);
+    for (size_t i = 0; i < h->count; i++) {
+        struct engine_job_view old = view_at(h, i), new;
+        CHECK(engine_job_at(fresh, i, &new));
+        CHECK(old.job == new.job);
+        CHECK(old.processes == new.processes);
+        CHECK(old.width == new.width);
+        CHECK(old.limited == new.limited);
+        scheduled += old.scheduled;
+        scheduled_fresh += new.scheduled;
+    }
+    CHECK((cpus(h) > 1 && h->uniform_width == 0) || scheduled == scheduled_fresh);
+    engine_free(fresh);
+}
+
+static void run_history(uint64_t seed)
+{
+    static const unsigned sizes[] = {1, 1, 2, 3, 4, 8, 64};
+    static const unsigned degrees[] = {2, 3, 5, 8, 20, JOBS};
+    static const uint32_t idle_shares[] = {10000, 10000, 1000, 0, 100000, 300000};
+    static struct history history;
+    struct history *h = &history;
+    *h = (struct history){.seed = seed, .random = seed};
+    struct engine_settings settings = {
+        .policy = "yoo-jette",
+        .cpus = sizes[draw(h, sizeof sizes / sizeof *sizes)],
+        .idle_share_ppm = idle_shares[draw(h, sizeof idle_shares / sizeof *idle_shares)],
+        .time_slice_ns = (1 + draw(h, 20)) * SECOND,
+    };
+    settings.gmet_ns = draw(h, settings.time_slice_ns + 1);
+    if (draw(h, 8) == 0)
+        settings.gmet_ns = 0;
+    h->most_jobs = degrees[draw(h, sizeof degrees / sizeof *degrees)];
+    if (draw(h, 3) == 0)
+        h->uniform_width = (uint32_t)(1 + draw(h, settings.cpus));
+    caller_open(&h->caller, &settings);
+    h->caller.context = h->context;
+    if (draw(h, 2) == 0) { // a full house to begin with
+        for (unsigned i = 0; i < h->most_jobs; i++)
+            step_register(h);
+    }
+    for (unsigned i = 0; i < EVENTS; i++) {
+        random_event(h);
+        if (i % 50 == 0)
+            check_survivors(h);
+    }
+    check_replay(h);
+    caller_close(&h->caller);
+}
+
+static void test_random_histories(void **state)
+{
+    (void)state;
+    const char *seed = getenv("COSCHED_TEST_SEED");
+    if (seed != NULL) {
+        run_history(strtoull(seed, NULL, 0));
+        return;
+    }
+    for (uint64_t i = 1; i <= HISTORIES; i++)
+        run_history(i);
+}
+
+// One slice of a real node's life: requests at any moment, then everybody's usage and the tick.
+static void regular_slice(struct history *h, uint64_t *scheduled_until_ns)
+{
+    uint64_t slice_ns = h->caller.settings.time_slice_ns;
+    uint64_t end_ns = (h->clock_ns / slice_ns + 1) * slice_ns;
+    h->caller.now_ns = h->clock_ns;
+    while (h->caller.now_ns < end_ns) {
+        uint64_t part_ns = (1 + draw(h, 14)) * SECOND;
+        if (part_ns > end_ns - h->caller.now_ns)
+            part_ns = end_ns - h->caller.now_ns;
+        h->caller.now_ns += part_ns;
+        for (size_t i = 0; i < h->count; i++) {
+            struct model_job *job = &h->jobs[i];
+            job->cpu_ns += part_ns / 100 * (job->scheduled ? job->appetite_pct : 1);
+            if (job->scheduled)
+                scheduled_until_ns[i] = h->caller.now_ns;
+            CHECK(h->caller.now_ns - scheduled_until_ns[i] <= h->count * slice_ns);
+        }
+        if (h->caller.now_ns < end_ns)
+            step(h, (struct engine_event){.kind = ENGINE_SCHEDULE,
+                                          .job = h->jobs[draw(h, h->count)].id});
+    }
+    for (size_t i = 0; i < h->count; i++)
+        step_usage(h, &h->jobs[i]);
+    step(h, (struct engine_event){.kind = ENGINE_SWITCH});
+}
+
+// With a tick at every slice nobody is without the CPUs for longer than as many slices as there are
+// jobs, measured in time and not only in ticks.
+static void test_regular_ticks(void **state)
+{
+    (void)state;
+    static struct history history;
+    struct history *h = &history;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        *h = (struct history){.seed = seed, .random = seed, .most_jobs = (unsigned)(2 + seed % 7)};
+        uint64_t scheduled_until_ns[JOBS] = {0};
+        caller_open(&h->caller, &(struct engine_settings){.policy = "yoo-jette",
+                                                          .cpus = (unsigned)(1 + seed % 3),
+                                                          .idle_share_ppm = 10000,
+                                                          .time_slice_ns = 15 * SECOND,
+                                                          .gmet_ns = 5 * SECOND});
+        h->caller.context = h->context;
+        while (h->count < h->most_jobs)
+            step_register(h);
+        for (unsigned slice = 0; slice < 90; slice++)
+            regular_slice(h, scheduled_until_ns);
+        caller_close(&h->caller);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_histories),
+        cmocka_unit_test(test_regular_ticks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
