@@ -1,0 +1,26 @@
+#!/bin/sh
+# Builds and runs all tests. Can be the first command ever typed on a fresh Debian machine: installs
+# what is missing first. Usage: tests/run.sh [--preset dev|release|asan|tsan] [ctest arguments]
+# Needs root for packages and for the system tests; without root those are skipped and said so.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+preset=release
+
+case ${1:-} in
+--preset)
+    [ $# -ge 2 ] || { echo "tests/run.sh: --preset needs a name, for example dev" >&2; exit 2; }
+    preset=$2
+    shift 2
+    ;;
+-h | --help)
+    sed -n '2,4s/^# //p' "$0"
+    exit 0
+    ;;
+esac
+
+"$root/tests/install_packages.sh"
+cd "$root"
+cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset"
+# One at a time: the system tests share two CPUs.
+exec ctest --preset "$preset" -j1 "$@"

@@ -1,0 +1,115 @@
+"""The preloaded library without daemons: both MPIs, C and every Fortran binding, both ways to wait.
+
+The program sends a known number of messages, so the library's own count shows that each binding is
+caught, and that no call is counted twice.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mpi")
+BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
+LIBRARY = os.path.join(BUILD, "pmpi", "libcosched_pmpi.so")
+FAMILIES = ("mpich", "openmpi")
+RANKS = 2
+MESSAGES = 20 * RANKS  # ten sends and ten immediate sends of each rank
+
+PROGRAMS = {  # name: (compiler, source, flags)
+    "c": ("mpicc", "ring.c", []),
+    "c_pmpi": ("mpicc", "ring.c", ["-DPMPI"]),
+    "mpifh": ("mpif90", "ring.F90", ["-DBINDING=1"]),
+    "usempi": ("mpif90", "ring.F90", ["-DBINDING=2"]),
+    "usempif08": ("mpif90", "ring.F90", ["-DBINDING=3"]),
+}
+
+
+def mpiexec(family, arguments, **variables):
+    launcher = ["mpiexec." + family]
+    if family == "openmpi":
+        launcher += ["--oversubscribe"]
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                   "COSCHED_RUNTIME_DIR": "/nonexistent", **variables}
+    return subprocess.run(launcher + arguments, env=environment, capture_output=True, text=True,
+                          timeout=120, stdin=subprocess.DEVNULL, check=False)
+
+
+class Library(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="cosched-test-")
+        cls.programs = {}
+        for family in FAMILIES:
+            for name, (compiler, source, flags) in PROGRAMS.items():
+                program = os.path.join(cls.folder, f"{name}.{family}")
+                subprocess.run([f"{compiler}.{family}", "-O1", "-w", *flags, "-o", program,
+                                os.path.join(SOURCES, source)], check=True, cwd=cls.folder)
+                cls.programs[family, name] = program
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def each(self):
+        for family in FAMILIES:
+            for name in PROGRAMS:
+                with self.subTest(mpi=family, binding=name):
+                    yield family, self.programs[family, name]
+
+    def test_every_binding_is_caught_once(self):
+        for wait in ("spin", "yield"):
+            for family, program in self.each():
+                plain = mpiexec(family, ["-n", str(RANKS), program])
+                done = mpiexec(family, ["-n", str(RANKS), program], LD_PRELOAD=LIBRARY,
+                               COSCHED_STATS="1", COSCHED_WAIT=wait)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stdout, plain.stdout)
+                stats = re.search(r"cosched: job \S+ ranks (\d+) carrier (\w+) wait (\w+): "
+                                  r"messages (\d+) notices (\d+)", done.stderr)
+                self.assertTrue(stats, done.stderr)
+                self.assertEqual(stats.groups(),
+                                 (str(RANKS), "off", wait, str(MESSAGES), "0"), done.stderr)
+
+    def test_silent_without_daemons(self):
+        for family, program in self.each():
+            done = mpiexec(family, ["-n", "2", program], LD_PRELOAD=LIBRARY)
+            self.assertEqual((done.returncode, done.stdout), (0, "token 0 total 1\n"), done.stderr)
+            self.assertNotIn("cosched", done.stderr)
+
+    def test_bad_setting_is_named_and_survived(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                done = mpiexec(family, ["-n", "2", self.programs[family, "c"]], LD_PRELOAD=LIBRARY,
+                               COSCHED_WAIT="nap")
+                self.assertEqual(done.returncode, 0)
+                self.assertEqual(done.stderr.count("COSCHED_WAIT=nap is not one of: spin, yield"), 1)
+
+    def test_half_wrapped_job_is_ended_with_the_remedy(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                program = self.programs[family, "c"]
+                done = mpiexec(family, ["-n", "1", "env", "LD_PRELOAD=" + LIBRARY, program, ":",
+                                        "-n", "1", program], COSCHED_INIT_TIMEOUT="2s")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("export LD_PRELOAD to every node", done.stderr)
+                self.assertNotIn("token", done.stdout)
+
+    def test_inert_in_other_programs(self):
+        done = subprocess.run(["sh", "-c", "echo a | cat"], env={**os.environ, "LD_PRELOAD": LIBRARY},
+                              capture_output=True, text=True, check=True)
+        self.assertEqual((done.stdout, done.stderr), ("a\n", ""))
+
+    def test_links_to_no_mpi(self):
+        done = subprocess.run(["ldd", LIBRARY], capture_output=True, text=True, check=True)
+        self.assertNotIn("mpi", done.stdout.replace("libcosched_pmpi", ""))
+
+
+if __name__ == "__main__":
+    if not os.path.exists(LIBRARY):
+        sys.exit(f"{LIBRARY} is not there: set COSCHED_BUILD_DIR to a build directory")
+    unittest.main()
