@@ -1,5 +1,5 @@
-// NAS kernel CG: the smallest eigenvalue of a large sparse matrix by inverse power iteration, each
-// step of which is 25 steps of the conjugate gradient method (RNR-94-007, section 3.4).
+// NAS kernel CG: an eigenvalue of a large sparse matrix by inverse power iteration, each
+// step of which is 25 steps of the conjugate gradient method (RNR-94-007).
 #include "bench/npb/cg_matrix.h"
 #include "bench/npb/npb_grid.h"
 #include "bench/npb/npb_job.h"

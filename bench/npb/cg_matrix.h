@@ -17,7 +17,7 @@ struct cg_matrix {
 // Makes the block `rows` x `columns` of the matrix
 //     A = sum over i of w_i v_i v_i^T  +  (1/10 - shift) I
 // where v_i is a random vector with `spread` nonzeros and 0.5 at place i, and the weights w_i fall
-// geometrically from 1 to 1/10 (RNR-94-007, section 3.4). Needs no communication. Aborts the job if
+// geometrically from 1 to 1/10 (RNR-94-007). Needs no communication. Aborts the job if
 // there is no memory.
 struct cg_matrix cg_matrix_make(int order, int spread, double shift, struct npb_span rows,
                                 struct npb_span columns);

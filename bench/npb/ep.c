@@ -1,5 +1,5 @@
 // NAS kernel EP, "embarrassingly parallel": Gaussian pairs by the polar method from uniform pairs,
-// counted in square rings around the origin (RNR-94-007, section 3.1). No message until the end.
+// counted in square rings around the origin (RNR-94-007). No message until the end.
 #include "bench/npb/npb_grid.h"
 #include "bench/npb/npb_job.h"
 #include "bench/npb/npb_random.h"

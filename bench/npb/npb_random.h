@@ -1,4 +1,4 @@
-// The pseudorandom numbers of the NAS Parallel Benchmarks (RNR-94-007, section 2.2): the linear
+// The pseudorandom numbers of the NAS Parallel Benchmarks (RNR-94-007): the linear
 // congruential generator s' = 5^13 s mod 2^46, with u = s' / 2^46 in (0, 1). Every rank can reach
 // any point of the one global sequence without computing what lies before it.
 #ifndef COSCHED_BENCH_NPB_RANDOM_H
