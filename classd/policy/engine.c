@@ -13,11 +13,11 @@ struct engine {
     struct engine_decision *decisions; // those of the last event
 };
 
-static const struct policy *const policies[] = {&policy_yoo_jette, &policy_uncoordinated};
+static const struct policy *const policies[] = {&policy_yoo_jette, &policy_uncoordinated, NULL};
 
 static const struct policy *find_policy(const char *name)
 {
-    for (size_t i = 0; name != NULL && i < sizeof policies / sizeof *policies; i++) {
+    for (size_t i = 0; name != NULL && policies[i] != NULL; i++) {
         if (strcmp(policies[i]->name, name) == 0)
             return policies[i];
     }

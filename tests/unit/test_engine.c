@@ -505,7 +505,9 @@ static void test_growth_disturbs_as_few_as_it_must(void **state)
     enter(&node, C, 1);
     served(&node, A, 90);
     served(&node, B, 50);
-    enter(&node, C, 2); // 1 + 2 + 3: A must go, then B; then A fits again
+    enter(&node, D, 1);
+    served(&node, D, 0);
+    enter(&node, C, 2); // 1 + 2 + 3: A must go, then B; then A fits again, before D
     assert_scheduled(&node, "AC");
     assert_int_equal(view_of(&node, A).switches, 1);
     caller_close(&node);
@@ -645,6 +647,12 @@ static void test_request_disturbs_as_few_as_it_must(void **state)
                      ENGINE_GRANTED); // A goes first, is not enough, and comes back
     assert_scheduled(&node, "AB");
     assert_int_equal(view_of(&node, A).switches, 1);
+
+    enter(&node, D, 1); // less served than A, but A is there
+    served(&node, D, 0);
+    run(&node, GMET);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    assert_scheduled(&node, "AC");
     caller_close(&node);
 }
 

@@ -206,7 +206,7 @@ static void check_request(struct history *h, const struct model_job *requester,
                           enum engine_outcome outcome, size_t decisions)
 {
     const struct engine_settings *settings = &h->caller.settings;
-    uint64_t protected_width = 0, protected_jobs = 0;
+    uint64_t protected_width = 0, protected_jobs = 0, kept_width = 0;
     bool far_ahead = false;
     for (size_t i = 0; i < h->count; i++) {
         const struct model_job *job = &h->jobs[i];
@@ -217,10 +217,17 @@ static void check_request(struct history *h, const struct model_job *requester,
         protected_width += young ? width_of(job) : 0;
         protected_jobs += young;
         far_ahead = far_ahead || (!young && ahead);
-        if (!view_at(h, i).scheduled) {
+        if (view_at(h, i).scheduled) {
+            kept_width += width_of(job);
+        } else {
             CHECK(!young);
             CHECK(!ahead);
         }
+    }
+    for (size_t i = 0; i < h->count; i++) { // nobody goes who could have stayed
+        const struct model_job *job = &h->jobs[i];
+        if (job->scheduled && !view_at(h, i).scheduled)
+            CHECK(kept_width + width_of(requester) + width_of(job) > cpus(h));
     }
     bool impossible = protected_jobs > 0 && protected_width + width_of(requester) > cpus(h);
     bool scheduled = view_at(h, (size_t)(requester - h->jobs)).scheduled;
