@@ -135,6 +135,56 @@ static int is_late(const void *bytes, ssize_t length, uint32_t sequence)
     return header.magic == PROTOCOL_MAGIC && (int32_t)(header.sequence - sequence) < 0;
 }
 
+// Takes over the descriptor that came, or closes it. Returns what protocol_check_reply() does.
+static int take_reply(const void *bytes, size_t length, int came_fd,
+                      const struct protocol_request *request, struct protocol_reply *reply,
+                      int *passed_fd, struct error *err)
+{
+    struct error fault = {0};
+    int rc = protocol_check_reply(bytes, length, request, reply, &fault);
+    if (rc == 0 && passed_fd != NULL)
+        *passed_fd = came_fd;
+    else if (came_fd >= 0)
+        close(came_fd);
+    if (rc == 0)
+        return 0;
+    if (reply->header.status != fault.code)
+        memset(reply, 0, sizeof *reply); // not a refusal but rubbish
+    if (err != NULL)
+        *err = fault;
+    return -1;
+}
+
+static int receive_until(int fd, const struct protocol_request *request,
+                         struct protocol_reply *reply, int *passed_fd, uint64_t deadline_ns,
+                         struct error *err)
+{
+    memset(reply, 0, sizeof *reply);
+    if (passed_fd != NULL)
+        *passed_fd = -1;
+    for (;;) {
+        unsigned char bytes[sizeof *reply + 1]; // one more, so that a longer packet is noticed
+        int came_fd = -1;
+        if (wait_for(fd, POLLIN, deadline_ns, err) < 0)
+            return -1;
+        ssize_t length = receive(fd, bytes, sizeof bytes, &came_fd, err);
+        if (length < 0)
+            return -1;
+        if (length == 0)
+            continue;
+        if (!is_late(bytes, length, request->header.sequence))
+            return take_reply(bytes, (size_t)length, came_fd, request, reply, passed_fd, err);
+        if (came_fd >= 0)
+            close(came_fd);
+    }
+}
+
+int client_receive(int fd, const struct protocol_request *request, struct protocol_reply *reply,
+                   int *passed_fd, unsigned timeout_ms, struct error *err)
+{
+    return receive_until(fd, request, reply, passed_fd, now_ns() + timeout_ms * NS_PER_MS, err);
+}
+
 int client_transact(int fd, const struct protocol_request *request, struct protocol_reply *reply,
                     int *passed_fd, unsigned timeout_ms, struct error *err)
 {
@@ -144,25 +194,5 @@ int client_transact(int fd, const struct protocol_request *request, struct proto
         *passed_fd = -1;
     if (send_until(fd, request, deadline_ns, err) < 0)
         return -1;
-    for (;;) {
-        unsigned char bytes[sizeof *reply + 1]; // one more, so that a longer packet is noticed
-        int came_fd = -1;
-        if (wait_for(fd, POLLIN, deadline_ns, err) < 0)
-            return -1;
-        ssize_t length = receive(fd, bytes, sizeof bytes, &came_fd, err);
-        if (length < 0)
-            return -1;
-        int late = length > 0 && is_late(bytes, length, request->header.sequence);
-        int rc = 0;
-        if (length > 0 && !late)
-            rc = protocol_check_reply(bytes, (size_t)length, request, reply, err);
-        if (length > 0 && !late && rc == 0 && passed_fd != NULL) {
-            *passed_fd = came_fd;
-            came_fd = -1;
-        }
-        if (came_fd >= 0)
-            close(came_fd);
-        if (length > 0 && !late)
-            return rc;
-    }
+    return receive_until(fd, request, reply, passed_fd, deadline_ns, err);
 }

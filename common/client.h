@@ -27,7 +27,12 @@ int client_connect(const char *runtime_dir, struct error *err);
 int client_transact(int fd, const struct protocol_request *request, struct protocol_reply *reply,
                     int *passed_fd, unsigned timeout_ms, struct error *err);
 
-// Sends a request that has no reply, without waiting: one system call. Returns 0, or -1 with
+// The second half of client_transact(), for a request that client_send() has sent: waits for its
+// reply, not at all when timeout_ms is 0.
+int client_receive(int fd, const struct protocol_request *request, struct protocol_reply *reply,
+                   int *passed_fd, unsigned timeout_ms, struct error *err);
+
+// Sends a request without waiting for anything: one system call. Returns 0, or -1 with
 // err->code EAGAIN when classd is behind (the request is lost, the connection is good), else the
 // errno of the failing call (the connection is not).
 int client_send(int fd, const struct protocol_request *request, struct error *err);

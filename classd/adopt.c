@@ -1,0 +1,184 @@
+#include "classd/adopt.h"
+
+#include "classd/log.h"
+#include "classd/process.h"
+#include "common/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CLASSES_MAX = 4096 };
+
+// Names of classes, or of the pages of the adopted ones.
+struct names {
+    char (*list)[BACKEND_NAME_MAX]; // also wide enough for PAGE_NAME_MAX
+    size_t count;
+};
+
+static int collect(const char *name, void *user)
+{
+    struct names *names = user;
+    if (names->count == CLASSES_MAX)
+        return 1;
+    if (strlen(name) < BACKEND_NAME_MAX)
+        snprintf(names->list[names->count++], BACKEND_NAME_MAX, "%s", name);
+    return 0;
+}
+
+static bool is_known(const char *page, void *user)
+{
+    const struct names *known = user;
+    for (size_t i = 0; i < known->count; i++) {
+        if (strcmp(known->list[i], page) == 0)
+            return true;
+    }
+    return false;
+}
+
+// "job-<uid>-<job id>", exactly as scheduler_class_name() writes it.
+static bool parse_class_name(const char *name, uid_t *uid, const char **job_id)
+{
+    char again[BACKEND_NAME_MAX], padded[PROTOCOL_JOB_ID_MAX] = "";
+    unsigned number;
+    int at = 0;
+    if (sscanf(name, "job-%u-%n", &number, &at) != 1 || at == 0 ||
+        strlen(name + at) >= sizeof padded)
+        return false;
+    snprintf(padded, sizeof padded, "%s", name + at);
+    scheduler_class_name(again, number, padded);
+    *uid = number;
+    *job_id = name + at;
+    return protocol_job_id_valid(padded) && strcmp(again, name) == 0;
+}
+
+static bool contains(const pid_t *pids, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (pids[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+// Those of the page's members that live in the class, each pinned by a pidfd.
+struct living {
+    struct status_member processes[STATUS_PAGE_MEMBERS_MAX];
+    int pidfds[STATUS_PAGE_MEMBERS_MAX];
+    uint32_t count;
+};
+
+static bool listed(const struct living *living, pid_t pid)
+{
+    for (uint32_t i = 0; i < living->count; i++) {
+        if (living->processes[i].pid == pid)
+            return true;
+    }
+    return false;
+}
+
+static void find_living(const struct status_page *page, const pid_t *pids, size_t pid_count,
+                        struct living *living)
+{
+    living->count = 0;
+    for (uint32_t i = 0; i < page->member_count; i++) {
+        const struct status_member *member = &page->members[i];
+        if (member->pid <= 0 || member->width == 0 || member->width > 65536 ||
+            listed(living, member->pid) || !contains(pids, pid_count, member->pid))
+            continue;
+        int pidfd = process_pin(member->pid, member->start_time, NULL);
+        if (pidfd < 0)
+            continue;
+        living->processes[living->count] = *member;
+        living->pidfds[living->count++] = pidfd;
+    }
+}
+
+static void remove_class(class_t *class_, const char *name)
+{
+    struct error err;
+    if (class_remove(class_, &err) < 0)
+        log_line(LOG_WARNING, "class %s of an ended job stays behind: %s", name, err.text);
+    else
+        log_line(LOG_INFO, "class %s of an ended job removed", name);
+}
+
+// Process ids of the class; the caller frees the list. Null with *count 0 when there are none.
+static pid_t *list_members(class_t *class_, const char *name, size_t *count)
+{
+    struct error err;
+    size_t room = 0;
+    pid_t *pids = NULL;
+    *count = 0;
+    if (class_members(class_, NULL, 0, &room, &err) < 0)
+        log_line(LOG_WARNING, "class %s: %s", name, err.text);
+    if (room > 0)
+        pids = calloc(room, sizeof *pids);
+    if (pids != NULL && class_members(class_, pids, room, count, &err) < 0)
+        *count = 0;
+    if (*count > room)
+        *count = room;
+    return pids;
+}
+
+static void adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pages,
+                        const char *name, uint64_t now_ns, struct names *adopted)
+{
+    struct error err;
+    struct adoption adoption = {.page_fd = -1};
+    if (!parse_class_name(name, &adoption.uid, &adoption.job_id)) {
+        log_line(LOG_NOTICE, "class %s is not of classd's making; it is left alone", name);
+        return;
+    }
+    if (class_open(backend, name, &adoption.class_, &err) < 0) {
+        log_line(LOG_WARNING, "class %s: %s", name, err.text);
+        return;
+    }
+    struct living living = {.count = 0};
+    if (pages_open_job(pages, adoption.uid, adoption.job_id, true, &adoption.page,
+                       &adoption.page_fd, &err) == 0) {
+        size_t pid_count;
+        cleanup_free pid_t *pids = list_members(adoption.class_, name, &pid_count);
+        find_living(adoption.page, pids, pid_count, &living);
+    }
+    if (living.count == 0) {
+        status_page_close(adoption.page, adoption.page_fd);
+        remove_class(adoption.class_, name);
+        return;
+    }
+    adoption.count = living.count;
+    adoption.processes = living.processes;
+    adoption.pidfds = living.pidfds;
+    if (scheduler_adopt(scheduler, &adoption, now_ns, &err) < 0) {
+        log_line(LOG_WARNING, "job %u/%s is not managed any more: %s", (unsigned)adoption.uid,
+                 adoption.job_id, err.text);
+        return;
+    }
+    page_name(adopted->list[adopted->count++], adoption.uid, adoption.job_id);
+    log_line(LOG_INFO, "job %u/%s adopted with %u processes", (unsigned)adoption.uid,
+             adoption.job_id, living.count);
+}
+
+int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
+               struct error *err)
+{
+    // Listed first, because adopting changes what is listed.
+    struct names found = {.list = calloc(CLASSES_MAX, sizeof *found.list)};
+    struct names adopted = {.list = calloc(CLASSES_MAX, sizeof *adopted.list)};
+    int rc = 0;
+    if (found.list == NULL || adopted.list == NULL)
+        rc = error_errno(err, ENOMEM, "adopt jobs");
+    else
+        rc = backend_each_class(backend, collect, &found, err);
+    for (size_t i = 0; rc == 0 && i < found.count; i++)
+        adopt_class(scheduler, backend, pages, found.list[i], now_ns, &adopted);
+    if (rc == 0) {
+        pages_remove_orphans(pages, is_known, &adopted);
+        scheduler_reassert(scheduler);
+    }
+    free(found.list);
+    free(adopted.list);
+    return rc;
+}

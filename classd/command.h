@@ -1,0 +1,35 @@
+// What each command of the protocol does. A request that arrives here is well-formed; whether its
+// sender may ask for it is decided here.
+#ifndef COSCHED_CLASSD_COMMAND_H
+#define COSCHED_CLASSD_COMMAND_H
+
+#include "classd/peer.h"
+#include "classd/scheduler.h"
+#include "common/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct commands {
+    scheduler_t *scheduler;
+    uid_t service_uid; // may, besides root, send SWITCH and SHUTDOWN and see all jobs
+    bool shutdown;     // set by SHUTDOWN: the daemon is to end and to leave no classes
+};
+
+// The sender of a request, as long as its connection lives.
+struct caller {
+    struct peer peer;
+    int socket_fd;
+    uint64_t serial; // of its registration; 0: none
+};
+
+// True for root and the service user.
+bool command_privileged(const struct commands *commands, uid_t uid);
+
+// Carries out a request. Returns true when *reply is to be sent; *page_fd is then the descriptor to
+// go with it, which stays the scheduler's, or -1.
+bool command_execute(struct commands *commands, struct caller *caller,
+                     const struct protocol_request *request, uint64_t now_ns,
+                     struct protocol_reply *reply, int *page_fd);
+
+#endif

@@ -1,0 +1,85 @@
+#include "classd/log.h"
+
+#include "common/units.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 1024, VALVE_LINES_PER_MINUTE = 20 };
+
+static struct {
+    const char *program;
+    int level;
+    bool journal;
+} state = {.level = LOG_INFO};
+
+static int priority_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        int priority;
+    } known[] = {
+        {"err", LOG_ERR},   {"warning", LOG_WARNING}, {"notice", LOG_NOTICE},
+        {"info", LOG_INFO}, {"debug", LOG_DEBUG},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].priority;
+    }
+    return LOG_INFO;
+}
+
+void log_init(const char *program, const char *level)
+{
+    state.program = program;
+    state.level = priority_named(level);
+    state.journal = getenv("JOURNAL_STREAM") != NULL;
+}
+
+bool log_wants(int priority)
+{
+    return priority <= state.level;
+}
+
+void log_line(int priority, const char *format, ...)
+{
+    if (!log_wants(priority))
+        return;
+    char line[LINE_MAX_BYTES];
+    int used = 0;
+    if (state.journal)
+        used = snprintf(line, sizeof line, "<%d>", priority);
+    else if (state.program != NULL)
+        used = snprintf(line, sizeof line, "%s: ", state.program);
+    va_list args;
+    va_start(args, format);
+    int more = vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+    va_end(args);
+    size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
+    if (length > sizeof line - 1)
+        length = sizeof line - 1;
+    line[length] = '\n';
+    // One write, so that lines of several programs do not mix. A lost line has no better place to
+    // go.
+    if (write(STDERR_FILENO, line, length + 1) < 0)
+        return;
+}
+
+bool log_valve_open(struct log_valve *valve, uint64_t now_ns)
+{
+    uint64_t minute = now_ns / (60 * NS_PER_SEC);
+    if (minute != valve->minute) {
+        if (valve->dropped > 0)
+            log_line(LOG_NOTICE, "%u further lines of the last kind were left out", valve->dropped);
+        *valve = (struct log_valve){.minute = minute};
+    }
+    if (valve->passed < VALVE_LINES_PER_MINUTE) {
+        valve->passed++;
+        return true;
+    }
+    valve->dropped++;
+    return false;
+}

@@ -1,0 +1,188 @@
+// classd: the scheduler daemon of a node (Yoo & Jette, section 2.2.3).
+#include "cgroup-backend/backend.h"
+#include "classd/adopt.h"
+#include "classd/clock.h"
+#include "classd/command.h"
+#include "classd/log.h"
+#include "classd/notify.h"
+#include "classd/options.h"
+#include "classd/pages.h"
+#include "classd/runtime.h"
+#include "classd/scheduler.h"
+#include "classd/server.h"
+#include "common/config.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum { EXIT_USAGE = 2 };
+
+static struct backend_settings backend_settings(const struct config *config)
+{
+    return (struct backend_settings){.kind = config->backend,
+                                     .root = config->cgroup_root,
+                                     .cpus = config_cpus(config),
+                                     .period_ns = config->period_ns};
+}
+
+static int find_service_user(const struct config *config, uid_t *uid, struct error *err)
+{
+    errno = 0;
+    const struct passwd *entry = getpwnam(config->service_user);
+    if (entry == NULL)
+        return error_set(err, errno != 0 ? errno : ENOENT,
+                         "[daemon] service_user: there is no user \"%s\"", config->service_user);
+    *uid = entry->pw_uid;
+    return 0;
+}
+
+// Each process costs a connection and a pidfd.
+static void raise_descriptor_limit(const struct config *config)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    rlim_t wanted = 2 * (rlim_t)config->max_connections + 2 * (rlim_t)config->max_jobs + 128;
+    if (limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (limit.rlim_cur < wanted)
+        log_line(LOG_NOTICE, "only %llu descriptors allowed, [daemon] max_connections needs %llu",
+                 (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void run(server_t *server)
+{
+    notify_ready();
+    server_run(server);
+    notify_stopping();
+}
+
+static int serve(const struct config *config, struct error *err)
+{
+    struct backend_settings settings = backend_settings(config);
+    struct commands commands = {0};
+    runtime_t *runtime = NULL;
+    backend_t *backend = NULL;
+    pages_t *pages = NULL;
+    server_t *server = NULL;
+    int rc = -1;
+
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit(config);
+    if (find_service_user(config, &commands.service_uid, err) == 0 &&
+        runtime_open(config->runtime_dir, &runtime, err) == 0 &&
+        backend_open(&settings, &backend, err) == 0 &&
+        pages_open(runtime_directory(runtime), config, runtime_node_id(runtime),
+                   runtime_generation(runtime), &pages, err) == 0 &&
+        scheduler_open(config, backend, pages, clock_now_ns(), &commands.scheduler, err) == 0 &&
+        adopt_jobs(commands.scheduler, backend, pages, clock_now_ns(), err) == 0 &&
+        server_open(config, &commands, &server, err) == 0) {
+        log_line(LOG_NOTICE, "serving in %s: policy %s, %u CPUs, cgroup %s", config->runtime_dir,
+                 config->policy, settings.cpus, backend_name(backend));
+        run(server);
+        rc = 0;
+    }
+
+    // Before the connections close, so that who waits for that finds everything lifted.
+    if (commands.scheduler != NULL && commands.shutdown)
+        scheduler_dissolve(commands.scheduler, clock_now_ns());
+    else if (commands.scheduler != NULL)
+        scheduler_lift(commands.scheduler);
+    server_close(server);
+    scheduler_close(commands.scheduler);
+    pages_close(pages);
+    backend_close(backend);
+    runtime_close(runtime);
+    return rc;
+}
+
+// The dead man's grip of the unit file: what a stopped, crashed or killed classd left is lifted.
+static int release(const struct config *config, struct error *err)
+{
+    struct backend_settings settings = backend_settings(config);
+    backend_t *backend = NULL;
+    if (backend_open(&settings, &backend, err) < 0)
+        return -1;
+    int rc = backend_release_all(backend, NULL, err);
+    backend_close(backend);
+    return rc == 0 ? 0 : -1;
+}
+
+static int check(const struct config *config, struct error *err)
+{
+    uid_t uid;
+    return find_service_user(config, &uid, err);
+}
+
+// Without a file at the default place the defaults hold.
+static int load(const struct options *options, struct config *config, struct error *err)
+{
+    if (config_load(options->config_file, config, err) == 0)
+        return 0;
+    if (err->code == ENOENT && !options->config_given) {
+        config_defaults(config);
+        return 0;
+    }
+    // Limits must be lifted even when the configuration has become unreadable.
+    if (options->mode == MODE_RELEASE) {
+        log_line(LOG_WARNING, "%s; releasing below the default root", err->text);
+        config_defaults(config);
+        return 0;
+    }
+    return -1;
+}
+
+static int execute(const struct options *options, struct config *config, struct error *err)
+{
+    if (options->mode != MODE_PRINT_MANUAL && load(options, config, err) < 0)
+        return -1;
+    switch (options->mode) {
+    case MODE_SERVE:
+        log_init("classd", config->log_level);
+        return serve(config, err);
+    case MODE_CHECK_CONFIG:
+        return check(config, err);
+    case MODE_PRINT_CONFIG:
+        config_print(config, stdout);
+        return 0;
+    case MODE_PRINT_MANUAL:
+        config_print_manual(stdout);
+        return 0;
+    case MODE_RELEASE:
+        return release(config, err);
+    case MODE_VERSION:
+    case MODE_HELP:
+        break;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct config config;
+    struct error err = {0};
+    if (options_parse(argc, argv, &options) < 0) {
+        fputs("Try \"classd --help\".\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (options.mode == MODE_VERSION) {
+        puts("classd " COSCHED_VERSION);
+        return EXIT_SUCCESS;
+    }
+    if (options.mode == MODE_HELP) {
+        options_print_help();
+        return EXIT_SUCCESS;
+    }
+    log_init("classd", "info");
+    if (execute(&options, &config, &err) == 0)
+        return EXIT_SUCCESS;
+    log_line(LOG_ERR, "%s", err.text);
+    return EXIT_FAILURE;
+}

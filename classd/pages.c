@@ -1,0 +1,148 @@
+#include "classd/pages.h"
+
+#include "common/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pages {
+    int directory;
+    const struct config *config;
+    uint64_t node_id;
+    uint16_t generation;
+};
+
+int pages_open(int runtime_directory, const struct config *config, uint64_t node_id,
+               uint16_t generation, pages_t **pages, struct error *err)
+{
+    if (mkdirat(runtime_directory, STATUS_PAGE_DIRECTORY, 0700) < 0 && errno != EEXIST)
+        return error_errno(err, errno, "make %s/%s", config->runtime_dir, STATUS_PAGE_DIRECTORY);
+    struct pages *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return error_errno(err, ENOMEM, "status pages");
+    made->directory = openat(runtime_directory, STATUS_PAGE_DIRECTORY,
+                             O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (made->directory < 0) {
+        error_errno(err, errno, "%s/%s", config->runtime_dir, STATUS_PAGE_DIRECTORY);
+        free(made);
+        return -1;
+    }
+    made->config = config;
+    made->node_id = node_id;
+    made->generation = generation;
+    *pages = made;
+    return 0;
+}
+
+void pages_close(pages_t *pages)
+{
+    if (pages == NULL)
+        return;
+    close(pages->directory);
+    free(pages);
+}
+
+uint64_t pages_node_id(const pages_t *pages)
+{
+    return pages->node_id;
+}
+
+uint16_t pages_generation(const pages_t *pages)
+{
+    return pages->generation;
+}
+
+void page_name(char name[PAGE_NAME_MAX], uid_t uid, const char *job_id)
+{
+    snprintf(name, PAGE_NAME_MAX, "%u-%s", (unsigned)uid, job_id);
+}
+
+static void describe_node(const struct pages *pages, struct status_page *page)
+{
+    const struct config *config = pages->config;
+    page->node_id = pages->node_id;
+    page->time_slice_ns = config->time_slice_ns;
+    page->gmet_ns = config->gmet_ns;
+    page->cpus = config_cpus(config);
+    page->piggyback =
+        strcmp(config->piggyback, "off") == 0 ? STATUS_PIGGYBACK_OFF : STATUS_PIGGYBACK_NOTICE;
+    page->wait = strcmp(config->wait, "yield") == 0 ? STATUS_WAIT_YIELD : STATUS_WAIT_SPIN;
+}
+
+int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
+                   struct status_page **page, int *fd, struct error *err)
+{
+    char name[PAGE_NAME_MAX];
+    page_name(name, uid, job_id);
+    if (status_page_open(pages->directory, name, adopt, page, fd, err) < 0)
+        return -1;
+    if (!adopt) {
+        (*page)->uid = (uint32_t)uid;
+        snprintf((*page)->job_id, sizeof(*page)->job_id, "%s", job_id);
+    } else if ((*page)->uid != uid || !protocol_job_id_valid((*page)->job_id) ||
+               strcmp((*page)->job_id, job_id) != 0 ||
+               (*page)->member_count > STATUS_PAGE_MEMBERS_MAX) {
+        status_page_close(*page, *fd);
+        return error_set(err, EBADMSG, "status page %s belongs to another job", name);
+    }
+    describe_node(pages, *page);
+    if (!adopt)
+        pages_publish(pages, *page, true, false);
+    return 0;
+}
+
+void pages_remove_job(pages_t *pages, uid_t uid, const char *job_id)
+{
+    char name[PAGE_NAME_MAX];
+    page_name(name, uid, job_id);
+    unlinkat(pages->directory, name, 0);
+}
+
+static void remove_orphan(struct pages *pages, const char *name)
+{
+    struct status_page *page = NULL;
+    int fd = -1;
+    if (status_page_open(pages->directory, name, true, &page, &fd, NULL) == 0) {
+        pages_publish(pages, page, true, false);
+        status_page_close(page, fd);
+    }
+    unlinkat(pages->directory, name, 0);
+}
+
+void pages_remove_orphans(pages_t *pages, bool (*known)(const char *name, void *user), void *user)
+{
+    int fd = openat(pages->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_closedir DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (directory == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (entry->d_name[0] != '.' && !known(entry->d_name, user))
+            remove_orphan(pages, entry->d_name);
+    }
+}
+
+void pages_publish(const pages_t *pages, struct status_page *page, bool scheduled, bool limited)
+{
+    unsigned flags = (scheduled ? STATUS_SCHEDULED : 0u) | (limited ? STATUS_CONTENDED : 0u);
+    status_page_publish(page, pages->generation, (uint16_t)flags);
+}
+
+void page_record_member(struct status_page *page, const struct status_member *member)
+{
+    page->members[page->member_count] = *member;
+    __atomic_store_n(&page->member_count, page->member_count + 1, __ATOMIC_RELEASE);
+}
+
+void page_forget_member(struct status_page *page, uint32_t slot)
+{
+    // Between the two steps the last member is listed twice, which adoption does not mind.
+    page->members[slot] = page->members[page->member_count - 1];
+    __atomic_store_n(&page->member_count, page->member_count - 1, __ATOMIC_RELEASE);
+}

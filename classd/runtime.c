@@ -1,0 +1,151 @@
+#include "classd/runtime.h"
+
+#include "common/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct runtime {
+    int directory;
+    int lock;
+    uint64_t node_id;
+    uint16_t generation;
+};
+
+static int open_directory(const char *path, struct error *err)
+{
+    if (mkdir(path, 0755) == 0)
+        chmod(path, 0755); // whatever the umask is: clients of all users must reach the socket
+    else if (errno != EEXIST)
+        return error_errno(err, errno, "make the runtime directory %s", path);
+    cleanup_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return error_errno(err, errno, "runtime directory %s", path);
+    if ((status.st_uid != 0 && status.st_uid != geteuid()) || (status.st_mode & 022) != 0)
+        return error_set(err, EPERM,
+                         "runtime directory %s can be changed by others; it must belong to root "
+                         "and have mode 0755",
+                         path);
+    int kept = fd;
+    fd = -1;
+    return kept;
+}
+
+// The lock lives as long as the descriptor, so a killed classd leaves none behind.
+static int take_lock(int directory, const char *path, struct error *err)
+{
+    cleanup_close int fd = openat(directory, "classd.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return error_errno(err, errno, "%s/classd.lock", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return error_errno(err, errno, "lock %s/classd.lock", path);
+        char pid[16] = "?";
+        ssize_t length = pread(fd, pid, sizeof pid - 1, 0);
+        pid[length > 1 ? length - 1 : 0] = '\0';
+        return error_set(err, EWOULDBLOCK,
+                         "another classd (pid %s) runs on %s; stop it, or give this one its own "
+                         "[daemon] runtime_dir and [cgroup] root",
+                         pid, path);
+    }
+    if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
+        return error_errno(err, errno, "write %s/classd.lock", path);
+    int kept = fd;
+    fd = -1;
+    return kept;
+}
+
+// A number in a small text file; 0 when there is none.
+static uint64_t read_number(int directory, const char *name)
+{
+    char text[32];
+    uint64_t number = 0;
+    cleanup_close int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    return sscanf(text, "%" SCNx64, &number) == 1 ? number : 0;
+}
+
+// Renamed into place, so that a crash leaves the old number or the new one.
+static int write_number(int directory, const char *name, uint64_t number, struct error *err)
+{
+    char draft[32], text[32];
+    snprintf(draft, sizeof draft, "%s.new", name);
+    int length = snprintf(text, sizeof text, "%" PRIx64 "\n", number);
+    cleanup_close int fd =
+        openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0 || write(fd, text, (size_t)length) != length)
+        return error_errno(err, fd < 0 || errno != 0 ? errno : ENOSPC,
+                           "write %s in the runtime directory", draft);
+    if (renameat(directory, draft, directory, name) < 0)
+        return error_errno(err, errno, "rename %s in the runtime directory", draft);
+    return 0;
+}
+
+static int remember(struct runtime *runtime, struct error *err)
+{
+    runtime->node_id = read_number(runtime->directory, "node_id");
+    while (runtime->node_id == 0) {
+        if (getrandom(&runtime->node_id, sizeof runtime->node_id, 0) < 0)
+            return error_errno(err, errno, "draw a node id");
+        if (runtime->node_id != 0 &&
+            write_number(runtime->directory, "node_id", runtime->node_id, err) < 0)
+            return -1;
+    }
+    runtime->generation = (uint16_t)(read_number(runtime->directory, "generation") + 1);
+    if (runtime->generation == 0)
+        runtime->generation = 1;
+    return write_number(runtime->directory, "generation", runtime->generation, err);
+}
+
+int runtime_open(const char *path, runtime_t **runtime, struct error *err)
+{
+    struct runtime *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return error_errno(err, ENOMEM, "runtime directory");
+    made->lock = -1;
+    made->directory = open_directory(path, err);
+    if (made->directory >= 0)
+        made->lock = take_lock(made->directory, path, err);
+    if (made->lock < 0 || remember(made, err) < 0) {
+        runtime_close(made);
+        return -1;
+    }
+    *runtime = made;
+    return 0;
+}
+
+void runtime_close(runtime_t *runtime)
+{
+    if (runtime == NULL)
+        return;
+    if (runtime->lock >= 0)
+        close(runtime->lock);
+    if (runtime->directory >= 0)
+        close(runtime->directory);
+    free(runtime);
+}
+
+int runtime_directory(const runtime_t *runtime)
+{
+    return runtime->directory;
+}
+
+uint64_t runtime_node_id(const runtime_t *runtime)
+{
+    return runtime->node_id;
+}
+
+uint16_t runtime_generation(const runtime_t *runtime)
+{
+    return runtime->generation;
+}

@@ -1,0 +1,97 @@
+// The scheduler: turns what happens outside into engine events, and the engine's decisions into
+// limits and status pages. It reads no clock and no socket; time and processes are handed to it.
+//
+// Order of effects, losers first: a loser's page, then its limit; a winner's limit, then its page.
+// So nobody is told that he runs before he can, and the sum of shares stays within the node.
+#ifndef COSCHED_CLASSD_SCHEDULER_H
+#define COSCHED_CLASSD_SCHEDULER_H
+
+#include "cgroup-backend/backend.h"
+#include "classd/pages.h"
+#include "classd/table.h"
+#include "common/config.h"
+#include "common/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct scheduler scheduler_t;
+
+// *config, *backend and *pages must outlive the scheduler.
+int scheduler_open(const struct config *config, backend_t *backend, pages_t *pages, uint64_t now_ns,
+                   scheduler_t **scheduler, struct error *err);
+
+// Releases memory and descriptors; classes, limits and pages stay as they are. Null is allowed.
+void scheduler_close(scheduler_t *scheduler);
+
+// A process that wants to join a job.
+struct applicant {
+    uid_t uid;
+    pid_t pid;
+    uint64_t start_time;
+    int pidfd; // the scheduler's from the call on, also on error; -1 for none
+    const struct protocol_register *wish;
+};
+
+// CMDREG. Page, class and place are ready when it returns 0; *process is the new or known process.
+// Registering again in the same job renews the serial and the width. On error nothing has changed
+// and err->code is what the client is told: EBUSY (in another job already), ENOSPC (limits of the
+// configuration), ESRCH (ended meanwhile), or the errno of what failed.
+int scheduler_register(scheduler_t *scheduler, const struct applicant *applicant, uint64_t now_ns,
+                       struct process **process, struct error *err);
+
+// The process with this pid under this registration, or null.
+struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t serial);
+
+// CMDOUT. The process leaves its job and its class; the last one ends the job.
+void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
+
+// Handles the death of every process that has died; deaths_fd is readable while there are some.
+void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns);
+int scheduler_deaths_fd(const scheduler_t *scheduler);
+
+// CMDCSW.
+void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns);
+
+// CMDSCH, by a process.
+void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
+
+// When the policy wants a SWITCH of its own, or ENGINE_NO_DEADLINE.
+uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
+
+// A job that a former classd left. Class and page become the scheduler's, also on error.
+struct adoption {
+    uid_t uid;
+    const char *job_id;
+    class_t *class_;
+    struct status_page *page;
+    int page_fd;
+    uint32_t count; // processes that live, at least 1
+    const struct status_member *processes;
+    const int *pidfds; // the scheduler's, also on error
+};
+int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uint64_t now_ns,
+                    struct error *err);
+
+// Carries out every decision in force once more, whatever was carried out before: after adoption,
+// and when timerd may have lifted limits because this daemon was silent.
+void scheduler_reassert(scheduler_t *scheduler);
+
+// Lifts every limit and tells every job that it is free. Classes and pages stay for the next
+// classd.
+void scheduler_lift(scheduler_t *scheduler);
+
+// Lifts, then removes every class and page.
+void scheduler_dissolve(scheduler_t *scheduler, uint64_t now_ns);
+
+// CMDCSW, CMDSCH and the rest in numbers, for QUERY. The job at `index` of those that `viewer` may
+// see (all of them when `sees_all`); false behind the last.
+void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_record *record,
+                             uint64_t now_ns);
+bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,
+                            struct protocol_job_record *record, uint64_t now_ns);
+
+// The name of a job's class.
+void scheduler_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id);
+
+#endif

@@ -1,0 +1,340 @@
+#include "classd/server.h"
+
+#include "classd/clock.h"
+#include "classd/log.h"
+#include "classd/notify.h"
+#include "common/cleanup.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+// libev's initialisers cast watchers to their base, which the compiler takes for a mistake.
+#pragma GCC diagnostic ignored "-Wstrict-aliasing"
+#include <ev.h>
+
+enum {
+    ACCEPTS_PER_TURN = 32,       // so that a flood of connections does not starve packets
+    CONNECTIONS_PRIVILEGED = 16, // beyond max_connections: nobody can lock timerd out
+    REPLY_BUFFER_BYTES = 16384,  // what classd holds for a client that does not read
+};
+
+#define ACCEPT_PAUSE_S 0.1
+
+struct connection {
+    ev_io readable;
+    struct server *server;
+    struct caller caller;
+    struct connection *previous, *next;
+};
+
+struct server {
+    const struct config *config;
+    struct commands *commands;
+    struct ev_loop *loop;
+    int listener_fd;
+    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    ev_io listener;
+    ev_io deaths;
+    ev_timer accept_pause;
+    ev_timer watchdog;
+    ev_timer deadline;
+    ev_signal signals[3];
+    struct connection *connections;
+    size_t connection_count;
+    struct log_valve valve;
+};
+
+// ---- connections
+
+static void connection_close(struct connection *connection)
+{
+    struct server *server = connection->server;
+    if (connection->previous != NULL)
+        connection->previous->next = connection->next;
+    else
+        server->connections = connection->next;
+    if (connection->next != NULL)
+        connection->next->previous = connection->previous;
+    server->connection_count--;
+    ev_io_stop(server->loop, &connection->readable);
+    close(connection->caller.socket_fd);
+    free(connection);
+}
+
+static void connection_drop(struct connection *connection, const char *why)
+{
+    if (log_valve_open(&connection->server->valve, clock_now_ns()))
+        log_line(LOG_INFO, "connection of process %d of user %u closed: %s",
+                 (int)connection->caller.peer.pid, (unsigned)connection->caller.peer.uid, why);
+    connection_close(connection);
+}
+
+// Sends a reply without waiting. Returns 0 or -1 with errno.
+static int send_reply(int socket_fd, const struct protocol_reply *reply, int page_fd)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)reply, .iov_len = sizeof *reply};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (page_fd >= 0) {
+        control.header = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &page_fd, sizeof page_fd);
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+    }
+    return sendmsg(socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+static void arm_deadline(struct server *server)
+{
+    uint64_t deadline_ns = scheduler_deadline_ns(server->commands->scheduler);
+    uint64_t now_ns = clock_now_ns();
+    ev_timer_stop(server->loop, &server->deadline);
+    if (deadline_ns == ENGINE_NO_DEADLINE)
+        return;
+    double after_s = deadline_ns > now_ns ? (double)(deadline_ns - now_ns) / NS_PER_SEC : 0.;
+    ev_timer_set(&server->deadline, after_s, 0.);
+    ev_timer_start(server->loop, &server->deadline);
+}
+
+static void handle_packet(struct connection *connection, const void *bytes, size_t length)
+{
+    struct server *server = connection->server;
+    struct protocol_request request;
+    struct protocol_reply reply;
+    struct error err;
+    int page_fd = -1;
+    bool answer = true;
+    if (protocol_check_request(bytes, length, &request, &err) == 0) {
+        answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
+                                 &reply, &page_fd);
+        arm_deadline(server);
+    } else if (err.code == EPROTONOSUPPORT) {
+        reply = protocol_reply_new(&request, EPROTONOSUPPORT);
+    } else {
+        connection_drop(connection, err.text);
+        return;
+    }
+    if (answer && send_reply(connection->caller.socket_fd, &reply, page_fd) < 0)
+        connection_drop(connection, errno == EAGAIN ? "it does not read replies" : strerror(errno));
+    if (server->commands->shutdown)
+        ev_break(server->loop, EVBREAK_ALL);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    struct connection *connection = watcher->data;
+    unsigned char bytes[sizeof(struct protocol_request) + 1]; // one more: too long is noticed
+    // No room for control data: descriptors that a client sends are dropped by the kernel.
+    ssize_t length = recv(connection->caller.socket_fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (length > 0)
+        handle_packet(connection, bytes, (size_t)length);
+    else if (length == 0 || (errno != EAGAIN && errno != EINTR))
+        connection_close(connection);
+}
+
+// Null when the client may stay, else why not.
+static const char *check_limits(const struct server *server, const struct peer *peer)
+{
+    const struct config *config = server->config;
+    if (command_privileged(server->commands, peer->uid))
+        return server->connection_count >= config->max_connections + CONNECTIONS_PRIVILEGED
+                   ? "[daemon] max_connections is reached"
+                   : NULL;
+    if (server->connection_count >= config->max_connections)
+        return "[daemon] max_connections is reached";
+    uint64_t own = 0;
+    for (const struct connection *c = server->connections; c != NULL; c = c->next)
+        own += c->caller.peer.uid == peer->uid;
+    return own >= config->max_connections_per_user ? "[daemon] max_connections_per_user is reached"
+                                                   : NULL;
+}
+
+static void connection_open(struct server *server, int socket_fd)
+{
+    struct error err;
+    int buffer = REPLY_BUFFER_BYTES;
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) {
+        close(socket_fd);
+        return;
+    }
+    setsockopt(socket_fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    connection->server = server;
+    connection->caller.socket_fd = socket_fd;
+    ev_io_init(&connection->readable, on_readable, socket_fd, EV_READ);
+    connection->readable.data = connection;
+    const char *refused = peer_identify(socket_fd, &connection->caller.peer, &err) < 0
+                              ? err.text
+                              : check_limits(server, &connection->caller.peer);
+    connection->next = server->connections;
+    if (connection->next != NULL)
+        connection->next->previous = connection;
+    server->connections = connection;
+    server->connection_count++;
+    if (refused != NULL)
+        connection_drop(connection, refused);
+    else
+        ev_io_start(server->loop, &connection->readable);
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        int fd = accept4(server->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            connection_open(server, fd);
+            continue;
+        }
+        if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+            return;
+        // Out of descriptors or memory: the client stays in the queue; trying again at once would
+        // only burn the CPU.
+        if (log_valve_open(&server->valve, clock_now_ns()))
+            log_line(LOG_WARNING, "connections wait: %s", strerror(errno));
+        ev_io_stop(loop, watcher);
+        ev_timer_again(loop, &server->accept_pause);
+        return;
+    }
+}
+
+static void on_accept_pause_over(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    ev_timer_stop(loop, watcher);
+    ev_io_start(loop, &server->listener);
+}
+
+// ---- the rest of the world
+
+static void on_death(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    struct server *server = watcher->data;
+    scheduler_bury(server->commands->scheduler, clock_now_ns());
+    arm_deadline(server);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    struct server *server = watcher->data;
+    scheduler_switch(server->commands->scheduler, clock_now_ns());
+    arm_deadline(server);
+}
+
+static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop;
+    (void)watcher;
+    (void)events;
+    notify_watchdog();
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    (void)events;
+    if (watcher->signum == SIGHUP) {
+        log_line(LOG_NOTICE, "SIGHUP ignored; restart classd to read the configuration again: "
+                             "jobs are kept over a restart");
+        return;
+    }
+    log_line(LOG_NOTICE, "%s received", strsignal(watcher->signum));
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void watch_all(struct server *server)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    double interval_s = (double)notify_watchdog_interval_ns() / NS_PER_SEC;
+    ev_io_init(&server->listener, on_connect, server->listener_fd, EV_READ);
+    ev_io_init(&server->deaths, on_death, scheduler_deaths_fd(server->commands->scheduler),
+               EV_READ);
+    ev_timer_init(&server->accept_pause, on_accept_pause_over, 0., ACCEPT_PAUSE_S);
+    ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
+    ev_timer_init(&server->deadline, on_deadline, 0., 0.);
+    server->listener.data = server->deaths.data = server;
+    server->accept_pause.data = server->deadline.data = server;
+    ev_io_start(server->loop, &server->listener);
+    ev_io_start(server->loop, &server->deaths);
+    if (interval_s > 0)
+        ev_timer_start(server->loop, &server->watchdog);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        ev_signal_init(&server->signals[i], on_signal, numbers[i]);
+        ev_signal_start(server->loop, &server->signals[i]);
+    }
+}
+
+static int listen_at(struct server *server, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(server->path, sizeof server->path, "%s/" PROTOCOL_SOCKET_NAME,
+                          server->config->runtime_dir);
+    if (length < 0 || (size_t)length >= sizeof server->path)
+        return error_set(err, ENAMETOOLONG, "[daemon] runtime_dir is too long for a socket");
+    memcpy(address.sun_path, server->path, sizeof address.sun_path);
+    if (unlink(server->path) < 0 && errno != ENOENT)
+        return error_errno(err, errno, "replace %s", server->path);
+    server->listener_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->listener_fd < 0 ||
+        bind(server->listener_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        chmod(server->path, 0666) < 0 || listen(server->listener_fd, SOMAXCONN) < 0)
+        return error_errno(err, errno, "listen on %s", server->path);
+    return 0;
+}
+
+int server_open(const struct config *config, struct commands *commands, server_t **server,
+                struct error *err)
+{
+    struct server *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return error_errno(err, ENOMEM, "server");
+    made->config = config;
+    made->commands = commands;
+    made->listener_fd = -1;
+    made->loop = ev_default_loop(EVBACKEND_EPOLL | EVFLAG_NOENV);
+    if (made->loop == NULL || listen_at(made, err) < 0) {
+        if (made->loop == NULL)
+            error_set(err, ENOSYS, "no event loop; classd needs epoll");
+        server_close(made);
+        return -1;
+    }
+    watch_all(made);
+    *server = made;
+    return 0;
+}
+
+void server_close(server_t *server)
+{
+    if (server == NULL)
+        return;
+    while (server->connections != NULL)
+        connection_close(server->connections);
+    if (server->listener_fd >= 0) {
+        unlink(server->path);
+        close(server->listener_fd);
+    }
+    if (server->loop != NULL)
+        ev_loop_destroy(server->loop);
+    free(server);
+}
+
+void server_run(server_t *server)
+{
+    arm_deadline(server);
+    ev_run(server->loop, 0);
+}

@@ -1,0 +1,76 @@
+// The process table (Yoo & Jette, section 2.2.3): every job of the node, and every process with the
+// job that it belongs to. Memory only; what happens to classes and pages is the scheduler's.
+#ifndef COSCHED_CLASSD_TABLE_H
+#define COSCHED_CLASSD_TABLE_H
+
+#include "cgroup-backend/backend.h"
+#include "classd/policy/engine.h"
+#include "common/protocol.h"
+#include "common/status_page.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct job;
+
+struct process {
+    pid_t pid;
+    uint64_t start_time; // with the pid: which process it is
+    uint64_t serial;     // which registration; never used again
+    uint32_t width;
+    int pidfd;     // the table closes it; -1 for none
+    uint32_t slot; // in job->processes and in the page's members
+    struct job *job;
+    struct process *next; // with the same hash
+};
+
+struct job {
+    engine_job_t id; // never used again
+    uid_t uid;
+    char job_id[PROTOCOL_JOB_ID_MAX];
+    uint32_t ranks;
+    uint64_t registered_ns;
+    uint64_t requests;
+    class_t *class_;
+    struct status_page *page;
+    int page_fd;
+    uint64_t usage_base_ns; // the class's usage when the engine first heard of the job
+    uint64_t usage_ns;      // as last read
+    bool share_failed;      // a limit could not be set; said once
+    bool usage_failed;      // the usage could not be read; said once
+    struct process **processes;
+    uint32_t process_count;
+    size_t process_room;
+};
+
+typedef struct table table_t;
+
+table_t *table_new(void);        // null when memory is short
+void table_free(table_t *table); // closes pidfds; pages and classes must be gone from the jobs
+
+// A new job without processes, or null when memory is short.
+struct job *table_add_job(table_t *table, uid_t uid, const char *job_id);
+
+// Removes a job that has no processes left and frees it.
+void table_remove_job(table_t *table, struct job *job);
+
+struct job *table_find_job(const table_t *table, uid_t uid, const char *job_id);
+struct job *table_job_with_id(const table_t *table, engine_job_t id);
+size_t table_job_count(const table_t *table);
+struct job *table_job_at(const table_t *table, size_t index); // in order of arrival
+
+// A new process of the job at its last slot, with a serial of its own; null when memory is short.
+struct process *table_add_process(table_t *table, struct job *job, pid_t pid);
+
+// Frees the process; the last of the job's processes takes its slot.
+void table_remove_process(table_t *table, struct process *process);
+
+struct process *table_find_process(const table_t *table, pid_t pid);
+size_t table_process_count(const table_t *table);
+
+// A serial that no registration had so far: for a process that registers again.
+uint64_t table_next_serial(table_t *table);
+
+#endif

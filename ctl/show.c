@@ -1,0 +1,119 @@
+#include "ctl/show.h"
+
+#include "common/units.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_json(json_t *value)
+{
+    char *text = value != NULL ? json_dumps(value, JSON_INDENT(2)) : NULL;
+    puts(text != NULL ? text : "null");
+    free(text);
+    json_decref(value);
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / (double)NS_PER_SEC;
+}
+
+// Node ids use all 64 bits, more than many JSON readers keep of a number.
+static json_t *json_node_id(uint64_t node_id)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, node_id);
+    return json_string(text);
+}
+
+static json_t *json_node(const struct protocol_node_record *node)
+{
+    return json_pack(
+        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, "
+        "s:I, s:I}",
+        "node_id", json_node_id(node->node_id), "version", node->version, "policy", node->policy,
+        "backend", node->backend, "pid", (int)node->pid, "uptime_s", seconds(node->uptime_ns),
+        "time_slice_s", seconds(node->time_slice_ns), "gmet_s", seconds(node->gmet_ns),
+        "idle_share", (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (int)node->cpus,
+        "jobs", (int)node->jobs, "processes", (int)node->processes, "generation",
+        (int)node->generation, "switches", (json_int_t)node->switches, "requests",
+        (json_int_t)node->requests, "requests_granted", (json_int_t)node->requests_granted,
+        "requests_discarded", (json_int_t)node->requests_discarded);
+}
+
+static void print_node(const struct protocol_node_record *node)
+{
+    char slice[32], gmet[32], idle[32];
+    units_format_duration(node->time_slice_ns, slice, sizeof slice);
+    units_format_duration(node->gmet_ns, gmet, sizeof gmet);
+    units_format_share(node->idle_share_ppm, idle, sizeof idle);
+    printf("classd      version %s, pid %" PRIu32 ", up %.0f s, start %" PRIu32 "\n", node->version,
+           node->pid, seconds(node->uptime_ns), node->generation);
+    printf("node        %016" PRIx64 ", %" PRIu32 " CPUs, cgroup %s\n", node->node_id, node->cpus,
+           node->backend);
+    printf("policy      %s, time slice %s, GMET %s, idle share %s\n", node->policy, slice, gmet,
+           idle);
+    printf("jobs        %" PRIu32 " with %" PRIu32 " processes\n", node->jobs, node->processes);
+    printf("switches    %" PRIu64 "\n", node->switches);
+    printf("requests    %" PRIu64 ": %" PRIu64 " granted, %" PRIu64 " discarded\n", node->requests,
+           node->requests_granted, node->requests_discarded);
+}
+
+void show_node(const struct protocol_node_record *node, bool json)
+{
+    if (json)
+        print_json(json_node(node));
+    else
+        print_node(node);
+}
+
+static json_t *json_job(const struct protocol_job_record *job)
+{
+    return json_pack(
+        "{s:s, s:I, s:i, s:i, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:I, s:I}", "job_id", job->job_id,
+        "uid", (json_int_t)job->uid, "processes", (int)job->processes, "ranks", (int)job->ranks,
+        "width", (int)job->width, "scheduled", (int)job->scheduled, "limited", (int)job->limited,
+        "share", (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns),
+        "registered_s", seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns),
+        "switches", (json_int_t)job->switches, "requests", (json_int_t)job->requests);
+}
+
+static const char *user_name(uint32_t uid, char *buffer, size_t size)
+{
+    const struct passwd *entry = getpwuid(uid);
+    if (entry != NULL)
+        return entry->pw_name;
+    snprintf(buffer, size, "%" PRIu32, uid);
+    return buffer;
+}
+
+static void print_job(const struct protocol_job_record *job)
+{
+    char share[32] = "no limit", user[16];
+    if (job->limited)
+        units_format_share(job->share_ppm, share, sizeof share);
+    printf("%-24s %-10s %5" PRIu32 " %5" PRIu32 " %5" PRIu32 " %-9s %9s %10.1f %10.1f %8" PRIu64
+           " %8" PRIu64 "\n",
+           job->job_id, user_name(job->uid, user, sizeof user), job->processes, job->ranks,
+           job->width, job->scheduled ? "scheduled" : "idle", share, seconds(job->cpu_ns),
+           seconds(job->scheduled_ns), job->switches, job->requests);
+}
+
+void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)
+{
+    if (json) {
+        json_t *list = json_array();
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(list, json_job(&jobs[i]));
+        print_json(list);
+        return;
+    }
+    printf("%-24s %-10s %5s %5s %5s %-9s %9s %10s %10s %8s %8s\n", "JOB", "USER", "PROCS", "RANKS",
+           "WIDTH", "STATE", "SHARE", "CPU_S", "SCHED_S", "SWITCHES", "REQUESTS");
+    for (size_t i = 0; i < count; i++)
+        print_job(&jobs[i]);
+}

@@ -1,0 +1,80 @@
+#include "ctl/talk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TIMEOUT_MS = 3000, SHUTDOWN_TIMEOUT_MS = 10000, JOBS_MAX = 4096 };
+
+int talk_connect(const struct config *config, struct error *err)
+{
+    int fd = client_connect(config->runtime_dir, err);
+    if (fd < 0 && err->code == ENOENT)
+        return error_set(err, ENOENT,
+                         "no classd is running at %s; start it, or name its file with --config",
+                         config->runtime_dir);
+    return fd;
+}
+
+int talk_node(int fd, struct protocol_node_record *node, struct error *err)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    struct protocol_reply reply;
+    request.query.kind = PROTOCOL_QUERY_NODE;
+    if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) < 0)
+        return -1;
+    *node = reply.node;
+    node->policy[sizeof node->policy - 1] = '\0';
+    node->backend[sizeof node->backend - 1] = '\0';
+    node->version[sizeof node->version - 1] = '\0';
+    return 0;
+}
+
+// 1: there is one, 0: behind the last, -1: error.
+static int talk_job(int fd, uint32_t index, struct protocol_job_record *job, struct error *err)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 2 + index);
+    struct protocol_reply reply;
+    request.query.kind = PROTOCOL_QUERY_JOB;
+    request.query.index = index;
+    if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) < 0)
+        return reply.header.status == ENOENT ? 0 : -1;
+    *job = reply.job;
+    job->job_id[sizeof job->job_id - 1] = '\0';
+    return 1;
+}
+
+int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err)
+{
+    struct protocol_job_record *list = NULL;
+    *count = 0;
+    for (int rc = 1; *count < JOBS_MAX; (*count)++) {
+        struct protocol_job_record *longer = realloc(list, (*count + 1) * sizeof *list);
+        if (longer == NULL)
+            rc = error_errno(err, ENOMEM, "list of jobs");
+        else
+            list = longer;
+        if (rc > 0)
+            rc = talk_job(fd, (uint32_t)*count, &list[*count], err);
+        if (rc < 0)
+            free(list);
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            break;
+    }
+    *jobs = list;
+    return 0;
+}
+
+int talk_shutdown(int fd, struct error *err)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SHUTDOWN, 1);
+    struct protocol_reply reply;
+    struct error end;
+    if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) < 0)
+        return -1;
+    if (client_receive(fd, &request, &reply, NULL, SHUTDOWN_TIMEOUT_MS, &end) < 0 &&
+        end.code == ETIMEDOUT)
+        return error_set(err, ETIMEDOUT, "classd has accepted the shutdown but does not end");
+    return 0;
+}

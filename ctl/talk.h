@@ -1,0 +1,23 @@
+// coschedctl's questions to classd.
+#ifndef COSCHED_CTL_TALK_H
+#define COSCHED_CTL_TALK_H
+
+#include "common/client.h"
+#include "common/config.h"
+#include "common/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Connects to classd; the caller closes the descriptor. On error -1, and err says what to do.
+int talk_connect(const struct config *config, struct error *err);
+
+int talk_node(int fd, struct protocol_node_record *node, struct error *err);
+
+// The jobs that the caller may see; the caller frees *jobs.
+int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err);
+
+// Asks classd to end and waits until it has lifted every limit and closed the connection.
+int talk_shutdown(int fd, struct error *err);
+
+#endif

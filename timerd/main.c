@@ -1,0 +1,194 @@
+// timerd: the timer daemon of a node (Yoo & Jette, section 2.2.3), and its dead man's switch.
+//
+// Every time-slice it asks classd to switch. When classd has not answered for two of them, it lifts
+// every limit by itself, says so once, and goes on trying.
+#include "classd/clock.h"
+#include "classd/log.h"
+#include "classd/notify.h"
+#include "common/cleanup.h"
+#include "common/config.h"
+#include "timerd/outage.h"
+#include "timerd/pulse.h"
+#include "timerd/tick.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+enum { EXIT_USAGE = 2 };
+
+struct timer {
+    const struct config *config;
+    int tick;
+    int signals;
+    struct pulse pulse;
+    struct outage outage;
+    bool refused; // said once
+};
+
+static int open_signals(struct error *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd >= 0 ? fd : error_errno(err, errno, "wait for signals");
+}
+
+// True when the signal ends the daemon.
+static bool take_signal(int signals)
+{
+    struct signalfd_siginfo info;
+    if (read(signals, &info, sizeof info) != sizeof info)
+        return false;
+    if (info.ssi_signo == SIGHUP) {
+        log_line(LOG_NOTICE, "SIGHUP ignored; restart timerd to read the configuration again");
+        return false;
+    }
+    log_line(LOG_NOTICE, "%s received", strsignal((int)info.ssi_signo));
+    return true;
+}
+
+static void take_news(struct timer *timer)
+{
+    enum pulse_news news = pulse_listen(&timer->pulse, clock_now_ns());
+    if (news == PULSE_NOTHING)
+        return;
+    if (news == PULSE_REFUSED && !timer->refused)
+        log_line(LOG_ERR, "%s; run timerd as root or as [daemon] service_user",
+                 timer->pulse.last_fault.text);
+    timer->refused = news == PULSE_REFUSED;
+    outage_end(&timer->outage);
+}
+
+// In ms for poll(): when the watchdog is to be fed, or for ever.
+static int patience_ms(void)
+{
+    uint64_t interval_ms = notify_watchdog_interval_ns() / NS_PER_MS;
+    if (interval_ms == 0)
+        return -1;
+    return interval_ms < 3600000 ? (int)interval_ms : 3600000;
+}
+
+static void beat(struct timer *timer)
+{
+    const struct config *config = timer->config;
+    if (tick_take(timer->tick, config->time_slice_ns, config->timer_align) &&
+        pulse_beat(&timer->pulse, clock_now_ns()))
+        outage_continue(&timer->outage, timer->pulse.last_fault.text);
+}
+
+static int run(struct timer *timer, struct error *err)
+{
+    int timeout_ms = patience_ms();
+    for (;;) {
+        // A descriptor of -1 is left out by poll().
+        struct pollfd fds[] = {
+            {.fd = timer->signals, .events = POLLIN},
+            {.fd = timer->pulse.fd, .events = POLLIN},
+            {.fd = timer->tick, .events = POLLIN},
+        };
+        if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) < 0 && errno != EINTR)
+            return error_errno(err, errno, "wait for the next tick");
+        if (timeout_ms > 0)
+            notify_watchdog();
+        if (fds[0].revents != 0 && take_signal(timer->signals))
+            return 0;
+        if (fds[1].revents != 0)
+            take_news(timer);
+        if (fds[2].revents != 0)
+            beat(timer);
+    }
+}
+
+static int serve(const struct config *config, struct error *err)
+{
+    struct timer timer = {.config = config, .outage.config = config, .tick = -1};
+    int rc = -1;
+    pulse_init(&timer.pulse, config, clock_now_ns());
+    timer.signals = open_signals(err);
+    if (timer.signals >= 0)
+        timer.tick = tick_open(config->time_slice_ns, config->timer_align, err);
+    if (timer.tick >= 0) {
+        notify_ready();
+        rc = run(&timer, err);
+        notify_stopping();
+    }
+    pulse_fini(&timer.pulse);
+    backend_close(timer.outage.backend);
+    cleanup_close_fn(&timer.tick);
+    cleanup_close_fn(&timer.signals);
+    return rc;
+}
+
+static void print_help(void)
+{
+    puts("Usage: timerd [--config FILE]\n"
+         "\n"
+         "The timer daemon of a node: asks classd to switch at every time-slice, and lifts every\n"
+         "limit when classd is silent for two. It runs in the foreground.\n"
+         "\n"
+         "  --config FILE    read FILE instead of " COSCHED_CONFIG_FILE "\n"
+         "  --version        print the version\n"
+         "  --help           print this text");
+}
+
+// Without a file at the default place the defaults hold.
+static int load(const char *given, struct config *config, struct error *err)
+{
+    if (config_load(given != NULL ? given : COSCHED_CONFIG_FILE, config, err) == 0)
+        return 0;
+    if (given != NULL || err->code != ENOENT)
+        return -1;
+    config_defaults(config);
+    *err = (struct error){0};
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    const char *config_file = NULL;
+    struct config config;
+    struct error err = {0};
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'c') {
+            config_file = optarg;
+        } else if (option == 'v') {
+            puts("timerd " COSCHED_VERSION);
+            return EXIT_SUCCESS;
+        } else if (option == 'h') {
+            print_help();
+            return EXIT_SUCCESS;
+        } else {
+            fputs("Try \"timerd --help\".\n", stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (optind != argc) {
+        fprintf(stderr, "timerd: unexpected argument \"%s\"\n", argv[optind]);
+        return EXIT_USAGE;
+    }
+    log_init("timerd", "info");
+    if (load(config_file, &config, &err) == 0) {
+        log_init("timerd", config.log_level);
+        if (serve(&config, &err) == 0)
+            return EXIT_SUCCESS;
+    }
+    log_line(LOG_ERR, "%s", err.text);
+    return EXIT_FAILURE;
+}

@@ -1,0 +1,40 @@
+#include "timerd/outage.h"
+
+#include "classd/log.h"
+
+#include <stddef.h>
+
+static int lift(struct outage *outage, unsigned *lifted, struct error *err)
+{
+    const struct config *config = outage->config;
+    struct backend_settings settings = {.kind = config->backend,
+                                        .root = config->cgroup_root,
+                                        .cpus = config_cpus(config),
+                                        .period_ns = config->period_ns};
+    if (outage->backend == NULL && backend_open(&settings, &outage->backend, err) < 0)
+        return -1;
+    return backend_release_all(outage->backend, lifted, err) == 0 ? 0 : -1;
+}
+
+void outage_continue(struct outage *outage, const char *why)
+{
+    struct error err;
+    unsigned lifted = 0;
+    int rc = lift(outage, &lifted, &err);
+    if (rc < 0 && !outage->failed)
+        log_line(LOG_ERR, "classd is silent (%s) and limits could not be lifted: %s", why,
+                 err.text);
+    else if (rc == 0 && !outage->on)
+        log_line(LOG_WARNING, "classd is silent (%s): the limits of %u classes are lifted", why,
+                 lifted);
+    outage->failed = rc < 0;
+    outage->on = true;
+}
+
+void outage_end(struct outage *outage)
+{
+    if (outage->on)
+        log_line(LOG_NOTICE, "classd answers again");
+    backend_close(outage->backend);
+    *outage = (struct outage){.config = outage->config};
+}

@@ -1,0 +1,68 @@
+#include "timerd/pulse.h"
+
+#include "common/client.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+void pulse_init(struct pulse *pulse, const struct config *config, uint64_t now_ns)
+{
+    *pulse = (struct pulse){.config = config, .fd = -1, .answered_ns = now_ns};
+}
+
+static void hang_up(struct pulse *pulse)
+{
+    if (pulse->fd >= 0)
+        close(pulse->fd);
+    pulse->fd = -1;
+    pulse->outstanding = false;
+}
+
+void pulse_fini(struct pulse *pulse)
+{
+    hang_up(pulse);
+}
+
+// Returns 0 when a SWITCH is on its way.
+static int ask(struct pulse *pulse)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, ++pulse->sequence);
+    if (pulse->fd < 0)
+        pulse->fd = client_connect(pulse->config->runtime_dir, &pulse->last_fault);
+    if (pulse->fd < 0)
+        return -1;
+    if (client_send(pulse->fd, &request, &pulse->last_fault) < 0) {
+        hang_up(pulse);
+        return -1;
+    }
+    pulse->outstanding = true;
+    return 0;
+}
+
+bool pulse_beat(struct pulse *pulse, uint64_t now_ns)
+{
+    bool missed = pulse->outstanding;
+    if (missed)
+        error_set(&pulse->last_fault, ETIMEDOUT, "classd does not answer");
+    else
+        // A connection that broke since the last tick is replaced at once: classd was restarted.
+        missed = ask(pulse) < 0 && ask(pulse) < 0;
+    // The quarter allows for an answer that came a little after its tick.
+    uint64_t patience_ns = 2 * pulse->config->time_slice_ns - pulse->config->time_slice_ns / 4;
+    return missed && now_ns - pulse->answered_ns >= patience_ns;
+}
+
+enum pulse_news pulse_listen(struct pulse *pulse, uint64_t now_ns)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, pulse->sequence);
+    struct protocol_reply reply;
+    int rc = client_receive(pulse->fd, &request, &reply, NULL, 0, &pulse->last_fault);
+    if (rc == 0 || reply.header.status > 0) {
+        pulse->outstanding = false;
+        pulse->answered_ns = now_ns;
+        return rc == 0 ? PULSE_ANSWERED : PULSE_REFUSED;
+    }
+    if (pulse->last_fault.code != ETIMEDOUT)
+        hang_up(pulse);
+    return PULSE_NOTHING;
+}

@@ -1,0 +1,38 @@
+// The pulse of classd: a SWITCH at every tick, and whether it was answered. Never waits.
+#ifndef COSCHED_TIMERD_PULSE_H
+#define COSCHED_TIMERD_PULSE_H
+
+#include "common/config.h"
+#include "common/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pulse {
+    const struct config *config;
+    int fd; // of the connection; -1: none
+    uint32_t sequence;
+    bool outstanding;        // a SWITCH waits for its answer
+    uint64_t answered_ns;    // when the last answer came, or the start
+    struct error last_fault; // why there was no answer; code 0: there was none yet
+};
+
+// Starts without a connection. The time until the first tick counts as answered.
+void pulse_init(struct pulse *pulse, const struct config *config, uint64_t now_ns);
+void pulse_fini(struct pulse *pulse);
+
+// At a tick: asks classd to switch, connecting first where needed. At most one SWITCH is
+// outstanding, so a classd that was stopped does not find a heap of them later. Returns true when
+// classd is silent: this tick or the last had no answer and none came for two time-slices.
+bool pulse_beat(struct pulse *pulse, uint64_t now_ns);
+
+enum pulse_news {
+    PULSE_NOTHING,
+    PULSE_ANSWERED,
+    PULSE_REFUSED, // classd lives, but does not obey: pulse->last_fault says why
+};
+
+// When pulse->fd is readable: takes the answer, or drops a connection that has gone bad.
+enum pulse_news pulse_listen(struct pulse *pulse, uint64_t now_ns);
+
+#endif
