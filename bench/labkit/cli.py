@@ -188,6 +188,8 @@ def parser():
     mpiexec.add_argument("--grace", dest="grace_s", type=float, default=10, metavar="S",
                          help="end a job that hangs this long after that line; its response time "
                               "then ends with the line")
+    mpiexec.add_argument("--grace-cpu", dest="grace_cpu_s", type=float, default=2, metavar="S",
+                         help="the same, when it has spun for this much CPU time since")
     mpiexec.add_argument("--report", metavar="FILE", help="write times and status as JSON")
     mpiexec.add_argument("program")
     mpiexec.add_argument("arguments", nargs=argparse.REMAINDER)

@@ -20,6 +20,7 @@ from . import LabError, cluster, processes
 
 LIBRARY = "pmpi/libcosched_pmpi.so"
 TERM_GRACE_S = 2.0
+BURN_CHECK_S = 0.25
 
 
 def spread(ranks, nodes):
@@ -76,6 +77,7 @@ class Run:
     def __init__(self, command, environment, done_pattern):
         self.pattern = done_pattern
         self.done_s = None  # when the pattern was last seen
+        self.at_done = None  # CPU time of each process then
         self.rest = b""
         self.start_s = time.monotonic()
         # stdin: mpiexec leads a new session, where reading a terminal would fail.
@@ -91,11 +93,18 @@ class Run:
         sys.stdout.buffer.flush()
         *lines, self.rest = (self.rest + piece).split(b"\n")
         if any(self.pattern.search(line.decode(errors="replace")) for line in lines):
-            self.done_s = time.monotonic()
+            self.done_s, self.at_done = time.monotonic(), None
         return bool(piece)
 
-    def watch(self, deadline_s, grace_s):
-        """Until mpiexec ends: "ended"; or "hung" (silent since the pattern was seen), "timeout"."""
+    def _burnt(self, grace_cpu_s):
+        """True when the job has used up its grace in CPU time since the pattern was seen. CPU time is
+        what tells a hang, which spins, from a job that waits for its turn."""
+        if self.at_done is None:
+            self.at_done = {who["pid"]: processes.cpu_s(who["pid"]) for who in processes.descendants()}
+        return sum(processes.cpu_s(pid) - before for pid, before in self.at_done.items()) > grace_cpu_s
+
+    def watch(self, deadline_s, grace_s, grace_cpu_s):
+        """Until mpiexec ends: "ended"; or, after the pattern was seen, "hung"; or "timeout"."""
         ended = os.pidfd_open(self.process.pid)
         with selectors.DefaultSelector() as selector:
             selector.register(ended, selectors.EVENT_READ, "end")
@@ -106,6 +115,7 @@ class Run:
                     limits = [(deadline_s, "timeout")]
                     if self.done_s is not None:
                         limits.append((self.done_s + grace_s, "hung"))
+                        limits.append((time.monotonic() + BURN_CHECK_S, "look"))
                     limit_s, verdict = min(limits)
                     events = selector.select(limit_s - time.monotonic())
                     what = {key.data for key, _ in events}
@@ -113,6 +123,9 @@ class Run:
                         selector.unregister(self.process.stdout)
                     elif "end" in what:
                         return "ended"
+                    elif not what and verdict == "look":
+                        if self._burnt(grace_cpu_s):
+                            return "hung"
                     elif not what:
                         return verdict
             finally:
@@ -153,7 +166,7 @@ def run(store, lab, job):
         current = Run(command, environment, pattern)
         verdict = "interrupted"
         try:
-            verdict = current.watch(deadline_s, job.grace_s)
+            verdict = current.watch(deadline_s, job.grace_s, job.grace_cpu_s)
             end_s = current.done_s if verdict == "hung" else time.monotonic()
         finally:
             status = current.finish()

@@ -31,6 +31,16 @@ def is_alive(who):
     return stat is not None and stat[2] == who["start"] and stat[0] not in "ZX"
 
 
+def cpu_s(pid):
+    """CPU time that a process has used, 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def send(who, number):
     """Signals exactly this process: the descriptor is opened first, then the identity is checked."""
     try:
