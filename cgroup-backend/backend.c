@@ -1,0 +1,182 @@
+#include "cgroup-backend/discovery.h"
+#include "cgroup-backend/ops.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUOTA_MIN_US UINT64_C(1000) // of the kernel
+
+static const char name_characters[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+bool backend_name_valid(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length < BACKEND_NAME_MAX && name[0] != '.' &&
+           strspn(name, name_characters) == length;
+}
+
+bool backend_root_valid(const char *root)
+{
+    for (const char *part = root;; part++) {
+        size_t length = strcspn(part, "/");
+        if (length == 0 || (length == 1 && part[0] == '.') ||
+            (length == 2 && part[0] == '.' && part[1] == '.'))
+            return false;
+        part += length;
+        if (*part == '\0')
+            return true;
+    }
+}
+
+uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
+{
+    uint64_t share = share_ppm < SHARE_WHOLE_PPM ? share_ppm : SHARE_WHOLE_PPM;
+    uint64_t quota_us = share * cpus * period_us / SHARE_WHOLE_PPM;
+    return quota_us > QUOTA_MIN_US ? quota_us : QUOTA_MIN_US;
+}
+
+static int check_settings(const struct backend_settings *settings, struct error *err)
+{
+    if (!backend_root_valid(settings->root))
+        return error_set(err, EINVAL,
+                         "cgroup root \"%s\": give a path relative to the mount point, such as "
+                         "cosched or lab/node0",
+                         settings->root);
+    if (settings->cpus == 0)
+        return error_set(err, EINVAL, "a node has at least one CPU");
+    if (settings->period_ns < NS_PER_MS || settings->period_ns > NS_PER_SEC)
+        return error_set(err, EINVAL, "the period of a limit is 1ms to 1s, not %llu ns",
+                         (unsigned long long)settings->period_ns);
+    return 0;
+}
+
+static int open_kind(const struct backend_settings *settings, const struct discovery *found,
+                     backend_t **backend, struct error *err)
+{
+    bool automatic = strcmp(settings->kind, "auto") == 0;
+    bool v2 = strcmp(settings->kind, "v2") == 0;
+    if (!automatic && !v2 && strcmp(settings->kind, "v1") != 0)
+        return error_set(err, EINVAL, "no such cgroup backend: \"%s\"; there are auto, v2 and v1",
+                         settings->kind);
+    // A controller belongs to one hierarchy at a time, so it decides.
+    if (v2 && found->v2 == NULL)
+        return error_set(err, ENOTSUP,
+                         "the cpu controller belongs to cgroup v1 (%s): use backend = v1, or boot "
+                         "with systemd.unified_cgroup_hierarchy=1",
+                         found->cpu);
+    if (!automatic && !v2 && found->cpu == NULL)
+        return error_set(err, ENOTSUP, "the cpu controller belongs to cgroup v2 (%s): use "
+                                       "backend = v2",
+                         found->v2);
+    if (found->v2 != NULL)
+        return v2_open(found->v2, settings, backend, err);
+    struct v1_mounts mounts = {found->cpu, found->cpuacct, found->freezer, true};
+    return v1_open(&mounts, settings, backend, err);
+}
+
+int backend_open(const struct backend_settings *settings, backend_t **backend, struct error *err)
+{
+    struct discovery found;
+    if (check_settings(settings, err) != 0 || discovery_find(&found, err) != 0)
+        return -1;
+    int rc = open_kind(settings, &found, backend, err);
+    discovery_free(&found);
+    return rc;
+}
+
+void backend_close(backend_t *backend)
+{
+    if (backend != NULL)
+        backend->ops->backend_close(backend);
+}
+
+const char *backend_name(const backend_t *backend)
+{
+    return backend->ops->name;
+}
+
+int class_open(backend_t *backend, const char *name, class_t **class_, struct error *err)
+{
+    if (!backend_name_valid(name))
+        return error_set(err, EINVAL,
+                         "\"%s\" is no class name: 1 to %d of A-Z a-z 0-9 _ . -, the first not a "
+                         "dot",
+                         name, BACKEND_NAME_MAX - 1);
+    return backend->ops->open(backend, name, class_, err);
+}
+
+void class_close(class_t *class_)
+{
+    if (class_ != NULL)
+        class_->ops->close(class_);
+}
+
+const char *class_name(const class_t *class_)
+{
+    return class_->name;
+}
+
+// 0 in cgroup.procs stands for the writer itself: neither it nor a negative number may get there.
+static int check_pid(pid_t pid, struct error *err)
+{
+    return pid > 0 ? 0 : error_set(err, EINVAL, "%d is no process id", (int)pid);
+}
+
+int class_place(class_t *class_, pid_t pid, struct error *err)
+{
+    return check_pid(pid, err) == 0 ? class_->ops->place(class_, pid, err) : -1;
+}
+
+int class_expel(class_t *class_, pid_t pid, struct error *err)
+{
+    return check_pid(pid, err) == 0 ? class_->ops->expel(class_, pid, err) : -1;
+}
+
+int class_set_share(class_t *class_, uint32_t share_ppm, struct error *err)
+{
+    return class_->ops->set_share(class_, share_ppm, err);
+}
+
+int class_usage(class_t *class_, uint64_t *usage_ns, struct error *err)
+{
+    return class_->ops->usage(class_, usage_ns, err);
+}
+
+int class_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err)
+{
+    return class_->ops->members(class_, pids, limit, count, err);
+}
+
+int class_freeze(class_t *class_, struct error *err)
+{
+    return class_->ops->freeze(class_, err);
+}
+
+int class_thaw(class_t *class_, struct error *err)
+{
+    return class_->ops->thaw(class_, err);
+}
+
+int class_kill(class_t *class_, struct error *err)
+{
+    return class_->ops->kill(class_, err);
+}
+
+int class_remove(class_t *class_, struct error *err)
+{
+    return class_->ops->remove(class_, err);
+}
+
+int backend_each_class(backend_t *backend, int (*each)(const char *name, void *user), void *user,
+                       struct error *err)
+{
+    return backend->ops->each_class(backend, each, user, err);
+}
+
+int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err)
+{
+    return backend->ops->release_all(backend, lifted, err);
+}

@@ -1,0 +1,438 @@
+#include "cgroup-backend/groups.h"
+
+#include "cgroup-backend/files.h"
+#include "common/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLACE_ROUNDS_MAX = 100,
+    KILL_LIMIT_MS = 2000,
+    REMOVE_LIMIT_MS = 100,
+};
+
+struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
+                                          const struct backend_settings *settings,
+                                          struct error *err)
+{
+    struct cgroup_backend *backend = calloc(1, sizeof *backend);
+    if (backend != NULL)
+        backend->root = strdup(settings->root);
+    if (backend == NULL || backend->root == NULL) {
+        free(backend);
+        error_errno(err, ENOMEM, "cgroup backend");
+        return NULL;
+    }
+    backend->base.ops = ops;
+    backend->cpus = settings->cpus;
+    backend->period_us = settings->period_ns / 1000;
+    return backend;
+}
+
+int groups_backend_add(struct cgroup_backend *backend, const char *controller, const char *mount,
+                       struct error *err)
+{
+    struct hierarchy *hierarchy = &backend->hierarchies[backend->hierarchy_count];
+    hierarchy->controller = controller;
+    hierarchy->mount = strdup(mount);
+    hierarchy->root = path_join(mount, backend->root);
+    backend->hierarchy_count++;
+    if (hierarchy->mount == NULL || hierarchy->root == NULL)
+        return error_errno(err, ENOMEM, "cgroup backend");
+    return 0;
+}
+
+void groups_backend_close(backend_t *base)
+{
+    struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    for (unsigned i = 0; i < backend->hierarchy_count; i++) {
+        free(backend->hierarchies[i].mount);
+        free(backend->hierarchies[i].root);
+    }
+    free(backend->root);
+    free(backend);
+}
+
+int groups_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
+                      struct error *err)
+{
+    const struct cgroup_backend *backend = (const struct cgroup_backend *)base;
+    const char *root = backend->hierarchies[0].root;
+    cleanup_closedir DIR *directory = opendir(root);
+    if (directory == NULL)
+        return error_errno(err, errno, "cannot read the group %s", root);
+    for (struct dirent *entry;;) {
+        errno = 0;
+        entry = readdir(directory);
+        if (entry == NULL && errno != 0)
+            return error_errno(err, errno, "cannot read the group %s", root);
+        if (entry == NULL)
+            return 0;
+        if (entry->d_type != DT_DIR || !backend_name_valid(entry->d_name))
+            continue;
+        if (each(entry->d_name, user) != 0)
+            return 0;
+    }
+}
+
+struct release {
+    struct cgroup_backend *backend;
+    int (*lift)(struct cgroup_backend *backend, const char *name, struct error *err);
+    unsigned lifted;
+    int failed;
+    struct error *err;
+};
+
+static int release_one(const char *name, void *user)
+{
+    struct release *release = user;
+    struct error *err = release->failed == 0 ? release->err : NULL;
+    if (release->lift(release->backend, name, err) == 0)
+        release->lifted++;
+    else
+        release->failed++;
+    return 0;
+}
+
+int groups_release_all(struct cgroup_backend *backend,
+                       int (*lift)(struct cgroup_backend *backend, const char *name,
+                                   struct error *err),
+                       unsigned *lifted, struct error *err)
+{
+    struct release release = {.backend = backend, .lift = lift, .err = err};
+    int rc = groups_each_class(&backend->base, release_one, &release, err);
+    if (lifted != NULL)
+        *lifted = release.lifted;
+    return rc == 0 ? release.failed : -1;
+}
+
+struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char *name,
+                                      struct error *err)
+{
+    struct cgroup_class *class_ = calloc(1, sizeof *class_);
+    if (class_ == NULL) {
+        error_errno(err, ENOMEM, "class %s", name);
+        return NULL;
+    }
+    class_->base.ops = backend->base.ops;
+    snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
+    class_->backend = backend;
+    class_->limit_fd = class_->usage_fd = -1;
+    for (unsigned i = 0; i < backend->hierarchy_count; i++) {
+        class_->groups[i].hierarchy = &backend->hierarchies[i];
+        class_->groups[i].path = path_join(backend->hierarchies[i].root, name);
+        if (class_->groups[i].path == NULL) {
+            error_errno(err, ENOMEM, "class %s", name);
+            groups_class_close(&class_->base);
+            return NULL;
+        }
+    }
+    return class_;
+}
+
+void groups_class_close(class_t *base)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    for (unsigned i = 0; i < HIERARCHIES_MAX; i++) {
+        free(class_->groups[i].path);
+        free(class_->groups[i].origin);
+    }
+    if (class_->limit_fd >= 0)
+        close(class_->limit_fd);
+    if (class_->usage_fd >= 0)
+        close(class_->usage_fd);
+    free(class_);
+}
+
+int groups_make_path(const char *mount, const char *relative, struct error *err)
+{
+    cleanup_free char *path = path_join(mount, relative);
+    if (path == NULL)
+        return error_errno(err, ENOMEM, "%s/%s", mount, relative);
+    for (char *end = path + strlen(mount) + 1; end != NULL;) {
+        end = strchr(end, '/');
+        if (end != NULL)
+            *end = '\0';
+        if (directory_make(path, err) != 0)
+            return -1;
+        if (end != NULL)
+            *end++ = '/';
+    }
+    return 0;
+}
+
+void groups_rmdir(struct cgroup_class *class_)
+{
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        rmdir(class_->groups[i].path);
+}
+
+static const char *move_hint(int code, bool v2)
+{
+    if (code == EINVAL && !v2)
+        return " (a real-time process? such groups have no real-time budget: cpu.rt_runtime_us)";
+    if (code == EBUSY && v2)
+        return " (the group has controllers enabled for groups below it: processes go to leaves)";
+    if (code == EOPNOTSUPP && v2)
+        return " (somebody made the group threaded, see cgroup.type)";
+    return "";
+}
+
+// Moves one process, all its threads at once. ESRCH when it is gone.
+static int move(const struct hierarchy *hierarchy, const char *path, pid_t pid, struct error *err)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)pid);
+    struct error fault = {0};
+    if (file_write(path, "cgroup.procs", text, &fault) == 0)
+        return 0;
+    if (fault.code == ESRCH)
+        return error_set(err, ESRCH, "process %d is gone", (int)pid);
+    return error_set(err, fault.code, "%s%s", fault.text,
+                     move_hint(fault.code, *hierarchy->controller == '\0'));
+}
+
+// Remembers where the process lives now. A group below our root is no place to return to: it is
+// another class, or this one. Nor is one outside the cgroup namespace ("/..").
+static void note_origin(struct group *group, pid_t pid)
+{
+    const struct hierarchy *hierarchy = group->hierarchy;
+    if (group->origin != NULL)
+        return;
+    cleanup_free char *path = process_group_path("/proc", pid, hierarchy->controller);
+    if (path == NULL || path[0] != '/' || strstr(path, "/..") != NULL)
+        return;
+    cleanup_free char *origin = path_join(hierarchy->mount, path + 1);
+    size_t length = strlen(hierarchy->root);
+    if (origin == NULL || (strncmp(origin, hierarchy->root, length) == 0 && origin[length] == '/'))
+        return;
+    group->origin = origin;
+    origin = NULL;
+}
+
+static int place_one(struct cgroup_class *class_, pid_t pid, struct error *err)
+{
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        const struct group *group = &class_->groups[i];
+        if (move(group->hierarchy, group->path, pid, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+// Those of `pids` that are missing in at least one of the class's groups, in place of *missing.
+static int find_missing(const struct cgroup_class *class_, const struct pid_list *pids,
+                        struct pid_list *missing, struct error *err)
+{
+    missing->count = 0;
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        cleanup_pids struct pid_list members = {0};
+        if (processes_of_group(class_->groups[i].path, &members, err) != 0)
+            return -1;
+        pid_list_sort(&members);
+        for (size_t k = 0; k < pids->count; k++)
+            if (!pid_list_has(&members, pids->pids[k]) &&
+                pid_list_add(missing, pids->pids[k], err) != 0)
+                return -1;
+    }
+    pid_list_sort(missing);
+    return 0;
+}
+
+// Follows the descendants of `pid`, which is placed already. A child forked before its parent was
+// moved is outside, one forked later is inside: so after every move one more look, until a look
+// finds nobody outside. *placed gets whom we moved. A process that was moved and still is not there
+// is a zombie: the kernel accepts it and does nothing.
+static int place_descendants(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
+                             struct error *err)
+{
+    cleanup_pids struct pid_list descendants = {0}, missing = {0};
+    int quiet = 0;
+    for (int round = 0; round < PLACE_ROUNDS_MAX; round++) {
+        bool exact, moved = false;
+        if (processes_descendants("/proc", pid, &descendants, &exact, err) != 0 ||
+            find_missing(class_, &descendants, &missing, err) != 0)
+            return -1;
+        pid_list_sort(placed);
+        for (size_t i = 0, known = placed->count; i < missing.count; i++) {
+            struct pid_list before = {placed->pids, known, known};
+            struct error fault = {0};
+            if (pid_list_has(&before, missing.pids[i]))
+                continue;
+            if (place_one(class_, missing.pids[i], &fault) == 0) {
+                moved = true;
+                if (pid_list_add(placed, missing.pids[i], err) != 0)
+                    return -1;
+            } else if (fault.code != ESRCH) {
+                return error_set(err, fault.code, "process %d, descendant of %d: %s",
+                                 (int)missing.pids[i], (int)pid, fault.text);
+            }
+        }
+        quiet = moved ? 0 : quiet + 1;
+        if (quiet >= (exact ? 1 : 2))
+            return 0;
+    }
+    return error_set(err, EAGAIN,
+                     "the descendants of process %d fork faster than they can be moved to class %s",
+                     (int)pid, class_->base.name);
+}
+
+// Back to the origin or, when that has gone or does not take it, to the hierarchy's root.
+static int expel_from(const struct group *group, pid_t pid, struct error *err)
+{
+    const struct hierarchy *hierarchy = group->hierarchy;
+    struct error fault = {0};
+    if (group->origin != NULL) {
+        if (move(hierarchy, group->origin, pid, &fault) == 0 || fault.code == ESRCH)
+            return 0;
+    }
+    if (move(hierarchy, hierarchy->mount, pid, &fault) == 0 || fault.code == ESRCH)
+        return 0;
+    return error_set(err, fault.code, "%s", fault.text);
+}
+
+int groups_place(class_t *base, pid_t pid, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    cleanup_pids struct pid_list placed = {0};
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        note_origin(&class_->groups[i], pid);
+    if (pid_list_add(&placed, pid, err) == 0 && place_one(class_, pid, err) == 0 &&
+        place_descendants(class_, pid, &placed, err) == 0)
+        return 0;
+    // Half a job in a class would be worse than none.
+    for (size_t k = 0; k < placed.count; k++)
+        groups_expel(base, placed.pids[k], NULL);
+    return error_context(err, "class %s", class_->base.name);
+}
+
+int groups_expel(class_t *base, pid_t pid, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    bool found = false;
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        cleanup_pids struct pid_list members = {0};
+        if (processes_of_group(class_->groups[i].path, &members, err) != 0)
+            return -1;
+        pid_list_sort(&members);
+        if (!pid_list_has(&members, pid))
+            continue;
+        found = true;
+        if (expel_from(&class_->groups[i], pid, err) != 0)
+            return error_context(err, "class %s", class_->base.name);
+    }
+    if (!found)
+        return error_set(err, ESRCH, "process %d is not in class %s", (int)pid,
+                         class_->base.name);
+    return 0;
+}
+
+int groups_members(class_t *base, pid_t *pids, size_t limit, size_t *count, struct error *err)
+{
+    const struct cgroup_class *class_ = (const struct cgroup_class *)base;
+    cleanup_pids struct pid_list members = {0};
+    if (processes_of_group(class_->groups[0].path, &members, err) != 0)
+        return -1;
+    pid_list_sort(&members);
+    for (size_t i = 0; i < members.count && i < limit; i++)
+        pids[i] = members.pids[i];
+    *count = members.count;
+    return 0;
+}
+
+// Sends SIGKILL to all members of all hierarchies; returns how many, or -1.
+static ssize_t kill_members(struct cgroup_class *class_, struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        if (processes_of_group(class_->groups[i].path, &members, err) != 0)
+            return -1;
+    pid_list_sort(&members);
+    for (size_t i = 0; i < members.count; i++)
+        if (kill(members.pids[i], SIGKILL) != 0 && errno != ESRCH)
+            return error_errno(err, errno, "cannot kill process %d of class %s",
+                               (int)members.pids[i], class_->base.name);
+    return (ssize_t)members.count;
+}
+
+int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct error *),
+                int (*thaw)(class_t *, struct error *), struct error *err)
+{
+    uint64_t end = clock_ms() + KILL_LIMIT_MS;
+    for (ssize_t fewest = SSIZE_MAX;;) {
+        if (freeze != NULL)
+            freeze(&class_->base, NULL);
+        ssize_t count = kill_members(class_, err);
+        // Processes frozen by v1 die when they thaw.
+        if (freeze != NULL && thaw(&class_->base, count < 0 ? NULL : err) != 0)
+            return -1;
+        if (count <= 0)
+            return (int)count;
+        if (count < fewest) {
+            fewest = count;
+            end = clock_ms() + KILL_LIMIT_MS;
+        }
+        if (clock_ms() >= end)
+            return error_set(err, ETIMEDOUT,
+                             "%zd processes of class %s are still there after SIGKILL, see %s/%s",
+                             count, class_->base.name, class_->groups[0].path, "cgroup.procs");
+        nap_us(2000);
+    }
+}
+
+// One pass over the members of a group. Those that are exiting stay, which is no error.
+static int expel_members(const struct group *group, struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    if (processes_of_group(group->path, &members, err) != 0)
+        return -1;
+    for (size_t i = 0; i < members.count; i++)
+        if (expel_from(group, members.pids[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+// The first of the class's directories that is still there, or null.
+static const struct group *first_left(const struct cgroup_class *class_)
+{
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        if (directory_exists(class_->groups[i].path))
+            return &class_->groups[i];
+    return NULL;
+}
+
+static int remove_directories(struct cgroup_class *class_,
+                              void (*try_delete)(struct cgroup_class *class_), struct error *err)
+{
+    for (uint64_t end = clock_ms() + REMOVE_LIMIT_MS;;) {
+        for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+            if (directory_exists(class_->groups[i].path) &&
+                expel_members(&class_->groups[i], err) != 0)
+                return -1;
+        try_delete(class_);
+        const struct group *left = first_left(class_);
+        if (left == NULL)
+            return 0;
+        // A child forked during the pass, or an exiting process, keeps a group busy for a moment.
+        if (clock_ms() >= end && rmdir(left->path) != 0 && errno != ENOENT)
+            return error_errno(err, errno, "cannot remove the group %s%s", left->path,
+                               errno == EBUSY ? " (exiting processes, or groups below it)" : "");
+        nap_us(1000);
+    }
+}
+
+int groups_remove(struct cgroup_class *class_, void (*try_delete)(struct cgroup_class *class_),
+                  struct error *err)
+{
+    int rc = remove_directories(class_, try_delete, err);
+    if (rc != 0)
+        error_context(err, "class %s", class_->base.name);
+    groups_class_close(&class_->base);
+    return rc;
+}

@@ -1,0 +1,86 @@
+// A class as directories, and moving processes between them: what v1 and v2 have in common. v2 has
+// one hierarchy; v1 has one for each of cpu, cpuacct and freezer, or fewer where they are mounted
+// together.
+#ifndef COSCHED_CGROUP_BACKEND_GROUPS_H
+#define COSCHED_CGROUP_BACKEND_GROUPS_H
+
+#include "cgroup-backend/ops.h"
+#include "cgroup-backend/processes.h"
+
+#define HIERARCHIES_MAX 3
+
+struct hierarchy {
+    const char *controller; // as /proc/PID/cgroup names it; "" on v2
+    char *mount;
+    char *root; // mount/root
+};
+
+struct cgroup_backend {
+    struct backend base;
+    char *root; // relative to the mount points
+    unsigned cpus;
+    uint64_t period_us;
+    struct hierarchy hierarchies[HIERARCHIES_MAX];
+    unsigned hierarchy_count;
+    unsigned cpuacct, freezer; // their indices; freezer == hierarchy_count: there is none
+    bool libcgroup;
+};
+
+// A class's directory in one hierarchy.
+struct group {
+    const struct hierarchy *hierarchy;
+    char *path;
+    char *origin; // directory that the first process placed came from; null: not known
+};
+
+struct cgroup_class {
+    struct backend_class base;
+    struct cgroup_backend *backend;
+    struct group groups[HIERARCHIES_MAX]; // in the order of the backend's hierarchies
+    int limit_fd;
+    int usage_fd;
+    uint64_t period_us; // v1: of this class, which may have been made with other settings
+};
+
+// A backend without hierarchies, and one more hierarchy for it. groups_backend_close() frees both.
+struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
+                                          const struct backend_settings *settings,
+                                          struct error *err);
+int groups_backend_add(struct cgroup_backend *backend, const char *controller, const char *mount,
+                       struct error *err);
+void groups_backend_close(backend_t *backend);
+
+int groups_each_class(backend_t *backend, int (*each)(const char *name, void *user), void *user,
+                      struct error *err);
+
+// backend_release_all(), by an implementation's way of lifting the class `name`.
+int groups_release_all(struct cgroup_backend *backend,
+                       int (*lift)(struct cgroup_backend *backend, const char *name,
+                                   struct error *err),
+                       unsigned *lifted, struct error *err);
+
+// A class with its paths, no directory made, no file open.
+struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char *name,
+                                      struct error *err);
+void groups_class_close(class_t *class_);
+
+// Makes the directory of each component of `relative` below `mount`.
+int groups_make_path(const char *mount, const char *relative, struct error *err);
+
+// Tries rmdir on the class's directories, without looking at the results.
+void groups_rmdir(struct cgroup_class *class_);
+
+int groups_place(class_t *class_, pid_t pid, struct error *err);
+int groups_expel(class_t *class_, pid_t pid, struct error *err);
+int groups_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
+
+// SIGKILL to all, again and again until nobody is left or, for 2 s, they do not get fewer. While it goes through the
+// members, `freeze` holds them still (best effort, null where it cannot be done).
+int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct error *),
+                int (*thaw)(class_t *, struct error *), struct error *err);
+
+// class_remove(), by an implementation's way of trying to delete the directories.
+int groups_remove(struct cgroup_class *class_, void (*try_delete)(struct cgroup_class *class_),
+                  struct error *err);
+
+#endif

@@ -1,0 +1,62 @@
+// Inside cgroup-backend/: what an implementation is. Each one is a table of functions with the
+// contracts of backend.h; its own state starts with `struct backend` and `struct backend_class`.
+#ifndef COSCHED_CGROUP_BACKEND_OPS_H
+#define COSCHED_CGROUP_BACKEND_OPS_H
+
+#include "cgroup-backend/backend.h"
+
+#include <stdbool.h>
+
+struct backend_ops {
+    const char *name;
+    void (*backend_close)(backend_t *backend);
+    int (*each_class)(backend_t *backend, int (*each)(const char *name, void *user), void *user,
+                      struct error *err);
+    int (*release_all)(backend_t *backend, unsigned *lifted, struct error *err);
+    int (*open)(backend_t *backend, const char *name, class_t **class_, struct error *err);
+    void (*close)(class_t *class_);
+    int (*place)(class_t *class_, pid_t pid, struct error *err);
+    int (*expel)(class_t *class_, pid_t pid, struct error *err);
+    int (*set_share)(class_t *class_, uint32_t share_ppm, struct error *err);
+    int (*usage)(class_t *class_, uint64_t *usage_ns, struct error *err);
+    int (*members)(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
+    int (*freeze)(class_t *class_, struct error *err);
+    int (*thaw)(class_t *class_, struct error *err);
+    int (*kill)(class_t *class_, struct error *err);
+    int (*remove)(class_t *class_, struct error *err);
+};
+
+struct backend {
+    const struct backend_ops *ops;
+};
+
+struct backend_class {
+    const struct backend_ops *ops;
+    char name[BACKEND_NAME_MAX];
+};
+
+// True for the names that class_open() takes.
+bool backend_name_valid(const char *name);
+
+// True for a root that stays below a mount point: relative, no empty, "." or ".." component.
+bool backend_root_valid(const char *root);
+
+// The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at
+// least the kernel's minimum of 1 ms, at most all CPUs.
+uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);
+
+// Opens cgroup v2, mounted at `mount`. A parameter, so that tests can give a tree of plain files.
+int v2_open(const char *mount, const struct backend_settings *settings, backend_t **backend,
+            struct error *err);
+
+struct v1_mounts {
+    const char *cpu;
+    const char *cpuacct; // may be the same directory as cpu
+    const char *freezer; // may be null
+    bool libcgroup;      // these are libcgroup's own mount points: it may make and remove groups
+};
+
+int v1_open(const struct v1_mounts *mounts, const struct backend_settings *settings,
+            backend_t **backend, struct error *err);
+
+#endif

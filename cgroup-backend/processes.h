@@ -1,0 +1,43 @@
+// Who descends from whom (the task genealogy of seed 001, M2), read from /proc.
+#ifndef COSCHED_CGROUP_BACKEND_PROCESSES_H
+#define COSCHED_CGROUP_BACKEND_PROCESSES_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct pid_list {
+    pid_t *pids;
+    size_t count;
+    size_t room;
+};
+
+void pid_list_free(struct pid_list *list);
+#define cleanup_pids __attribute__((cleanup(pid_list_free)))
+
+// Appends; returns 0 or -1 (no memory).
+int pid_list_add(struct pid_list *list, pid_t pid, struct error *err);
+
+// Puts the list in order and drops what is there twice.
+void pid_list_sort(struct pid_list *list);
+
+// Whether a sorted list has `pid`.
+bool pid_list_has(const struct pid_list *list, pid_t pid);
+
+// The living descendants of `pid`, without itself, sorted, in place of what *list had. `proc` is
+// "/proc", or a tree of plain files in tests. *exact tells whether one look sees every process that
+// lived all the time: the kernel's list of children may skip one while a sibling ends, the scan of
+// all processes may not.
+int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bool *exact,
+                          struct error *err);
+
+// Reads the pids of a cgroup.procs file of `directory` behind what *list has.
+int processes_of_group(const char *directory, struct pid_list *list, struct error *err);
+
+// The path of the process's group in the hierarchy of a v1 `controller` ("" for v2), in memory that
+// the caller frees; null when it cannot be known.
+char *process_group_path(const char *proc, pid_t pid, const char *controller);
+
+#endif

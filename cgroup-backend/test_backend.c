@@ -1,0 +1,331 @@
+#include "cgroup-backend/test_backend.h"
+
+#include "cgroup-backend/ops.h"
+#include "cgroup-backend/processes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What the kernel would keep of a class: it outlives the handles, as a directory does.
+struct record {
+    char name[BACKEND_NAME_MAX];
+    bool exists;
+    uint64_t usage_ns;
+    struct pid_list members;
+    struct record *next;
+};
+
+struct failure {
+    char operation[16];
+    int code;
+    unsigned count;
+    struct failure *next;
+};
+
+struct test_backend {
+    struct backend base;
+    struct record *records; // in the order of their making
+    struct failure *failures;
+    char *log;
+    size_t log_length;
+};
+
+struct test_class {
+    struct backend_class base;
+    struct test_backend *backend;
+    struct record *record;
+};
+
+// Test code: without memory there is nothing to test.
+static void *need(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+note(struct test_backend *backend, const char *format, ...)
+{
+    char line[BACKEND_NAME_MAX + 64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    size_t length = strlen(line);
+    backend->log = need(realloc(backend->log, backend->log_length + length + 2));
+    memcpy(backend->log + backend->log_length, line, length);
+    backend->log_length += length;
+    backend->log[backend->log_length++] = '\n';
+    backend->log[backend->log_length] = '\0';
+}
+
+static struct record *record_of(struct test_backend *backend, const char *name)
+{
+    struct record **end = &backend->records;
+    for (; *end != NULL; end = &(*end)->next)
+        if (strcmp((*end)->name, name) == 0)
+            return *end;
+    *end = need(calloc(1, sizeof **end));
+    snprintf((*end)->name, sizeof (*end)->name, "%s", name);
+    return *end;
+}
+
+// The failure that a test has ordered for this operation, if any.
+static int fault(struct test_backend *backend, const char *operation, const char *name,
+                 struct error *err)
+{
+    for (struct failure *one = backend->failures; one != NULL; one = one->next)
+        if (one->count > 0 && strcmp(one->operation, operation) == 0) {
+            one->count--;
+            return error_errno(err, one->code, "%s %s", operation, name);
+        }
+    return 0;
+}
+
+static int class_fault(class_t *base, const char *operation, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    if (!class_->record->exists)
+        return error_errno(err, ENOENT, "%s %s", operation, base->name);
+    return fault(class_->backend, operation, base->name, err);
+}
+
+static void test_close(backend_t *base)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    for (struct record *next, *one = backend->records; one != NULL; one = next) {
+        next = one->next;
+        pid_list_free(&one->members);
+        free(one);
+    }
+    for (struct failure *next, *one = backend->failures; one != NULL; one = next) {
+        next = one->next;
+        free(one);
+    }
+    free(backend->log);
+    free(backend);
+}
+
+static int test_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    if (fault(backend, "open", name, err) != 0)
+        return -1;
+    struct test_class *class_ = need(calloc(1, sizeof *class_));
+    class_->base.ops = base->ops;
+    snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
+    class_->backend = backend;
+    class_->record = record_of(backend, name);
+    class_->record->exists = true;
+    note(backend, "open %s", name);
+    *opened = &class_->base;
+    return 0;
+}
+
+static void test_class_close(class_t *class_)
+{
+    free(class_);
+}
+
+static bool leave(struct record *record, pid_t pid)
+{
+    struct pid_list *members = &record->members;
+    for (size_t i = 0; i < members->count; i++)
+        if (members->pids[i] == pid) {
+            members->pids[i] = members->pids[--members->count];
+            pid_list_sort(members);
+            return true;
+        }
+    return false;
+}
+
+static int test_place(class_t *base, pid_t pid, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    if (class_fault(base, "place", err) != 0)
+        return -1;
+    for (struct record *one = class_->backend->records; one != NULL; one = one->next)
+        leave(one, pid);
+    if (pid_list_add(&class_->record->members, pid, err) != 0)
+        return -1;
+    pid_list_sort(&class_->record->members);
+    note(class_->backend, "place %s %d", base->name, (int)pid);
+    return 0;
+}
+
+static int test_expel(class_t *base, pid_t pid, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    if (class_fault(base, "expel", err) != 0)
+        return -1;
+    if (!leave(class_->record, pid))
+        return error_set(err, ESRCH, "process %d is not in class %s", (int)pid, base->name);
+    note(class_->backend, "expel %s %d", base->name, (int)pid);
+    return 0;
+}
+
+static int test_set_share(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    if (class_fault(base, "share", err) != 0)
+        return -1;
+    if (share_ppm == BACKEND_UNLIMITED)
+        note(class_->backend, "share %s max", base->name);
+    else
+        note(class_->backend, "share %s %" PRIu32, base->name, share_ppm);
+    return 0;
+}
+
+static int test_usage(class_t *base, uint64_t *usage_ns, struct error *err)
+{
+    if (class_fault(base, "usage", err) != 0)
+        return -1;
+    *usage_ns = ((struct test_class *)base)->record->usage_ns;
+    return 0;
+}
+
+static int test_members(class_t *base, pid_t *pids, size_t limit, size_t *count,
+                        struct error *err)
+{
+    const struct pid_list *members = &((struct test_class *)base)->record->members;
+    if (class_fault(base, "members", err) != 0)
+        return -1;
+    for (size_t i = 0; i < members->count && i < limit; i++)
+        pids[i] = members->pids[i];
+    *count = members->count;
+    return 0;
+}
+
+static int plain_effect(class_t *base, const char *operation, struct error *err)
+{
+    if (class_fault(base, operation, err) != 0)
+        return -1;
+    note(((struct test_class *)base)->backend, "%s %s", operation, base->name);
+    return 0;
+}
+
+static int test_freeze(class_t *base, struct error *err)
+{
+    return plain_effect(base, "freeze", err);
+}
+
+static int test_thaw(class_t *base, struct error *err)
+{
+    return plain_effect(base, "thaw", err);
+}
+
+static int test_kill(class_t *base, struct error *err)
+{
+    int rc = plain_effect(base, "kill", err);
+    if (rc == 0)
+        ((struct test_class *)base)->record->members.count = 0;
+    return rc;
+}
+
+static int test_remove(class_t *base, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    int rc = fault(class_->backend, "remove", base->name, err);
+    if (rc == 0 && class_->record->exists) {
+        note(class_->backend, "remove %s", base->name);
+        class_->record->exists = false;
+        class_->record->members.count = 0;
+        class_->record->usage_ns = 0;
+    }
+    free(class_);
+    return rc;
+}
+
+static int test_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
+                           struct error *err)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    if (fault(backend, "each", "class", err) != 0)
+        return -1;
+    for (struct record *one = backend->records; one != NULL; one = one->next)
+        if (one->exists && each(one->name, user) != 0)
+            break;
+    return 0;
+}
+
+static int test_release_all(backend_t *base, unsigned *lifted, struct error *err)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    unsigned done = 0;
+    int failed = 0;
+    for (struct record *one = backend->records; one != NULL; one = one->next) {
+        if (!one->exists)
+            continue;
+        if (fault(backend, "share", one->name, failed == 0 ? err : NULL) != 0) {
+            failed++;
+            continue;
+        }
+        note(backend, "share %s max", one->name);
+        done++;
+    }
+    if (lifted != NULL)
+        *lifted = done;
+    return failed;
+}
+
+static const struct backend_ops test_ops = {
+    .name = "test",
+    .backend_close = test_close,
+    .each_class = test_each_class,
+    .release_all = test_release_all,
+    .open = test_class_open,
+    .close = test_class_close,
+    .place = test_place,
+    .expel = test_expel,
+    .set_share = test_set_share,
+    .usage = test_usage,
+    .members = test_members,
+    .freeze = test_freeze,
+    .thaw = test_thaw,
+    .kill = test_kill,
+    .remove = test_remove,
+};
+
+backend_t *test_backend_new(void)
+{
+    struct test_backend *backend = need(calloc(1, sizeof *backend));
+    backend->base.ops = &test_ops;
+    return &backend->base;
+}
+
+const char *test_backend_log(const backend_t *backend)
+{
+    const char *log = ((const struct test_backend *)backend)->log;
+    return log != NULL ? log : "";
+}
+
+void test_backend_clear_log(backend_t *base)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    backend->log_length = 0;
+    if (backend->log != NULL)
+        backend->log[0] = '\0';
+}
+
+void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns)
+{
+    record_of((struct test_backend *)backend, name)->usage_ns = usage_ns;
+}
+
+void test_backend_fail(backend_t *base, const char *operation, int code, unsigned count)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    struct failure *failure = need(calloc(1, sizeof *failure));
+    snprintf(failure->operation, sizeof failure->operation, "%s", operation);
+    failure->code = code;
+    failure->count = count;
+    struct failure **end = &backend->failures;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = failure;
+}

@@ -1,0 +1,286 @@
+// cgroup v1: the limit is cpu.cfs_quota_us of the cpu hierarchy, the usage cpuacct.usage, stopping is
+// the freezer's. Each may be mounted by itself or together with others.
+#include "cgroup-backend/files.h"
+#include "cgroup-backend/groups.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libcgroup.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FREEZE_LIMIT_MS = 100 };
+
+static bool has_freezer(const struct cgroup_backend *backend)
+{
+    return backend->freezer < backend->hierarchy_count;
+}
+
+static const char *freezer_path(const struct cgroup_class *class_)
+{
+    return class_->groups[class_->backend->freezer].path;
+}
+
+// libcgroup's handle of a group below the mount points, with our controllers; null: no memory.
+static struct cgroup *libcgroup_group(const struct cgroup_backend *backend, const char *name)
+{
+    struct cgroup *group = cgroup_new_cgroup(name);
+    for (unsigned i = 0; group != NULL && i < backend->hierarchy_count; i++)
+        if (cgroup_add_controller(group, backend->hierarchies[i].controller) == NULL)
+            cgroup_free(&group);
+    return group;
+}
+
+// Makes root/name in every hierarchy. libcgroup's error does not tell which directory it failed at,
+// and what it made before stays; mkdir after it either finishes the work or knows the reason.
+static int make_groups(struct cgroup_backend *backend, const char *name, struct error *err)
+{
+    cleanup_free char *relative = *name != '\0' ? path_join(backend->root, name)
+                                                : strdup(backend->root);
+    if (relative == NULL)
+        return error_errno(err, ENOMEM, "group %s", name);
+    struct cgroup *group = backend->libcgroup ? libcgroup_group(backend, relative) : NULL;
+    bool made = group != NULL && cgroup_create_cgroup(group, 1) == 0;
+    cgroup_free(&group);
+    for (unsigned i = 0; !made && i < backend->hierarchy_count; i++)
+        if (groups_make_path(backend->hierarchies[i].mount, relative, err) != 0)
+            return -1;
+    return 0;
+}
+
+// libcgroup says "done" also for a group that was busy in one hierarchy, so the caller asks the
+// directories. Only empty ones: else it would move the members to our root group.
+static void try_delete(struct cgroup_class *class_)
+{
+    struct cgroup_backend *backend = class_->backend;
+    cleanup_free char *relative = path_join(backend->root, class_->base.name);
+    struct cgroup *group =
+        backend->libcgroup && relative != NULL ? libcgroup_group(backend, relative) : NULL;
+    if (group == NULL || cgroup_delete_cgroup_ext(group, CGFLAG_DELETE_EMPTY_ONLY) != 0)
+        groups_rmdir(class_);
+    cgroup_free(&group);
+}
+
+static bool is_there(const struct cgroup_class *class_)
+{
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        if (!directory_exists(class_->groups[i].path))
+            return false;
+    return true;
+}
+
+static int read_period(struct cgroup_class *class_, struct error *err)
+{
+    char text[32];
+    const char *path = class_->groups[0].path;
+    if (file_read(path, "cpu.cfs_period_us", text, sizeof text, err) != 0)
+        return -1;
+    if (sscanf(text, "%" SCNu64, &class_->period_us) != 1 || class_->period_us == 0)
+        return error_set(err, EBADMSG, "%s/cpu.cfs_period_us is not a number", path);
+    return 0;
+}
+
+static int open_files(struct cgroup_class *class_, bool fresh, struct error *err)
+{
+    const char *path = class_->groups[0].path;
+    char period[32];
+    snprintf(period, sizeof period, "%" PRIu64, class_->backend->period_us);
+    if (fresh && file_write(path, "cpu.cfs_period_us", period, err) != 0)
+        return -1;
+    if (read_period(class_, err) != 0)
+        return -1;
+    class_->limit_fd = file_open(path, "cpu.cfs_quota_us", O_RDWR, err);
+    if (class_->limit_fd < 0)
+        return error_context(err, "needs a kernel with CONFIG_CFS_BANDWIDTH");
+    class_->usage_fd = file_open(class_->groups[class_->backend->cpuacct].path, "cpuacct.usage",
+                                 O_RDONLY, err);
+    return class_->usage_fd >= 0 ? 0 : -1;
+}
+
+static int v1_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
+{
+    struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    struct cgroup_class *class_ = groups_class_new(backend, name, err);
+    if (class_ == NULL)
+        return -1;
+    bool fresh = !directory_exists(class_->groups[0].path);
+    if ((is_there(class_) || make_groups(backend, name, err) == 0) &&
+        open_files(class_, fresh, err) == 0) {
+        *opened = &class_->base;
+        return 0;
+    }
+    if (fresh)
+        groups_rmdir(class_);
+    groups_class_close(&class_->base);
+    return error_context(err, "class %s", name);
+}
+
+static int write_quota(struct cgroup_class *class_, const char *quota, struct error *err)
+{
+    size_t length = strlen(quota);
+    if (pwrite(class_->limit_fd, quota, length, 0) == (ssize_t)length)
+        return 0;
+    int code = errno;
+    return error_errno(err, code, "cannot write %.*s to %s/cpu.cfs_quota_us%s",
+                       (int)strcspn(quota, "\n"), quota, class_->groups[0].path,
+                       code == EINVAL ? " (more than a group above allows?)" : "");
+}
+
+static int v1_set_share(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    char quota[32] = "-1\n";
+    if (share_ppm != BACKEND_UNLIMITED)
+        snprintf(quota, sizeof quota, "%" PRIu64 "\n",
+                 backend_quota_us(share_ppm, class_->backend->cpus, class_->period_us));
+    return write_quota(class_, quota, err);
+}
+
+static int v1_usage(class_t *base, uint64_t *usage_ns, struct error *err)
+{
+    const struct cgroup_class *class_ = (const struct cgroup_class *)base;
+    const char *path = class_->groups[class_->backend->cpuacct].path;
+    char text[32] = "";
+    if (pread(class_->usage_fd, text, sizeof text - 1, 0) < 0)
+        return error_errno(err, errno, "cannot read %s/cpuacct.usage", path);
+    if (sscanf(text, "%" SCNu64, usage_ns) != 1)
+        return error_set(err, EBADMSG, "%s/cpuacct.usage is not a number", path);
+    return 0;
+}
+
+static int need_freezer(const struct cgroup_class *class_, struct error *err)
+{
+    if (has_freezer(class_->backend))
+        return 0;
+    return error_set(err, ENOTSUP,
+                     "class %s cannot be stopped or continued: no freezer hierarchy is mounted",
+                     class_->base.name);
+}
+
+static int v1_freeze(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    char state[32] = "";
+    if (need_freezer(class_, err) != 0 ||
+        file_write(freezer_path(class_), "freezer.state", "FROZEN", err) != 0)
+        return -1;
+    for (uint64_t end = clock_ms() + FREEZE_LIMIT_MS; clock_ms() <= end; nap_us(50)) {
+        if (file_read(freezer_path(class_), "freezer.state", state, sizeof state, err) != 0)
+            return -1;
+        if (text_has_word(state, "FROZEN"))
+            return 0;
+    }
+    return error_set(err, ETIMEDOUT,
+                     "class %s is still FREEZING after %d ms: a process waits in the kernel, see "
+                     "%s/freezer.state",
+                     class_->base.name, FREEZE_LIMIT_MS, freezer_path(class_));
+}
+
+static int v1_thaw(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    if (need_freezer(class_, err) != 0)
+        return -1;
+    return file_write(freezer_path(class_), "freezer.state", "THAWED", err);
+}
+
+// A process needs CPU time to die, and at an idle job's share it would take its time: the limit is
+// lifted meanwhile.
+static int v1_kill(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    char quota[32] = "";
+    if (pread(class_->limit_fd, quota, sizeof quota - 1, 0) < 0)
+        return error_errno(err, errno, "cannot read %s/cpu.cfs_quota_us", class_->groups[0].path);
+    bool freezer = has_freezer(class_->backend);
+    write_quota(class_, "-1\n", NULL);
+    int rc = groups_kill(class_, freezer ? v1_freeze : NULL, freezer ? v1_thaw : NULL, err);
+    write_quota(class_, quota, NULL);
+    return rc;
+}
+
+static int v1_remove(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    // Nobody shall leave it frozen.
+    if (has_freezer(class_->backend))
+        file_write(freezer_path(class_), "freezer.state", "THAWED", NULL);
+    return groups_remove(class_, try_delete, err);
+}
+
+// Frozen processes are limited, too.
+static int lift(struct cgroup_backend *backend, const char *name, struct error *err)
+{
+    cleanup_free char *path = path_join(backend->hierarchies[0].root, name);
+    cleanup_free char *freezer =
+        has_freezer(backend) ? path_join(backend->hierarchies[backend->freezer].root, name) : NULL;
+    if (path == NULL)
+        return error_errno(err, ENOMEM, "class %s", name);
+    int rc = file_write(path, "cpu.cfs_quota_us", "-1", err);
+    if (freezer != NULL && directory_exists(freezer) &&
+        file_write(freezer, "freezer.state", "THAWED", rc == 0 ? err : NULL) != 0)
+        rc = -1;
+    return rc;
+}
+
+static int v1_release_all(backend_t *backend, unsigned *lifted, struct error *err)
+{
+    return groups_release_all((struct cgroup_backend *)backend, lift, lifted, err);
+}
+
+static const struct backend_ops v1_ops = {
+    .name = "v1",
+    .backend_close = groups_backend_close,
+    .each_class = groups_each_class,
+    .release_all = v1_release_all,
+    .open = v1_class_open,
+    .close = groups_class_close,
+    .place = groups_place,
+    .expel = groups_expel,
+    .set_share = v1_set_share,
+    .usage = v1_usage,
+    .members = groups_members,
+    .freeze = v1_freeze,
+    .thaw = v1_thaw,
+    .kill = v1_kill,
+    .remove = v1_remove,
+};
+
+// The index of the controller's hierarchy, which is an earlier one where they are mounted together.
+static int add_hierarchy(struct cgroup_backend *backend, const char *controller,
+                         const char *mount, unsigned *index, struct error *err)
+{
+    for (*index = 0; *index < backend->hierarchy_count; (*index)++)
+        if (strcmp(backend->hierarchies[*index].mount, mount) == 0)
+            return 0;
+    return groups_backend_add(backend, controller, mount, err);
+}
+
+int v1_open(const struct v1_mounts *mounts, const struct backend_settings *settings,
+            backend_t **opened, struct error *err)
+{
+    if (mounts->cpuacct == NULL)
+        return error_set(err, ENOTSUP,
+                         "cgroup v1 without the cpuacct controller: mount it, the CPU time of a "
+                         "class comes from there");
+    struct cgroup_backend *backend = groups_backend_new(&v1_ops, settings, err);
+    if (backend == NULL)
+        return -1;
+    unsigned cpu;
+    backend->libcgroup = mounts->libcgroup;
+    bool added = add_hierarchy(backend, "cpu", mounts->cpu, &cpu, err) == 0 &&
+                 add_hierarchy(backend, "cpuacct", mounts->cpuacct, &backend->cpuacct, err) == 0 &&
+                 (mounts->freezer == NULL || add_hierarchy(backend, "freezer", mounts->freezer,
+                                                           &backend->freezer, err) == 0);
+    if (mounts->freezer == NULL)
+        backend->freezer = HIERARCHIES_MAX;
+    if (!added || make_groups(backend, "", err) != 0) {
+        groups_backend_close(&backend->base);
+        return -1;
+    }
+    *opened = &backend->base;
+    return 0;
+}

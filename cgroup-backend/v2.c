@@ -1,0 +1,221 @@
+// cgroup v2: cpu.max, cpu.stat, cgroup.freeze and cgroup.kill of one directory. Processes live in
+// leaves only: the root group passes the cpu controller on to its classes and holds nobody.
+//
+// Groups are made with mkdir here, not by libcgroup: its nested create fails with ENOENT as long as a
+// group above does not pass on the controller, and leaves half of the path behind.
+#include "cgroup-backend/files.h"
+#include "cgroup-backend/groups.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FREEZE_LIMIT_MS = 100 };
+
+static const char *class_path(const struct cgroup_class *class_)
+{
+    return class_->groups[0].path;
+}
+
+static int no_controller(const char *path, const char *offered, bool top, struct error *err)
+{
+    return error_set(err, ENOTSUP, "%s/cgroup.controllers offers \"%.*s\", not cpu: %s", path,
+                     (int)strcspn(offered, "\n"), offered,
+                     top ? "boot with systemd.unified_cgroup_hierarchy=1, or use backend = v1"
+                         : "have it delegated, e.g. Delegate=cpu in the systemd unit");
+}
+
+// Lets `path` pass the cpu controller on to the groups below it. `top`: it is the mount point.
+static int pass_on_cpu(const char *path, bool top, struct error *err)
+{
+    char text[512];
+    if (file_read(path, "cgroup.controllers", text, sizeof text, err) != 0)
+        return -1;
+    if (!text_has_word(text, "cpu"))
+        return no_controller(path, text, top, err);
+    if (file_read(path, "cgroup.subtree_control", text, sizeof text, err) != 0)
+        return -1;
+    if (text_has_word(text, "cpu"))
+        return 0;
+    struct error fault = {0};
+    if (file_write(path, "cgroup.subtree_control", "+cpu", &fault) == 0)
+        return 0;
+    if (fault.code == EBUSY)
+        return error_set(err, EBUSY,
+                         "%s: the group has processes of its own, and only leaves may: move them to "
+                         "a group below it, e.g. DelegateSubgroup= in the systemd unit",
+                         fault.text);
+    return error_set(err, fault.code, "%s; Delegate=cpu in the systemd unit does it", fault.text);
+}
+
+// Makes the root group and enables cpu from the mount point down to it.
+static int make_root(struct cgroup_backend *backend, struct error *err)
+{
+    const struct hierarchy *hierarchy = &backend->hierarchies[0];
+    cleanup_free char *path = strdup(hierarchy->root);
+    if (path == NULL)
+        return error_errno(err, ENOMEM, "cgroup backend");
+    for (char *slash = path + strlen(hierarchy->mount); slash != NULL;) {
+        bool top = slash == path + strlen(hierarchy->mount);
+        *slash = '\0';
+        if ((!top && directory_make(path, err) != 0) || pass_on_cpu(path, top, err) != 0)
+            return -1;
+        *slash = '/';
+        slash = strchr(slash + 1, '/');
+    }
+    return directory_make(path, err) == 0 ? pass_on_cpu(path, false, err) : -1;
+}
+
+static int v2_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
+{
+    struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    struct cgroup_class *class_ = groups_class_new(backend, name, err);
+    if (class_ == NULL)
+        return -1;
+    bool fresh = !directory_exists(class_path(class_));
+    if (directory_make(class_path(class_), err) == 0 &&
+        (class_->limit_fd = file_open(class_path(class_), "cpu.max", O_RDWR, err)) >= 0 &&
+        (class_->usage_fd = file_open(class_path(class_), "cpu.stat", O_RDONLY, err)) >= 0) {
+        *opened = &class_->base;
+        return 0;
+    }
+    if (fresh)
+        groups_rmdir(class_);
+    groups_class_close(&class_->base);
+    return error_context(err, "class %s", name);
+}
+
+static int write_limit(struct cgroup_class *class_, const char *limit, struct error *err)
+{
+    size_t length = strlen(limit);
+    if (pwrite(class_->limit_fd, limit, length, 0) == (ssize_t)length)
+        return 0;
+    int code = errno;
+    return error_errno(err, code, "cannot write \"%.*s\" to %s/cpu.max", (int)strcspn(limit, "\n"),
+                       limit, class_path(class_));
+}
+
+static int v2_set_share(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    uint64_t period_us = class_->backend->period_us;
+    char limit[64];
+    if (share_ppm == BACKEND_UNLIMITED)
+        snprintf(limit, sizeof limit, "max %" PRIu64 "\n", period_us);
+    else
+        snprintf(limit, sizeof limit, "%" PRIu64 " %" PRIu64 "\n",
+                 backend_quota_us(share_ppm, class_->backend->cpus, period_us), period_us);
+    return write_limit(class_, limit, err);
+}
+
+static int v2_usage(class_t *base, uint64_t *usage_ns, struct error *err)
+{
+    const struct cgroup_class *class_ = (const struct cgroup_class *)base;
+    char text[1024] = "";
+    uint64_t usage_us;
+    if (pread(class_->usage_fd, text, sizeof text - 1, 0) < 0)
+        return error_errno(err, errno, "cannot read %s/cpu.stat", class_path(class_));
+    if (text_keyed_number(text, "usage_usec", &usage_us) != 0)
+        return error_set(err, EBADMSG, "%s/cpu.stat has no usage_usec", class_path(class_));
+    *usage_ns = usage_us * NS_PER_US;
+    return 0;
+}
+
+static int v2_freeze(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    if (file_write(class_path(class_), "cgroup.freeze", "1", err) != 0)
+        return error_context(err, "needs Linux 5.2 or newer");
+    for (uint64_t end = clock_ms() + FREEZE_LIMIT_MS; clock_ms() <= end; nap_us(50)) {
+        char text[256];
+        uint64_t frozen = 0;
+        if (file_read(class_path(class_), "cgroup.events", text, sizeof text, err) != 0)
+            return -1;
+        if (text_keyed_number(text, "frozen", &frozen) == 0 && frozen == 1)
+            return 0;
+    }
+    return error_set(err, ETIMEDOUT,
+                     "class %s is not frozen after %d ms: a process waits in the kernel, see "
+                     "%s/cgroup.events",
+                     class_->base.name, FREEZE_LIMIT_MS, class_path(class_));
+}
+
+static int v2_thaw(class_t *base, struct error *err)
+{
+    return file_write(class_path((struct cgroup_class *)base), "cgroup.freeze", "0", err);
+}
+
+// cgroup.kill (Linux 5.14) catches forks by itself. What follows waits for the end, and does the work
+// on older kernels. A process needs CPU time to die: the limit is lifted meanwhile.
+static int v2_kill(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    char limit[64] = "";
+    if (pread(class_->limit_fd, limit, sizeof limit - 1, 0) < 0)
+        return error_errno(err, errno, "cannot read %s/cpu.max", class_path(class_));
+    write_limit(class_, "max\n", NULL);
+    bool whole = file_write(class_path(class_), "cgroup.kill", "1", NULL) == 0;
+    int rc = groups_kill(class_, whole ? NULL : v2_freeze, whole ? NULL : v2_thaw, err);
+    write_limit(class_, limit, NULL);
+    return rc;
+}
+
+static int v2_remove(class_t *base, struct error *err)
+{
+    // A process that leaves a frozen group thaws: nothing to do before.
+    return groups_remove((struct cgroup_class *)base, groups_rmdir, err);
+}
+
+// Frozen processes are limited, too.
+static int lift(struct cgroup_backend *backend, const char *name, struct error *err)
+{
+    cleanup_free char *path = path_join(backend->hierarchies[0].root, name);
+    if (path == NULL)
+        return error_errno(err, ENOMEM, "class %s", name);
+    int rc = file_write(path, "cpu.max", "max", err);
+    struct error fault = {0};
+    if (file_write(path, "cgroup.freeze", "0", &fault) != 0 && fault.code != ENOENT && rc == 0)
+        rc = error_set(err, fault.code, "%s", fault.text);
+    return rc;
+}
+
+static int v2_release_all(backend_t *backend, unsigned *lifted, struct error *err)
+{
+    return groups_release_all((struct cgroup_backend *)backend, lift, lifted, err);
+}
+
+static const struct backend_ops v2_ops = {
+    .name = "v2",
+    .backend_close = groups_backend_close,
+    .each_class = groups_each_class,
+    .release_all = v2_release_all,
+    .open = v2_class_open,
+    .close = groups_class_close,
+    .place = groups_place,
+    .expel = groups_expel,
+    .set_share = v2_set_share,
+    .usage = v2_usage,
+    .members = groups_members,
+    .freeze = v2_freeze,
+    .thaw = v2_thaw,
+    .kill = v2_kill,
+    .remove = v2_remove,
+};
+
+int v2_open(const char *mount, const struct backend_settings *settings, backend_t **opened,
+            struct error *err)
+{
+    struct cgroup_backend *backend = groups_backend_new(&v2_ops, settings, err);
+    if (backend == NULL)
+        return -1;
+    if (groups_backend_add(backend, "", mount, err) != 0 || make_root(backend, err) != 0) {
+        groups_backend_close(&backend->base);
+        return -1;
+    }
+    *opened = &backend->base;
+    return 0;
+}

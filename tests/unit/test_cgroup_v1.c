@@ -1,0 +1,754 @@
+// Classes on the real cgroup v1 of this machine, with real processes. Everything happens below a root
+// of this test's own, which is gone afterwards, also after a failure. Skipped where it cannot run.
+#include "cgroup-backend/backend.h"
+#include "cgroup-backend/discovery.h"
+#include "cgroup-backend/ops.h"
+#include "cgroup-backend/processes.h"
+#include "common/units.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { CHILDREN_MAX = 64 };
+
+static struct discovery found;
+static char root[64];
+static backend_t *backend;
+static struct error err;
+
+// What a test has begun and clean_up() ends.
+static pid_t children[CHILDREN_MAX];
+static unsigned child_count;
+
+static const char *hierarchies(unsigned i)
+{
+    return (const char *[]){found.cpu, found.cpuacct, found.freezer}[i];
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
+    while (nanosleep(&pause, &pause) != 0)
+        ;
+}
+
+static pid_t start(void (*work)(void *), void *user)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        work(user);
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    assert_true(child_count < CHILDREN_MAX);
+    children[child_count++] = pid;
+    return pid;
+}
+
+static void wait_forever(void *user)
+{
+    (void)user;
+    for (;;)
+        pause();
+}
+
+static void burn(void *user)
+{
+    (void)user;
+    for (volatile unsigned long i = 0;; i++)
+        ;
+}
+
+// Whether a process, or thread, is in the group `path` (relative) of a hierarchy.
+static bool is_in(const char *mount, const char *path, pid_t pid, const char *file)
+{
+    char name[512];
+    int one;
+    bool there = false;
+    snprintf(name, sizeof name, "%s/%s/%s", mount, path, file);
+    FILE *stream = fopen(name, "re");
+    while (stream != NULL && fscanf(stream, "%d", &one) == 1)
+        there = there || one == pid;
+    if (stream != NULL)
+        fclose(stream);
+    return there;
+}
+
+static bool in_class(const char *class_, pid_t pid, const char *file)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", root, class_);
+    for (unsigned i = 0; i < 3; i++)
+        if (hierarchies(i) != NULL && !is_in(hierarchies(i), path, pid, file))
+            return false;
+    return true;
+}
+
+static int members_in(const char *mount, const char *class_)
+{
+    struct pid_list list = {0};
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s", mount, root, class_);
+    processes_of_group(path, &list, NULL);
+    pid_list_sort(&list);
+    int count = (int)list.count;
+    pid_list_free(&list);
+    return count;
+}
+
+static long long quota_of(const char *class_)
+{
+    char name[512];
+    long long quota = 0;
+    snprintf(name, sizeof name, "%s/%s/%s/cpu.cfs_quota_us", found.cpu, root, class_);
+    FILE *stream = fopen(name, "re");
+    assert_non_null(stream);
+    assert_int_equal(fscanf(stream, "%lld", &quota), 1);
+    fclose(stream);
+    return quota;
+}
+
+static class_t *open_class(const char *name)
+{
+    class_t *class_ = NULL;
+    if (class_open(backend, name, &class_, &err) != 0)
+        fail_msg("%s", err.text);
+    return class_;
+}
+
+#define assert_ok(call)                                                                            \
+    do {                                                                                           \
+        err = (struct error){0};                                                                   \
+        if ((call) != 0)                                                                           \
+            fail_msg(#call ": %s", err.text);                                                      \
+    } while (0)
+
+static uint64_t usage_of(class_t *class_)
+{
+    uint64_t usage_ns = 0;
+    assert_ok(class_usage(class_, &usage_ns, &err));
+    return usage_ns;
+}
+
+static size_t members_of(class_t *class_)
+{
+    size_t count = 0;
+    assert_ok(class_members(class_, NULL, 0, &count, &err));
+    return count;
+}
+
+static void members_and_limits(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    pid_t pid = start(wait_forever, NULL), pids[2];
+    size_t count;
+    assert_string_equal(backend_name(backend), "v1");
+    assert_string_equal(class_name(a), "a");
+    assert_int_equal(quota_of("a"), -1);
+    assert_int_equal(usage_of(a), 0);
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_ok(class_members(a, pids, 2, &count, &err));
+    assert_int_equal(count, 1);
+    assert_int_equal(pids[0], pid);
+    assert_ok(class_set_share(a, 500000, &err)); // of 2 CPUs
+    assert_int_equal(quota_of("a"), 100000);
+    assert_ok(class_set_share(a, 1, &err)); // below what the kernel can enforce
+    assert_int_equal(quota_of("a"), 1000);
+    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    assert_int_equal(quota_of("a"), -1);
+    assert_ok(class_expel(a, pid, &err));
+    assert_int_equal(members_of(a), 0);
+    assert_int_equal(class_expel(a, pid, &err), -1);
+    assert_int_equal(err.code, ESRCH);
+    assert_ok(class_remove(a, &err));
+}
+
+static void *thread_waits(void *tid)
+{
+    *(volatile pid_t *)tid = (pid_t)syscall(SYS_gettid);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+struct family {
+    volatile pid_t thread, child, grandchild, late;
+    volatile int go;
+};
+
+static struct family *new_family(void)
+{
+    struct family *family = mmap(NULL, sizeof *family, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(family != MAP_FAILED);
+    return family;
+}
+
+// A process with a thread, a child, a grandchild, and later one more child.
+static void have_family(void *user)
+{
+    struct family *family = user;
+    pthread_t thread;
+    pthread_create(&thread, NULL, thread_waits, (void *)&family->thread);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            wait_forever(NULL);
+        }
+        family->grandchild = grandchild;
+        wait_forever(NULL);
+    }
+    family->child = child;
+    while (!family->go)
+        sleep_ms(1);
+    pid_t late = fork();
+    if (late == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        wait_forever(NULL);
+    }
+    family->late = late;
+    wait_forever(NULL);
+}
+
+static void threads_and_descendants_follow(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    struct family *family = new_family();
+    pid_t pid = start(have_family, family);
+    while (family->thread == 0 || family->child == 0 || family->grandchild == 0)
+        sleep_ms(1);
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_true(in_class("a", family->thread, "tasks"));
+    assert_true(in_class("a", family->child, "cgroup.procs"));
+    assert_true(in_class("a", family->grandchild, "cgroup.procs"));
+    family->go = 1;
+    while (family->late == 0)
+        sleep_ms(1);
+    assert_true(in_class("a", family->late, "cgroup.procs"));
+    assert_ok(class_kill(a, &err));
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_remove(a, &err));
+    munmap(family, sizeof *family);
+}
+
+enum { RACERS = 400 };
+
+// Forks as fast as it can while it is being moved; the children fork, too, and nobody ends.
+static void fork_in_a_race(void *user)
+{
+    volatile int *counter = user;
+    while (__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED) < RACERS)
+        if (fork() == 0)
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+    wait_forever(NULL);
+}
+
+static void racing_forks_are_all_caught(void **state)
+{
+    (void)state;
+    int begun = 0, ended = 0;
+    for (int round = 0; round < 5; round++) {
+        class_t *a = open_class("a");
+        struct family *family = new_family();
+        pid_t pid = start(fork_in_a_race, (void *)&family->go);
+        while (family->go < 10 * round)
+            ;
+        begun += family->go;
+        assert_ok(class_place(a, pid, &err));
+        ended += family->go < RACERS ? family->go : RACERS;
+        // Each of the racers counts once more when it finds that there are enough.
+        for (int tries = 0; tries < 1000 && family->go < 2 * RACERS + 1; tries++)
+            sleep_ms(5);
+        assert_int_equal(members_of(a), RACERS + 1);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(members_in(hierarchies(i), "a"), RACERS + 1);
+        assert_ok(class_kill(a, &err));
+        assert_int_equal(members_of(a), 0);
+        assert_ok(class_remove(a, &err));
+        munmap(family, sizeof *family);
+    }
+    print_message("%d forks of %d happened during placement\n", ended - begun, 5 * RACERS);
+}
+
+static void a_zombie_does_not_hold_up(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    struct family *family = new_family();
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fork() == 0)
+            _exit(0);
+        family->go = 1;
+        wait_forever(NULL);
+    }
+    children[child_count++] = pid;
+    while (family->go == 0)
+        sleep_ms(1);
+    sleep_ms(20);
+    assert_ok(class_place(a, pid, &err));
+    assert_int_equal(members_of(a), 1);
+    assert_ok(class_remove(a, &err));
+    munmap(family, sizeof *family);
+}
+
+static void who_is_gone_is_reported(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    pid_t pid = start(wait_forever, NULL);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(class_place(a, pid, &err), -1);
+    assert_int_equal(err.code, ESRCH);
+    assert_int_equal(class_place(a, 0, &err), -1);
+    assert_int_equal(err.code, EINVAL);
+    assert_ok(class_remove(a, &err));
+}
+
+static double share_of_one_cpu(class_t *class_, unsigned ms)
+{
+    uint64_t usage_ns = usage_of(class_), begin_ns = now_ns();
+    sleep_ms(ms);
+    return (double)(usage_of(class_) - usage_ns) / (double)(now_ns() - begin_ns);
+}
+
+static void a_share_limits(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    pid_t pid = start(burn, NULL);
+    assert_ok(class_place(a, pid, &err));
+    assert_ok(class_set_share(a, 5000, &err)); // 0.5 % of 2 CPUs: 1 ms of 100
+    sleep_ms(200);
+    double limited = share_of_one_cpu(a, 2000);
+    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    double free_ = share_of_one_cpu(a, 500);
+    print_message("1 %% gave %.2f %%, unlimited %.0f %%\n", limited * 100, free_ * 100);
+    assert_true(limited > 0.003 && limited < 0.03);
+    assert_true(free_ > 0.1);
+    assert_true(free_ > 5 * limited);
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(a, &err));
+}
+
+static void frozen_uses_nothing(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    assert_ok(class_place(a, start(burn, NULL), &err));
+    assert_ok(class_place(a, start(burn, NULL), &err));
+    assert_ok(class_freeze(a, &err));
+    uint64_t before = usage_of(a);
+    sleep_ms(300);
+    assert_int_equal(usage_of(a), before);
+    assert_ok(class_thaw(a, &err));
+    sleep_ms(200);
+    assert_true(usage_of(a) > before);
+    assert_ok(class_freeze(a, &err));
+    assert_ok(class_kill(a, &err)); // frozen ones, too
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_remove(a, &err));
+}
+
+static void kill_is_quick_under_a_limit_and_keeps_it(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    for (int i = 0; i < 10; i++)
+        assert_ok(class_place(a, start(burn, NULL), &err));
+    assert_ok(class_set_share(a, 5000, &err));
+    sleep_ms(200);
+    assert_ok(class_kill(a, &err));
+    assert_int_equal(members_of(a), 0);
+    assert_int_equal(quota_of("a"), 1000);
+    assert_ok(class_remove(a, &err));
+}
+
+// The limit of an origin's group is not this class's business: members return where they came from.
+static void remove_restores_the_origin(void **state)
+{
+    (void)state;
+    char from[128], path[512];
+    snprintf(from, sizeof from, "%s-from", root);
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", hierarchies(i), from);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    pid_t pid = start(wait_forever, NULL), other = start(wait_forever, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s/cgroup.procs", hierarchies(i), from);
+        FILE *procs = fopen(path, "we");
+        assert_non_null(procs);
+        fprintf(procs, "%d\n", (int)pid);
+        assert_int_equal(fclose(procs), 0);
+    }
+    class_t *a = open_class("a");
+    assert_ok(class_place(a, pid, &err));
+    assert_ok(class_place(a, other, &err)); // returns to the first one's origin
+    assert_ok(class_place(a, pid, &err));   // again: the origin is not the class
+    assert_false(is_in(found.cpu, from, pid, "cgroup.procs"));
+    assert_ok(class_freeze(a, &err)); // must not stay frozen
+    assert_ok(class_remove(a, &err));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(is_in(hierarchies(i), from, pid, "cgroup.procs"));
+        assert_true(is_in(hierarchies(i), from, other, "cgroup.procs"));
+        snprintf(path, sizeof path, "%s/%s/a", hierarchies(i), root);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+}
+
+static void a_vanished_origin_gives_the_top(void **state)
+{
+    (void)state;
+    char from[128], path[512];
+    snprintf(from, sizeof from, "%s-from", root);
+    snprintf(path, sizeof path, "%s/%s", found.cpu, from);
+    assert_int_equal(mkdir(path, 0755), 0);
+    pid_t pid = start(wait_forever, NULL);
+    char procs[600];
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", path);
+    FILE *stream = fopen(procs, "we");
+    fprintf(stream, "%d\n", (int)pid);
+    assert_int_equal(fclose(stream), 0);
+    class_t *a = open_class("a");
+    assert_ok(class_place(a, pid, &err));
+    assert_int_equal(rmdir(path), 0);
+    assert_ok(class_expel(a, pid, &err));
+    assert_true(is_in(found.cpu, "", pid, "cgroup.procs"));
+    assert_ok(class_remove(a, &err));
+}
+
+static void adoption_keeps_limit_and_members(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    pid_t pid = start(wait_forever, NULL);
+    assert_ok(class_place(a, pid, &err));
+    assert_ok(class_set_share(a, 20000, &err));
+    class_close(a);
+    // Another daemon, with another period: the class's own goes on being the measure.
+    backend_close(backend);
+    struct backend_settings settings = {"v1", root, 2, 50 * NS_PER_MS};
+    assert_ok(backend_open(&settings, &backend, &err));
+    a = open_class("a");
+    assert_int_equal(quota_of("a"), 4000);
+    assert_int_equal(members_of(a), 1);
+    assert_ok(class_set_share(a, 30000, &err));
+    assert_int_equal(quota_of("a"), 6000);
+    assert_ok(class_remove(a, &err));
+    assert_true(is_in(found.cpu, "", pid, "cgroup.procs"));
+}
+
+static int collect(const char *name, void *user)
+{
+    strcat(user, name);
+    return 0;
+}
+
+static int stop_at_once(const char *name, void *user)
+{
+    (void)name;
+    ++*(int *)user;
+    return 1;
+}
+
+static void all_are_listed_and_lifted(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a"), *b = open_class("b");
+    pid_t pid = start(burn, NULL);
+    char names[64] = "";
+    int calls = 0;
+    unsigned lifted = 0;
+    assert_ok(backend_each_class(backend, collect, names, &err));
+    assert_true(strcmp(names, "ab") == 0 || strcmp(names, "ba") == 0);
+    assert_ok(backend_each_class(backend, stop_at_once, &calls, &err));
+    assert_int_equal(calls, 1);
+    assert_ok(class_place(a, pid, &err));
+    assert_ok(class_set_share(a, 5000, &err));
+    assert_ok(class_set_share(b, 5000, &err));
+    assert_ok(class_freeze(a, &err));
+    class_close(a);
+    class_close(b);
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 2);
+    assert_int_equal(quota_of("a"), -1);
+    assert_int_equal(quota_of("b"), -1);
+    a = open_class("a");
+    assert_true(share_of_one_cpu(a, 200) > 0.05); // thawed
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(a, &err));
+    assert_ok(class_remove(open_class("b"), &err));
+}
+
+static void what_is_gone_can_be_removed(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a"), *again = open_class("a");
+    assert_ok(class_remove(a, &err));
+    assert_ok(class_remove(again, &err));
+}
+
+static void without_a_freezer(void **state)
+{
+    (void)state;
+    struct v1_mounts mounts = {found.cpu, found.cpuacct, NULL, true};
+    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS};
+    backend_close(backend);
+    assert_ok(v1_open(&mounts, &settings, &backend, &err));
+    class_t *a = open_class("nofreezer");
+    assert_ok(class_place(a, start(burn, NULL), &err));
+    assert_int_equal(class_freeze(a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_non_null(strstr(err.text, "freezer"));
+    assert_int_equal(class_thaw(a, &err), -1);
+    assert_ok(class_kill(a, &err));
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_remove(a, &err));
+}
+
+// libcgroup left out: mkdir and rmdir do the same.
+static void a_nested_root_by_hand(void **state)
+{
+    (void)state;
+    char nested[96];
+    snprintf(nested, sizeof nested, "%s/lab/node0", root);
+    struct v1_mounts mounts = {found.cpu, found.cpuacct, found.freezer, false};
+    for (int by_libcgroup = 0; by_libcgroup < 2; by_libcgroup++) {
+        struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS};
+        mounts.libcgroup = by_libcgroup;
+        backend_close(backend);
+        assert_ok(v1_open(&mounts, &settings, &backend, &err));
+        class_t *a = open_class("a");
+        pid_t pid = start(wait_forever, NULL);
+        assert_ok(class_place(a, pid, &err));
+        char path[128];
+        snprintf(path, sizeof path, "%s/a", nested);
+        for (unsigned i = 0; i < 3; i++)
+            assert_true(is_in(hierarchies(i), path, pid, "cgroup.procs"));
+        assert_ok(class_remove(a, &err));
+    }
+}
+
+static void bad_names_and_settings(void **state)
+{
+    (void)state;
+    const char *const names[] = {"", ".", "..", ".a", "a/b", "a b", "a\n", "\xc3\xa9"};
+    char longest[BACKEND_NAME_MAX + 1];
+    class_t *class_ = NULL;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(class_open(backend, names[i], &class_, &err), -1);
+        assert_int_equal(err.code, EINVAL);
+    }
+    memset(longest, 'x', sizeof longest);
+    longest[BACKEND_NAME_MAX] = '\0';
+    assert_int_equal(class_open(backend, longest, &class_, NULL), -1);
+    longest[BACKEND_NAME_MAX - 1] = '\0';
+    assert_ok(class_remove(open_class(longest), &err));
+
+    const struct backend_settings bad[] = {
+        {"v3", root, 2, 100 * NS_PER_MS},      {"v2", root, 2, 100 * NS_PER_MS},
+        {"v1", "", 2, 100 * NS_PER_MS},        {"v1", "/x", 2, 100 * NS_PER_MS},
+        {"v1", "a/../../b", 2, 100 * NS_PER_MS}, {"v1", "a//b", 2, 100 * NS_PER_MS},
+        {"v1", "a/", 2, 100 * NS_PER_MS},      {"v1", root, 0, 100 * NS_PER_MS},
+        {"v1", root, 2, 999999},               {"v1", root, 2, NS_PER_SEC + 1},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        backend_t *none = NULL;
+        assert_int_equal(backend_open(&bad[i], &none, &err), -1);
+        assert_int_not_equal(err.code, 0);
+    }
+}
+
+static void quotas(void **state)
+{
+    (void)state;
+    assert_int_equal(backend_quota_us(1000000, 4, 100000), 400000);
+    assert_int_equal(backend_quota_us(10000, 2, 100000), 2000);
+    assert_int_equal(backend_quota_us(333333, 1, 100000), 33333);
+    assert_int_equal(backend_quota_us(0, 64, 100000), 1000);
+    assert_int_equal(backend_quota_us(4000000000u, 2, 100000), 200000);
+    assert_int_equal(backend_quota_us(990000, 4096, 1000000), 4055040000);
+}
+
+static void a_single_hierarchy_for_both(void **state)
+{
+    (void)state;
+    // cpu and cpuacct mounted together, as plain files: one directory, one line per process.
+    char mount[] = "/tmp/cosched-v1-XXXXXX", path[256];
+    assert_non_null(mkdtemp(mount));
+    const char *const files[] = {"cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuacct.usage",
+                                 "cgroup.procs"};
+    snprintf(path, sizeof path, "%s/r", mount);
+    mkdir(path, 0755);
+    snprintf(path, sizeof path, "%s/r/a", mount);
+    mkdir(path, 0755);
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/r/a/%s", mount, files[i]);
+        FILE *file = fopen(path, "we");
+        fputs(i == 3 ? "" : "100000\n", file);
+        fclose(file);
+    }
+    struct v1_mounts mounts = {mount, mount, NULL, false};
+    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS};
+    backend_close(backend);
+    assert_ok(v1_open(&mounts, &settings, &backend, &err));
+    class_t *a = open_class("a");
+    pid_t pid = start(wait_forever, NULL);
+    assert_ok(class_place(a, pid, &err));
+    assert_int_equal(usage_of(a), 100000);
+    snprintf(path, sizeof path, "%s/r/a/cgroup.procs", mount);
+    FILE *file = fopen(path, "re");
+    int one, lines = 0;
+    while (fscanf(file, "%d", &one) == 1)
+        lines++;
+    fclose(file);
+    class_close(a);
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/r/a/%s", mount, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/r/a", mount);
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/r", mount);
+    rmdir(path);
+    rmdir(mount);
+    assert_int_equal(lines, 1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS};
+    if (backend_open(&settings, &backend, &err) == 0)
+        return 0;
+    print_error("%s\n", err.text);
+    return -1;
+}
+
+// Members of the test's own groups go, then the groups, from the leaves up.
+static void remove_tree(const char *path)
+{
+    char name[1024];
+    snprintf(name, sizeof name, "%s/freezer.state", path);
+    FILE *freezer = fopen(name, "we");
+    if (freezer != NULL) {
+        fputs("THAWED\n", freezer);
+        fclose(freezer);
+    }
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        remove_tree(name);
+    }
+    closedir(directory);
+    snprintf(name, sizeof name, "%s/cgroup.procs", path);
+    for (int tries = 0; tries < 200 && rmdir(path) != 0 && errno == EBUSY; tries++) {
+        FILE *procs = fopen(name, "re");
+        int pid;
+        while (procs != NULL && fscanf(procs, "%d", &pid) == 1)
+            kill(pid, SIGKILL);
+        if (procs != NULL)
+            fclose(procs);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+        sleep_ms(5);
+    }
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    backend_close(backend);
+    backend = NULL;
+    for (unsigned i = 0; i < child_count; i++)
+        kill(children[i], SIGKILL);
+    child_count = 0;
+    char path[512];
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", hierarchies(i), root);
+        remove_tree(path);
+        snprintf(path, sizeof path, "%s/%s-from", hierarchies(i), root);
+        remove_tree(path);
+    }
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    return 0;
+}
+
+#define real(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        real(quotas),
+        real(members_and_limits),
+        real(threads_and_descendants_follow),
+        real(racing_forks_are_all_caught),
+        real(a_zombie_does_not_hold_up),
+        real(who_is_gone_is_reported),
+        real(a_share_limits),
+        real(frozen_uses_nothing),
+        real(kill_is_quick_under_a_limit_and_keeps_it),
+        real(remove_restores_the_origin),
+        real(a_vanished_origin_gives_the_top),
+        real(adoption_keeps_limit_and_members),
+        real(all_are_listed_and_lifted),
+        real(what_is_gone_can_be_removed),
+        real(without_a_freezer),
+        real(a_nested_root_by_hand),
+        real(bad_names_and_settings),
+        real(a_single_hierarchy_for_both),
+    };
+    int rc = discovery_find(&found, &err);
+    if (geteuid() != 0 || rc != 0 || found.cpu == NULL || found.cpuacct == NULL ||
+        found.freezer == NULL) {
+        printf("skipped: needs root and cgroup v1 with cpu, cpuacct and freezer (%s)\n",
+               geteuid() != 0 ? "not root" : rc != 0 ? err.text : "cgroup v2");
+        discovery_free(&found);
+        return 0;
+    }
+    snprintf(root, sizeof root, "cosched-test-%d", (int)getpid());
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    discovery_free(&found);
+    return rc;
+}

@@ -1,0 +1,317 @@
+// What the v2 backend reads and writes, on a tree of plain files. The kernel's side of it is played
+// by the test: it puts the files there, and looks at what was written.
+#include "cgroup-backend/ops.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char mount[64];
+static backend_t *backend;
+static const struct backend_settings settings = {"v2", "lab/node0", 4, 100 * NS_PER_MS};
+
+static void put(const char *directory, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", mount, directory);
+    mkdir(path, 0755);
+    snprintf(path, sizeof path, "%s/%s/%s", mount, directory, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void unlink_file(const char *directory, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s", mount, directory, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void assert_file(const char *directory, const char *name, const char *expected)
+{
+    char path[256], text[256] = "";
+    snprintf(path, sizeof path, "%s/%s/%s", mount, directory, name);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void put_class(const char *directory)
+{
+    put(directory, "cpu.max", "max 100000\n");
+    put(directory, "cpu.stat", "usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n");
+    put(directory, "cgroup.procs", "");
+    put(directory, "cgroup.freeze", "");
+    put(directory, "cgroup.events", "populated 1\nfrozen 1\n");
+    put(directory, "cgroup.kill", "");
+}
+
+// The mount point passes cpu on already, "lab" does not yet.
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(mount, sizeof mount, "/tmp/cosched-v2-XXXXXX");
+    if (mkdtemp(mount) == NULL)
+        return -1;
+    put("", "cgroup.controllers", "cpuset cpu io\n");
+    put("", "cgroup.subtree_control", "cpu memory\n");
+    put("", "cgroup.procs", "");
+    put("lab", "cgroup.controllers", "cpu memory\n");
+    put("lab", "cgroup.subtree_control", "");
+    put("lab/node0", "cgroup.controllers", "cpu\n");
+    put("lab/node0", "cgroup.subtree_control", "");
+    return 0;
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    backend_close(backend);
+    backend = NULL;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", mount);
+    return system(command);
+}
+
+static void open_backend(void)
+{
+    struct error err = {0};
+    if (v2_open(mount, &settings, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+static class_t *open_class(const char *name)
+{
+    struct error err = {0};
+    class_t *class_ = NULL;
+    if (class_open(backend, name, &class_, &err) != 0)
+        fail_msg("%s", err.text);
+    return class_;
+}
+
+static void cpu_is_enabled_from_the_top(void **state)
+{
+    (void)state;
+    open_backend();
+    assert_string_equal(backend_name(backend), "v2");
+    assert_file("", "cgroup.subtree_control", "cpu memory\n");
+    assert_file("lab", "cgroup.subtree_control", "+cpu\n");
+    assert_file("lab/node0", "cgroup.subtree_control", "+cpu\n");
+}
+
+static void a_missing_controller_is_explained(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    put("lab", "cgroup.controllers", "memory pids cpuset\n");
+    assert_int_equal(v2_open(mount, &settings, &backend, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_non_null(strstr(err.text, "lab/cgroup.controllers offers \"memory pids cpuset\""));
+    assert_non_null(strstr(err.text, "Delegate=cpu"));
+    put("", "cgroup.controllers", "hugetlb\n");
+    assert_int_equal(v2_open(mount, &settings, &backend, &err), -1);
+    assert_non_null(strstr(err.text, "backend = v1"));
+}
+
+static void limits_are_one_line(void **state)
+{
+    (void)state;
+    put_class("lab/node0/a");
+    open_backend();
+    class_t *a = open_class("a");
+    assert_file("lab/node0/a", "cpu.max", "max 100000\n"); // opening changes nothing
+    assert_int_equal(class_set_share(a, 10000, NULL), 0);
+    assert_file("lab/node0/a", "cpu.max", "4000 100000\n");
+    assert_int_equal(class_set_share(a, 970000, NULL), 0);
+    assert_file("lab/node0/a", "cpu.max", "388000 100000\n");
+    put("lab/node0/a", "cpu.max", "");
+    assert_int_equal(class_set_share(a, BACKEND_UNLIMITED, NULL), 0);
+    assert_file("lab/node0/a", "cpu.max", "max 100000\n");
+    class_close(a);
+}
+
+static void usage_comes_from_cpu_stat(void **state)
+{
+    (void)state;
+    uint64_t usage_ns = 0;
+    struct error err = {0};
+    put_class("lab/node0/a");
+    open_backend();
+    class_t *a = open_class("a");
+    assert_int_equal(class_usage(a, &usage_ns, NULL), 0);
+    assert_int_equal(usage_ns, 1234567000);
+    put("lab/node0/a", "cpu.stat", "nr_periods 5\n");
+    assert_int_equal(class_usage(a, &usage_ns, &err), -1);
+    assert_int_equal(err.code, EBADMSG);
+    class_close(a);
+}
+
+static void freezing_waits_for_the_event(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    put_class("lab/node0/a");
+    open_backend();
+    class_t *a = open_class("a");
+    assert_int_equal(class_freeze(a, NULL), 0);
+    assert_int_equal(class_thaw(a, NULL), 0);
+    assert_file("lab/node0/a", "cgroup.freeze", "1\n0\n");
+    put("lab/node0/a", "cgroup.events", "populated 1\nfrozen 0\n");
+    assert_int_equal(class_freeze(a, &err), -1);
+    assert_int_equal(err.code, ETIMEDOUT);
+    unlink_file("lab/node0/a", "cgroup.freeze");
+    assert_int_equal(class_freeze(a, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_non_null(strstr(err.text, "Linux 5.2"));
+    class_close(a);
+}
+
+static void placing_writes_the_pid(void **state)
+{
+    (void)state;
+    char text[32];
+    size_t count = 0;
+    pid_t pids[1];
+    put_class("lab/node0/a");
+    open_backend();
+    class_t *a = open_class("a");
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    snprintf(text, sizeof text, "%d\n", (int)pid);
+    assert_int_equal(class_place(a, pid, NULL), 0);
+    assert_file("lab/node0/a", "cgroup.procs", text);
+    assert_int_equal(class_members(a, pids, 1, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(pids[0], pid);
+    class_close(a);
+    // Of an adopted class the origin is not known.
+    a = open_class("a");
+    assert_int_equal(class_expel(a, pid, NULL), 0);
+    assert_file("", "cgroup.procs", text);
+    class_close(a);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void kill_uses_the_kernels_or_its_own(void **state)
+{
+    (void)state;
+    char text[32];
+    struct error err = {0};
+    int status = 0;
+    put_class("lab/node0/a");
+    put("lab/node0/a", "cpu.max", "4000 100000\n");
+    open_backend();
+    class_t *a = open_class("a");
+    assert_int_equal(class_kill(a, NULL), 0);
+    assert_file("lab/node0/a", "cgroup.kill", "1\n");
+    assert_file("lab/node0/a", "cpu.max", "4000 100000\n");
+    assert_file("lab/node0/a", "cgroup.freeze", "");
+    unlink_file("lab/node0/a", "cgroup.kill");
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    snprintf(text, sizeof text, "%d\n", (int)pid);
+    put("lab/node0/a", "cgroup.procs", text);
+    put("lab/node0/a", "cgroup.freeze", "");
+    // These files do not know that the process died, so it gives up in the end.
+    assert_int_equal(class_kill(a, &err), -1);
+    assert_int_equal(err.code, ETIMEDOUT);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    class_close(a);
+}
+
+static void a_failed_open_leaves_nothing(void **state)
+{
+    (void)state;
+    class_t *a = NULL;
+    struct error err = {0};
+    char path[256];
+    open_backend();
+    assert_int_equal(class_open(backend, "new", &a, &err), -1); // no kernel fills the directory
+    assert_int_equal(err.code, ENOENT);
+    assert_non_null(strstr(err.text, "cpu.max"));
+    snprintf(path, sizeof path, "%s/lab/node0/new", mount);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static int collect(const char *name, void *user)
+{
+    strcat(user, name);
+    return 0;
+}
+
+static void release_goes_on_after_a_failure(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    unsigned lifted = 0;
+    char names[32] = "";
+    const char *const classes[] = {"lab/node0/a", "lab/node0/b", "lab/node0/c"};
+    for (unsigned i = 0; i < 3; i++) {
+        put_class(classes[i]);
+        put(classes[i], "cpu.max", "");
+    }
+    unlink_file("lab/node0/b", "cpu.max");
+    unlink_file("lab/node0/c", "cgroup.freeze"); // an old kernel: nothing can be frozen
+    open_backend();
+    assert_int_equal(backend_each_class(backend, collect, names, NULL), 0);
+    assert_int_equal(strlen(names), 3);
+    assert_int_equal(backend_release_all(backend, &lifted, &err), 1);
+    assert_int_equal(lifted, 2);
+    assert_int_equal(err.code, ENOENT);
+    assert_file("lab/node0/a", "cpu.max", "max\n");
+    assert_file("lab/node0/c", "cpu.max", "max\n");
+    assert_file("lab/node0/a", "cgroup.freeze", "0\n");
+}
+
+static void a_busy_group_is_reported(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    put_class("lab/node0/a");
+    open_backend();
+    assert_int_equal(class_remove(open_class("a"), &err), -1); // plain files keep the directory
+    assert_int_equal(err.code, ENOTEMPTY);
+    assert_non_null(strstr(err.text, "lab/node0/a"));
+}
+
+#define on_files(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        on_files(cpu_is_enabled_from_the_top),
+        on_files(a_missing_controller_is_explained),
+        on_files(limits_are_one_line),
+        on_files(usage_comes_from_cpu_stat),
+        on_files(freezing_waits_for_the_event),
+        on_files(placing_writes_the_pid),
+        on_files(kill_uses_the_kernels_or_its_own),
+        on_files(a_failed_open_leaves_nothing),
+        on_files(release_goes_on_after_a_failure),
+        on_files(a_busy_group_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
