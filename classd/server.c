@@ -122,8 +122,12 @@ static void handle_packet(struct connection *connection, const void *bytes, size
         connection_drop(connection, err.text);
         return;
     }
-    if (answer && send_reply(connection->caller.socket_fd, &reply, page_fd) < 0)
-        connection_drop(connection, errno == EAGAIN ? "it does not read replies" : strerror(errno));
+    if (answer && send_reply(connection->caller.socket_fd, &reply, page_fd) < 0) {
+        if (errno == EAGAIN)
+            connection_drop(connection, "it does not read its replies");
+        else
+            connection_close(connection); // it went without waiting for the reply
+    }
     if (server->commands->shutdown)
         ev_break(server->loop, EVBREAK_ALL);
 }

@@ -11,7 +11,7 @@
 
 static void print_json(json_t *value)
 {
-    char *text = value != NULL ? json_dumps(value, JSON_INDENT(2)) : NULL;
+    char *text = value != NULL ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     puts(text != NULL ? text : "null");
     free(text);
     json_decref(value);

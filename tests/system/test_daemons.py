@@ -1,0 +1,816 @@
+"""classd, timerd and coschedctl as they run, in a runtime directory and a cgroup root of their own.
+
+Protects: shares and their swaps, who may do what, that rubbish from outside harms nobody, that no
+job stays limited when a daemon stops, hangs or is killed, and that a restart loses no job.
+
+The clients are processes of this file (see Client and client_main): each speaks the packets of
+common/protocol.h by itself, so the C client is not needed to test the C server.
+"""
+
+import errno
+import json
+import mmap
+import os
+import pwd
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
+CLASSD = os.path.join(BUILD, "classd", "classd")
+TIMERD = os.path.join(BUILD, "timerd", "timerd")
+CTL = os.path.join(BUILD, "ctl", "coschedctl")
+ROOT = f"cosched-test-{os.getpid()}"
+DEADLINE_S = 30  # for what should take milliseconds; a busy machine must not fail a test
+SKIPPED = 77
+
+MAGIC, VERSION = 0x64656863, 1
+REGISTER, EXIT, SWITCH, SCHEDULE, SHUTDOWN, QUERY = range(1, 7)
+HEADER = struct.Struct("=IHHIi")
+NODE = struct.Struct("=QQQQQQQQIIIIII24s16s16s")
+JOB = struct.Struct("=40sIIIIIIIIQQQQQ")
+SCHEDULED, CONTENDED = 1, 2
+NOBODY = pwd.getpwnam("nobody").pw_uid
+
+
+def packet(command, body=b"", sequence=1, magic=MAGIC, version=VERSION):
+    return HEADER.pack(magic, version, command, sequence, 0) + body.ljust(112, b"\0")
+
+
+def register_body(job, width=1, rank=0, ranks=1):
+    return job.encode().ljust(40, b"\0") + struct.pack("=IIII", width, rank, ranks, 0)
+
+
+# ---- the other side: a process that does what it is told on its standard input
+
+
+class Speaker:
+    def __init__(self, runtime_dir):
+        self.path = os.path.join(runtime_dir, "classd.socket")
+        self.page = None
+        self.connect()
+
+    def connect(self):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(DEADLINE_S)
+        self.socket.connect(self.path)
+
+    def transact(self, data):
+        self.socket.send(data)
+        reply, fds, _, _ = socket.recv_fds(self.socket, 512, 4)
+        if not reply:
+            raise ConnectionResetError("closed")
+        return HEADER.unpack(reply[:16])[4], reply[16:], fds
+
+    def register(self, job, width=1, rank=0, ranks=1):
+        status, body, fds = self.transact(packet(REGISTER, register_body(job, width, rank, ranks)))
+        if fds:
+            self.page_fd = fds[0]
+            self.page = mmap.mmap(fds[0], 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+        return {"status": status, "node_id": struct.unpack_from("=Q", body)[0]}
+
+    def page_writable(self):
+        ways = [lambda: mmap.mmap(self.page_fd, 4096),
+                lambda: os.open(f"/proc/self/fd/{self.page_fd}", os.O_RDWR)]
+        for way in ways:
+            try:
+                way()
+                return True
+            except OSError:
+                pass
+        return False
+
+    def simple(self, command):
+        return self.transact(packet(command))[0]
+
+    def schedule(self, times=1):
+        for _ in range(times):
+            self.socket.send(packet(SCHEDULE))
+        self.query_node()  # an answer proves that classd has read them
+        return 0
+
+    def query_node(self):
+        status, body, _ = self.transact(packet(QUERY, struct.pack("=II", 1, 0)))
+        names = ("node_id uptime time_slice gmet switches requests granted discarded idle_share "
+                 "cpus jobs processes generation pid policy backend version").split()
+        record = dict(zip(names, NODE.unpack(body[:NODE.size])))
+        return {"status": status, **{k: v if isinstance(v, int) else v.rstrip(b"\0").decode()
+                                     for k, v in record.items()}}
+
+    def query_job(self, index):
+        status, body, _ = self.transact(packet(QUERY, struct.pack("=II", 2, index)))
+        names = ("job_id uid processes ranks width scheduled share limited reserved cpu_ns "
+                 "registered_ns scheduled_ns switches requests").split()
+        record = dict(zip(names, JOB.unpack(body[:JOB.size])))
+        return {"status": status, **{k: v if isinstance(v, int) else v.rstrip(b"\0").decode()
+                                     for k, v in record.items()}}
+
+    def raw(self, data):
+        """What follows rubbish: the status of a reply, or None when classd hangs up."""
+        try:
+            return self.transact(bytes.fromhex(data))[0]
+        except (ConnectionResetError, BrokenPipeError):
+            return None
+
+    def flood(self):
+        """Asks without ever reading an answer, until classd hangs up."""
+        self.socket.settimeout(0.2)
+        sent = 0
+        end = time.monotonic() + DEADLINE_S
+        while time.monotonic() < end:
+            try:
+                self.socket.send(packet(QUERY, struct.pack("=II", 1, 0)))
+                sent += 1
+            except (BrokenPipeError, ConnectionResetError):
+                return sent
+            except TimeoutError:
+                pass
+        return None
+
+    def connections(self, count):
+        """How many of `count` connections classd keeps."""
+        kept = []
+        for _ in range(count):
+            other = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            other.settimeout(DEADLINE_S)
+            try:
+                other.connect(self.path)
+                other.send(packet(QUERY, struct.pack("=II", 1, 0)))
+                if other.recv(512):
+                    kept.append(other)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        return len(kept)
+
+    def read_page(self):
+        word, = struct.unpack_from("=Q", self.page, 8)
+        node_id, time_slice, gmet, cpus, degree, uid, ranks = struct.unpack_from("=QQQIIII",
+                                                                                 self.page, 16)
+        return {"generation": word >> 48, "flags": word >> 32 & 0xffff, "epoch": word & 0xffffffff,
+                "node_id": node_id, "time_slice": time_slice, "gmet": gmet, "cpus": cpus,
+                "degree": degree, "uid": uid, "ranks": ranks,
+                "job_id": self.page[56:96].rstrip(b"\0").decode(),
+                "piggyback": self.page[96], "wait": self.page[97]}
+
+    def spawn_helper(self):
+        pid = os.fork()
+        if pid == 0:
+            os.closerange(0, 3)
+            self.socket.close()
+            time.sleep(3600)
+        return pid
+
+
+def client_main(runtime_dir, uid):
+    if uid != 0:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+    speaker = Speaker(runtime_dir)
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        try:
+            answer = getattr(speaker, name)(*arguments)
+        except OSError as fault:
+            answer = {"fault": fault.errno or str(fault)}
+        print(json.dumps(answer), flush=True)
+
+
+class Client:
+    """A process that may register with classd. Its methods are those of Speaker."""
+
+    def __init__(self, runtime_dir, uid=0):
+        self.process = subprocess.Popen([sys.executable, __file__, "client", runtime_dir, str(uid)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            self.process.stdin.write(json.dumps([name, *arguments]) + "\n")
+            self.process.stdin.flush()
+            return json.loads(self.process.stdout.readline())
+        return ask
+
+    def flags(self):
+        return self.read_page()["flags"]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+# ---- classes as the kernel has them
+
+
+def mount_points(kind, controller=None):
+    with open("/proc/mounts", encoding="ascii") as mounts:
+        for line in mounts:
+            _, place, form, options = line.split()[:4]
+            if form == kind and (controller is None or controller in options.split(",")):
+                yield place
+
+
+V1_CPU = next(mount_points("cgroup", "cpu"), None)
+BACKEND = "v1" if V1_CPU else "v2"
+CPU_ROOT = os.path.join(V1_CPU or next(mount_points("cgroup2"), "/sys/fs/cgroup"), ROOT)
+
+
+def classes():
+    if not os.path.isdir(CPU_ROOT):
+        return []
+    return sorted(e.name for e in os.scandir(CPU_ROOT) if e.is_dir() and e.name.startswith("job-"))
+
+
+def quota(job, uid=0):
+    """In µs; -1 for none, None when there is no such class."""
+    group = os.path.join(CPU_ROOT, f"job-{uid}-{job}")
+    try:
+        if V1_CPU:
+            with open(os.path.join(group, "cpu.cfs_quota_us"), encoding="ascii") as file:
+                return int(file.read())
+        with open(os.path.join(group, "cpu.max"), encoding="ascii") as file:
+            word = file.read().split()[0]
+            return -1 if word == "max" else int(word)
+    except FileNotFoundError:
+        return None
+
+
+def members(job, uid=0):
+    path = os.path.join(CPU_ROOT, f"job-{uid}-{job}", "cgroup.procs")
+    with open(path, encoding="ascii") as file:
+        return [int(line) for line in file]
+
+
+def remove_groups():
+    for place in [*mount_points("cgroup"), *mount_points("cgroup2")]:
+        for folder, _, _ in os.walk(os.path.join(place, ROOT), topdown=False):
+            try:
+                os.rmdir(folder)
+            except OSError as fault:
+                print(f"left behind: {folder}: {fault}", file=sys.stderr)
+
+
+class Node(unittest.TestCase):
+    """One classd, and timerd where a test wants it."""
+
+    settings = {}
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cosched-test-")
+        os.chmod(self.folder, 0o755)
+        self.runtime_dir = os.path.join(self.folder, "run")
+        self.config = os.path.join(self.folder, "cosched.ini")
+        self.log = open(os.path.join(self.folder, "log"), "w+", encoding="utf-8")
+        self.daemons = []
+        self.clients = []
+        self.configure()
+        self.classd = self.start_classd()
+
+    def configure(self, **settings):
+        keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1},
+                "cgroup": {"backend": BACKEND, "root": ROOT},
+                "daemon": {"runtime_dir": self.runtime_dir, "log_level": "debug"},
+                "timer": {}, "client": {}}
+        for key, value in {**self.settings, **settings}.items():
+            section, name = key.split("__")
+            keys[section][name] = value
+        with open(self.config, "w", encoding="ascii") as file:
+            for section, values in keys.items():
+                file.write(f"[{section}]\n")
+                file.writelines(f"{name} = {value}\n" for name, value in values.items())
+
+    def tearDown(self):
+        for client in self.clients:
+            client.kill()
+        for daemon in self.daemons:
+            if daemon.poll() is None:
+                daemon.send_signal(signal.SIGCONT)
+                daemon.terminate()
+                try:
+                    daemon.wait(DEADLINE_S)
+                except subprocess.TimeoutExpired:
+                    daemon.kill()
+                    daemon.wait()
+                    self.fail("a daemon did not end on SIGTERM")
+        if classes():
+            # What a test left on purpose goes as it would on a node: the next classd removes it.
+            self.daemons = []
+            self.start_classd()
+            self.ctl("shutdown")
+            self.daemons[0].wait(DEADLINE_S)
+        self.log.seek(0)
+        text = self.log.read()
+        self.log.close()
+        shutil.rmtree(self.folder)
+        self.assertNotIn("Sanitizer", text)
+        self.assertEqual(classes(), [])
+
+    def start(self, program):
+        daemon = subprocess.Popen([program, "--config", self.config], stdin=subprocess.DEVNULL,
+                                  stderr=self.log)
+        self.daemons.append(daemon)
+        return daemon
+
+    def start_classd(self):
+        classd = self.start(CLASSD)
+        self.eventually(lambda: self.ctl("status").returncode == 0, "classd serves")
+        return classd
+
+    def client(self, uid=0):
+        client = Client(self.runtime_dir, uid)
+        self.clients.append(client)
+        return client
+
+    def job(self, name, width=1, uid=0):
+        client = self.client(uid)
+        self.assertEqual(client.register(name, width)["status"], 0)
+        return client
+
+    def ctl(self, *arguments):
+        return subprocess.run([CTL, "--config", self.config, *arguments], capture_output=True,
+                              text=True, timeout=DEADLINE_S, check=False)
+
+    def ctl_json(self, *arguments):
+        run = self.ctl("--json", *arguments)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)
+
+    def eventually(self, condition, what):
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            if time.monotonic() > end:
+                self.log.flush()
+                with open(self.log.name, encoding="utf-8") as log:
+                    self.fail(f"never: {what}\n{log.read()}")
+            time.sleep(0.01)
+
+    def log_text(self):
+        with open(self.log.name, encoding="utf-8") as log:
+            return log.read()
+
+    def kill_classd(self):
+        self.classd.kill()
+        self.classd.wait()
+
+    def assert_shares(self, scheduled, idle):
+        self.assertEqual((quota(scheduled), quota(idle)), (99000, 1000))
+
+
+class Shares(Node):
+    def test_a_single_job_is_not_limited(self):
+        a = self.job("a")
+        self.assertEqual(quota("a"), -1)
+        self.assertEqual(a.flags(), SCHEDULED)
+        self.assertIn(a.pid, members("a"))
+
+    def test_two_jobs_share_99_to_1(self):
+        a, b = self.job("a"), self.job("b")
+        self.assert_shares("a", "b")
+        self.assertEqual(a.flags(), SCHEDULED | CONTENDED)
+        self.assertEqual(b.flags(), CONTENDED)
+
+    def test_the_page_tells_the_facts(self):
+        a, b = self.job("a"), self.job("b")
+        page = a.read_page()
+        node = a.query_node()
+        self.assertEqual(page["node_id"], node["node_id"])
+        self.assertEqual(page["node_id"], b.read_page()["node_id"])
+        self.assertEqual(page["generation"], node["generation"])
+        self.assertEqual((page["time_slice"], page["gmet"]), (3600 * 10**9, 3600 * 10**9))
+        self.assertEqual((page["cpus"], page["degree"], page["uid"], page["ranks"]), (1, 2, 0, 1))
+        self.assertEqual((page["job_id"], page["piggyback"], page["wait"]), ("a", 1, 0))
+
+    def test_switch_swaps(self):
+        a, b = self.job("a"), self.job("b")
+        self.assertEqual(self.client().simple(SWITCH), 0)
+        self.assert_shares("b", "a")
+        self.assertEqual((a.flags(), b.flags()), (CONTENDED, SCHEDULED | CONTENDED))
+
+    def test_a_request_within_gmet_is_discarded(self):
+        self.job("a")
+        b = self.job("b")
+        b.schedule()
+        self.assert_shares("a", "b")
+        node = b.query_node()
+        self.assertEqual((node["requests"], node["granted"], node["discarded"]), (1, 0, 1))
+
+    def test_exit_gives_the_node_back(self):
+        a, b = self.job("a"), self.job("b")
+        self.assertEqual(a.simple(EXIT), 0)
+        self.assertEqual(classes(), ["job-0-b"])
+        self.assertEqual((quota("b"), b.flags()), (-1, SCHEDULED))
+        self.assertEqual(a.flags() & SCHEDULED, SCHEDULED)
+        self.assertEqual(b.read_page()["degree"], 1)
+        self.assertEqual(a.simple(EXIT), errno.ESRCH)
+
+    def test_death_gives_the_node_back(self):
+        a, b = self.job("a"), self.job("b")
+        a.kill()
+        self.eventually(lambda: classes() == ["job-0-b"], "the class of the dead job is removed")
+        self.eventually(lambda: quota("b") == -1, "the other job is not limited any more")
+        self.assertEqual(b.flags(), SCHEDULED)
+
+    def test_helpers_of_a_dead_job_live_on_elsewhere(self):
+        a = self.job("a")
+        helper = a.spawn_helper()
+        try:
+            self.assertIn(helper, members("a"))
+            a.kill()
+            self.eventually(lambda: classes() == [], "the class is removed")
+            os.kill(helper, 0)
+        finally:
+            os.kill(helper, signal.SIGKILL)
+
+    def test_one_process_of_two_leaves(self):
+        a, b = self.job("a"), self.job("a")
+        self.assertEqual(a.simple(EXIT), 0)
+        self.assertEqual(members("a"), [b.pid])
+
+    def test_a_lost_connection_is_no_exit(self):
+        a, b = self.job("a"), self.job("b")
+        a.connect()
+        self.assertEqual(b.query_node()["jobs"], 2)
+        self.assertEqual(a.simple(EXIT), errno.ESRCH)  # not registered on this connection
+        self.assertEqual(a.register("a")["status"], 0)
+        self.assertEqual(b.query_node()["processes"], 2)
+        self.assertEqual(a.simple(EXIT), 0)
+
+    def test_registering_again_changes_the_width(self):
+        a = self.job("a", width=1)
+        self.assertEqual(a.register("a", 3)["status"], 0)
+        job = a.query_job(0)
+        self.assertEqual((job["processes"], job["width"]), (1, 3))
+
+    def test_a_process_is_in_one_job(self):
+        a = self.job("a")
+        self.assertEqual(a.register("b")["status"], errno.EBUSY)
+        self.assertEqual(classes(), ["job-0-a"])
+
+
+class Gmet(Node):
+    settings = {"scheduler__gmet": "0s"}
+
+    def test_a_request_after_gmet_is_granted(self):
+        self.job("a")
+        b = self.job("b")
+        b.schedule()
+        self.assert_shares("b", "a")
+        self.assertEqual(b.query_job(1)["requests"], 1)
+        self.assertEqual(b.query_node()["granted"], 1)
+
+
+class Limits(Node):
+    settings = {"daemon__max_jobs": 2, "daemon__max_processes": 2, "daemon__max_connections": 40,
+                "daemon__max_connections_per_user": 20}
+
+    def test_further_jobs_are_refused(self):
+        self.job("a"), self.job("b")
+        self.assertEqual(self.client().register("c")["status"], errno.ENOSPC)
+        self.assertEqual(classes(), ["job-0-a", "job-0-b"])
+
+    def test_further_processes_are_refused(self):
+        self.job("a"), self.job("a")
+        third = self.client()
+        self.assertEqual(third.register("a")["status"], errno.ENOSPC)
+        self.assertNotIn(third.pid, members("a"))
+
+    def test_a_user_gets_his_connections_and_root_its_own(self):
+        self.assertEqual(self.client(NOBODY).connections(40), 19)
+        self.assertEqual(self.ctl("status").returncode, 0)
+
+    def test_a_client_that_does_not_read_is_closed(self):
+        flood = self.client(NOBODY)
+        self.assertIsNotNone(flood.flood())
+        self.assertEqual(self.ctl("status").returncode, 0)
+        self.assertIn("does not read", self.log_text())
+
+
+class Outsiders(Node):
+    def test_users_may_not_switch_or_shut_down(self):
+        user = self.client(NOBODY)
+        self.assertEqual(user.simple(SWITCH), errno.EPERM)
+        self.assertEqual(user.simple(SHUTDOWN), errno.EPERM)
+        self.assertEqual(self.ctl("status").returncode, 0)
+
+    def test_users_see_their_own_jobs(self):
+        self.job("secret")
+        user = self.client(NOBODY)
+        self.assertEqual(user.query_job(0)["status"], errno.ENOENT)
+        self.assertEqual(user.register("own")["status"], 0)
+        self.assertEqual(user.query_job(0)["job_id"], "own")
+        self.assertEqual(user.query_job(1)["status"], errno.ENOENT)
+        self.assertEqual([job["job_id"] for job in self.ctl_json("jobs")], ["secret", "own"])
+
+    def test_a_job_belongs_to_a_user(self):
+        self.job("same")
+        user = self.job("same", uid=NOBODY)
+        self.assertEqual(classes(), ["job-0-same", f"job-{NOBODY}-same"])
+        self.assertEqual(user.read_page()["uid"], NOBODY)
+
+    def test_users_cannot_write_the_page(self):
+        self.assertFalse(self.job("a", uid=NOBODY).page_writable())
+
+    def test_rubbish_is_answered_by_hanging_up(self):
+        rubbish = {
+            "short": b"x",
+            "empty header": bytes(16),
+            "other magic": packet(QUERY, magic=1),
+            "cut": packet(SWITCH)[:100],
+            "long": packet(SWITCH) + b"x",
+            "very long": packet(SWITCH) * 100,
+            "unknown command": packet(77),
+            "unknown query": packet(QUERY, struct.pack("=II", 9, 0)),
+            "job id with a slash": packet(REGISTER, register_body("../../etc")),
+            "job id with a dot first": packet(REGISTER, register_body(".a")),
+            "no job id": packet(REGISTER, register_body("")),
+            "endless job id": packet(REGISTER, b"a" * 40 + struct.pack("=IIII", 1, 0, 1, 0)),
+            "no width": packet(REGISTER, register_body("a", 0)),
+            "huge width": packet(REGISTER, register_body("a", 2**32 - 1)),
+            "rank beyond ranks": packet(REGISTER, register_body("a", 1, 5, 5)),
+        }
+        for name, data in rubbish.items():
+            with self.subTest(name):
+                self.assertIsNone(self.client(NOBODY).raw(data.hex()))
+        self.assertEqual(self.ctl_json("status")["jobs"], 0)
+        self.assertEqual(classes(), [])
+
+    def test_another_version_is_told_so(self):
+        user = self.client(NOBODY)
+        status = user.raw(packet(QUERY, version=VERSION + 1).hex())
+        self.assertEqual(status, errno.EPROTONOSUPPORT)
+        self.assertEqual(user.query_node()["status"], 0)
+
+    def test_requests_of_the_unregistered_are_ignored(self):
+        user = self.client(NOBODY)
+        user.schedule(100)
+        self.assertEqual(user.query_node()["requests"], 0)
+
+    def test_service_user_may_switch(self):
+        self.assertEqual(self.ctl("shutdown").returncode, 0)
+        self.configure(daemon__service_user="nobody")
+        self.start_classd()
+        self.job("a")
+        user = self.client(NOBODY)
+        self.assertEqual(user.simple(SWITCH), 0)
+        self.assertEqual(user.query_job(0)["job_id"], "a")
+
+
+class Ends(Node):
+    def test_sigterm_lifts_and_keeps_classes(self):
+        a, b = self.job("a"), self.job("b")
+        self.classd.terminate()
+        self.assertEqual(self.classd.wait(DEADLINE_S), 0)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
+        self.assertFalse(os.path.exists(os.path.join(self.runtime_dir, "classd.socket")))
+
+    def test_shutdown_removes_classes_and_pages(self):
+        a, b = self.job("a"), self.job("b")
+        self.assertEqual(self.ctl("shutdown").returncode, 0)
+        self.assertEqual(self.classd.wait(DEADLINE_S), 0)
+        self.assertEqual(classes(), [])
+        self.assertEqual(os.listdir(os.path.join(self.runtime_dir, "jobs")), [])
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
+
+    def test_sighup_is_survived(self):
+        self.classd.send_signal(signal.SIGHUP)
+        self.eventually(lambda: "SIGHUP ignored" in self.log_text(), "a line about SIGHUP")
+        self.assertEqual(self.ctl("status").returncode, 0)
+
+    def test_a_second_classd_refuses(self):
+        second = subprocess.run([CLASSD, "--config", self.config], capture_output=True, text=True,
+                                timeout=DEADLINE_S, check=False)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn(f"another classd (pid {self.classd.pid})", second.stderr)
+        self.assertEqual(self.ctl("status").returncode, 0)
+
+    def test_release_lifts_what_a_killed_classd_left(self):
+        self.job("a"), self.job("b")
+        self.assertEqual(self.ctl("release").returncode, 1)
+        self.assertIn("coschedctl shutdown", self.ctl("release").stderr)
+        self.assert_shares("a", "b")
+        self.kill_classd()
+        self.assert_shares("a", "b")
+        subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual(self.ctl_json("release"), {"lifted": 2})
+
+    def test_ctl_says_when_nobody_answers(self):
+        self.kill_classd()
+        for command in ("status", "jobs", "shutdown"):
+            run = self.ctl(command)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertEqual(run.stderr.count("\n"), 1)
+
+    def test_a_runtime_dir_that_others_can_write_is_refused(self):
+        self.kill_classd()
+        os.chmod(self.runtime_dir, 0o777)
+        run = subprocess.run([CLASSD, "--config", self.config], capture_output=True, text=True,
+                             timeout=DEADLINE_S, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("can be changed by others", run.stderr)
+        os.chmod(self.runtime_dir, 0o755)
+
+
+class Adoption(Node):
+    def restart(self, kill):
+        if kill:
+            self.kill_classd()
+        else:
+            self.classd.terminate()
+            self.classd.wait()
+        self.classd = self.start_classd()
+
+    def check_restart(self, kill):
+        a, b = self.job("a"), self.job("b")
+        self.client().simple(SWITCH)
+        self.assert_shares("b", "a")
+        before = a.read_page()
+        self.restart(kill)
+        after = a.read_page()
+        self.assertNotEqual(after["generation"], before["generation"])
+        self.assertNotEqual(after["generation"], 0)
+        self.assertEqual(after["node_id"], before["node_id"])
+        self.assertEqual(sorted((quota("a"), quota("b"))), [1000, 99000])
+        self.assertEqual((a.flags() | b.flags(), a.flags() & b.flags()),
+                         (SCHEDULED | CONTENDED, CONTENDED))
+        for client, name in ((a, "a"), (b, "b")):
+            client.connect()
+            self.assertEqual(client.register(name)["status"], 0)
+        status = self.ctl_json("status")
+        self.assertEqual((status["jobs"], status["processes"]), (2, 2))
+        a.kill()
+        self.eventually(lambda: quota("b") == -1, "an adopted process's death is noticed")
+
+    def test_after_kill(self):
+        self.check_restart(kill=True)
+
+    def test_after_sigterm(self):
+        self.check_restart(kill=False)
+
+    def test_jobs_that_ended_meanwhile_are_removed(self):
+        a, b = self.job("a"), self.job("b")
+        helper = a.spawn_helper()
+        self.kill_classd()
+        a.kill()
+        self.classd = self.start_classd()
+        try:
+            self.assertEqual(classes(), ["job-0-b"])
+            self.assertEqual(os.listdir(os.path.join(self.runtime_dir, "jobs")), ["0-b"])
+            self.assertEqual((quota("b"), b.flags()), (-1, SCHEDULED))
+            os.kill(helper, 0)
+        finally:
+            os.kill(helper, signal.SIGKILL)
+
+    def test_rubbish_pages_are_removed(self):
+        a = self.job("a")
+        self.kill_classd()
+        pages = os.path.join(self.runtime_dir, "jobs")
+        for name, content in {"0-x": b"", "0-y": bytes(20480), "nonsense": b"z" * 20480}.items():
+            with open(os.path.join(pages, name), "wb") as file:
+                file.write(content)
+        os.symlink("/etc/passwd", os.path.join(pages, "0-link"))
+        with open(os.path.join(pages, "0-a"), "r+b") as file:
+            file.seek(4096 + 8)
+            file.write(struct.pack("=I", 2**32 - 1))  # impossibly many members
+        self.classd = self.start_classd()
+        self.assertEqual(os.listdir(pages), [])
+        self.assertEqual(classes(), [])
+        a.connect()
+        self.assertEqual(a.register("a")["status"], 0)
+
+    def test_many_kills_lose_no_job(self):
+        a, b = self.job("a"), self.job("b")
+        for _ in range(10):
+            self.restart(kill=True)
+            self.client().simple(SWITCH)
+        self.assertEqual(self.ctl_json("status")["processes"], 2)
+        self.assertEqual(sorted((quota("a"), quota("b"))), [1000, 99000])
+        self.assertEqual((a.flags() | b.flags()) & SCHEDULED, SCHEDULED)
+
+
+class Timer(Node):
+    settings = {"scheduler__time_slice": "200ms", "scheduler__gmet": "100ms"}
+
+    def both_limited(self):
+        return sorted((quota("a"), quota("b"))) == [1000, 99000]
+
+    def lifted(self):
+        return (quota("a"), quota("b")) == (-1, -1)
+
+    def test_timerd_swaps(self):
+        self.job("a"), self.job("b")
+        self.start(TIMERD)
+        for _ in range(3):
+            self.eventually(lambda: quota("b") == 99000, "b is scheduled")
+            self.eventually(lambda: quota("a") == 99000, "a is scheduled")
+
+    def test_free_running(self):
+        self.configure(timer__align="no")
+        self.job("a"), self.job("b")
+        self.start(TIMERD)
+        self.eventually(lambda: quota("b") == 99000, "b is scheduled")
+        self.eventually(lambda: quota("a") == 99000, "a is scheduled")
+
+    def test_a_killed_classd_limits_nobody(self):
+        self.job("a"), self.job("b")
+        self.start(TIMERD)
+        self.eventually(lambda: quota("b") == 99000, "timerd works")
+        self.kill_classd()
+        self.eventually(self.lifted, "timerd lifts the limits")
+        self.eventually(lambda: self.log_text().count("classd is silent") == 1, "one line")
+        self.classd = self.start_classd()
+        self.eventually(self.both_limited, "the new classd limits again")
+        self.eventually(lambda: "classd answers again" in self.log_text(), "a line")
+
+    def test_a_hung_classd_limits_nobody(self):
+        self.job("a"), self.job("b")
+        self.start(TIMERD)
+        self.eventually(lambda: quota("b") == 99000, "timerd works")
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(self.lifted, "timerd lifts the limits")
+        time.sleep(1)  # several further ticks of the outage
+        self.assertEqual(self.log_text().count("classd is silent"), 1)
+        self.classd.send_signal(signal.SIGCONT)
+        self.eventually(self.both_limited, "the woken classd limits again")
+        self.eventually(lambda: "classd answers again" in self.log_text(), "a line")
+
+    def test_timerd_may_start_first(self):
+        self.assertEqual(self.ctl("shutdown").returncode, 0)
+        self.start(TIMERD)
+        self.eventually(lambda: "classd is silent" in self.log_text(), "timerd runs")
+        self.start_classd()
+        self.job("a"), self.job("b")
+        self.eventually(lambda: quota("b") == 99000, "b is scheduled")
+        self.eventually(lambda: quota("a") == 99000, "a is scheduled")
+
+
+class Programs(unittest.TestCase):
+    """What needs no running daemon."""
+
+    def run_all(self, *arguments):
+        for program in (CLASSD, TIMERD, CTL):
+            yield program, subprocess.run([program, *arguments], capture_output=True, text=True,
+                                          timeout=DEADLINE_S, check=False)
+
+    def test_help_and_version(self):
+        for option in ("--help", "--version"):
+            for program, run in self.run_all(option):
+                with self.subTest(program=program, option=option):
+                    self.assertEqual((run.returncode, run.stderr), (0, ""))
+                    self.assertIn(os.path.basename(program), run.stdout)
+
+    def test_wrong_options(self):
+        for program, run in self.run_all("--nonsense"):
+            with self.subTest(program=program):
+                self.assertEqual((run.returncode, run.stdout), (2, ""))
+
+    def test_a_missing_config_is_an_error_when_named(self):
+        for program, run in self.run_all("--config", "/nonexistent", *()):
+            with self.subTest(program=program):
+                self.assertNotEqual(run.returncode, 0)
+
+    def test_print_config_is_a_config(self):
+        text = subprocess.run([CLASSD, "--print-config", "--config", "/dev/null"],
+                              capture_output=True, text=True, check=True).stdout
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as file:
+            file.write(text)
+            file.flush()
+            subprocess.run([CLASSD, "--check-config", "--config", file.name], check=True)
+
+    def test_check_config_names_the_line(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as file:
+            file.write("[scheduler]\ngmet = 5\n")
+            file.flush()
+            run = subprocess.run([CLASSD, "--check-config", "--config", file.name],
+                                 capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"{file.name}:2", run.stderr)
+
+
+def main():
+    if os.geteuid() != 0:
+        print("skipped: needs root", file=sys.stderr)
+        sys.exit(SKIPPED)
+    missing = [program for program in (CLASSD, TIMERD, CTL) if not os.access(program, os.X_OK)]
+    if missing:
+        sys.exit(f"not built: {', '.join(missing)}; set COSCHED_BUILD_DIR")
+    try:
+        unittest.main()
+    finally:
+        remove_groups()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["client"]:
+        client_main(sys.argv[2], int(sys.argv[3]))
+    else:
+        main()
