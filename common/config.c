@@ -318,7 +318,7 @@ void config_print(const struct config *config, FILE *stream)
             fprintf(stream, "%s[%s]\n", i == 0 ? "" : "\n", section);
         }
         print_comment(keys[i].meaning, stream);
-        fputs("\n;", stream);
+        fputs(keys[i].type == TEXT ? "" : "\n;", stream);
         print_values(&keys[i], stream);
         format_value(config, &keys[i], value, sizeof value);
         fprintf(stream, "\n%s = %s\n", keys[i].name, value);

@@ -12,7 +12,7 @@ struct unit {
 };
 
 static const struct unit duration_units[] = {
-    {"min", 60 * NS_PER_SEC}, {"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1},
+    {"h", 3600 * NS_PER_SEC}, {"min", 60 * NS_PER_SEC}, {"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1},
 };
 
 // Reads "12" or "12.345" exactly, scaled by `factor`. Digits that the factor cannot hold, and values
@@ -67,8 +67,8 @@ int units_parse_duration(const char *text, uint64_t *duration_ns, struct error *
         return 0;
     }
     return error_set(err, EINVAL,
-                     "\"%s\" is not a duration; write a number with one of the units min, s, ms, "
-                     "us, for example 15s",
+                     "\"%s\" is not a duration; write a number with one of the units h, min, s, "
+                     "ms, us, for example 15s",
                      text);
 }
 

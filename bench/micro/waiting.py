@@ -1,0 +1,70 @@
+"""A job with more ranks than CPUs, without daemons or privilege: as it is, and with the library.
+
+Runs the program plain, with the library, and with COSCHED_WAIT=yield, in turn, and prints medians and
+their ratios to plain.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+VERIFIED = re.compile(r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL", re.MULTILINE)
+WAYS = ("plain", "preloaded", "yield")
+
+
+def run(way, options):
+    """Seconds from the start of mpiexec to its end; ends the program when it does not verify."""
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if way != "plain":
+        environment["LD_PRELOAD"] = os.path.join(options.build, "pmpi", "libcosched_pmpi.so")
+    if way == "yield":
+        environment["COSCHED_WAIT"] = "yield"
+    launcher = ["mpiexec." + options.mpi, "-n", str(options.ranks)]
+    if options.mpi == "openmpi":
+        launcher += ["--oversubscribe"]
+    start = time.monotonic()
+    done = subprocess.run([*launcher, options.program, *options.arguments], env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=options.timeout, check=False)
+    seconds = time.monotonic() - start
+    if done.returncode != 0 or not VERIFIED.search(done.stdout):
+        sys.exit(f"waiting: {way} did not verify:\n{done.stdout[-2000:]}")
+    return seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="run_waiting.sh", description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
+    parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
+    parser.add_argument("-n", dest="ranks", type=int, default=4)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run")
+    parser.add_argument("program", nargs="?", help="default: our CG, class W")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    if options.program is None:
+        options.program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "cg")
+        options.arguments = ["W"]
+
+    seconds = {way: [] for way in WAYS}
+    for _ in range(options.runs):
+        for way in WAYS:
+            seconds[way].append(run(way, options))
+    plain = statistics.median(seconds["plain"])
+    print(f"{options.mpi}, {options.ranks} ranks on {len(os.sched_getaffinity(0))} CPUs: "
+          f"{os.path.basename(options.program)}, {options.runs} runs, seconds")
+    for way in WAYS:
+        median = statistics.median(seconds[way])
+        print(f"  {way:10} {median:7.2f} ({min(seconds[way]):.2f}-{max(seconds[way]):.2f})  "
+              f"ratio to plain {median / plain:.3f}")
+
+
+if __name__ == "__main__":
+    main()
