@@ -187,8 +187,8 @@ static int v1_thaw(class_t *base, struct error *err)
     return file_write(freezer_path(class_), "freezer.state", "THAWED", err);
 }
 
-// A process needs CPU time to die, and at an idle job's share it would take its time: the limit is
-// lifted meanwhile.
+// A process needs CPU time to die, and kernels that throttle inside system calls (before 6.18) would
+// let it wait at an idle job's share: the limit is lifted meanwhile.
 static int v1_kill(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;

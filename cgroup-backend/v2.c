@@ -150,7 +150,7 @@ static int v2_thaw(class_t *base, struct error *err)
 }
 
 // cgroup.kill (Linux 5.14) catches forks by itself. What follows waits for the end, and does the work
-// on older kernels. A process needs CPU time to die: the limit is lifted meanwhile.
+// on older kernels. The limit is lifted meanwhile, as in v1.c.
 static int v2_kill(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;

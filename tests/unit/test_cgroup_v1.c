@@ -470,6 +470,7 @@ static void adoption_keeps_limit_and_members(void **state)
     assert_int_equal(members_of(a), 1);
     assert_ok(class_set_share(a, 30000, &err));
     assert_int_equal(quota_of("a"), 6000);
+    assert_ok(class_place(a, pid, &err)); // registers again: its origin is not the class itself
     assert_ok(class_remove(a, &err));
     assert_true(is_in(found.cpu, "", pid, "cgroup.procs"));
 }
@@ -745,7 +746,7 @@ int main(void)
         printf("skipped: needs root and cgroup v1 with cpu, cpuacct and freezer (%s)\n",
                geteuid() != 0 ? "not root" : rc != 0 ? err.text : "cgroup v2");
         discovery_free(&found);
-        return 0;
+        return 77;
     }
     snprintf(root, sizeof root, "cosched-test-%d", (int)getpid());
     rc = cmocka_run_group_tests(tests, NULL, NULL);
