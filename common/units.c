@@ -12,11 +12,12 @@ struct unit {
 };
 
 static const struct unit duration_units[] = {
-    {"h", 3600 * NS_PER_SEC}, {"min", 60 * NS_PER_SEC}, {"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1},
+    {"h", 3600 * NS_PER_SEC}, {"min", 60 * NS_PER_SEC}, {"s", NS_PER_SEC},
+    {"ms", NS_PER_MS},        {"us", NS_PER_US},        {"ns", 1},
 };
 
-// Reads "12" or "12.345" exactly, scaled by `factor`. Digits that the factor cannot hold, and values
-// beyond 2^63, are refused: a setting is never silently rounded.
+// Reads "12" or "12.345" exactly, scaled by `factor`. Digits that the factor cannot hold, and
+// values beyond 2^63, are refused: a setting is never silently rounded.
 static bool parse_scaled(const char *text, size_t length, uint64_t factor, uint64_t *value)
 {
     const uint64_t limit = UINT64_MAX / 2;
@@ -38,7 +39,7 @@ static bool parse_scaled(const char *text, size_t length, uint64_t factor, uint6
         for (; i < length; i++) {
             if (!isdigit((unsigned char)text[i]))
                 return false;
-            if (factor % 10 != 0 && text[i] != '0')
+            if ((factor == 0 || factor % 10 != 0) && text[i] != '0')
                 return false;
             factor /= 10;
             whole += (uint64_t)(text[i] - '0') * factor;

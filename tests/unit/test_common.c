@@ -1,0 +1,430 @@
+// common/: units, the configuration and its messages, the doors of the protocol, the status page,
+// and the client's waits.
+#include "common/client.h"
+#include "common/config.h"
+#include "common/protocol.h"
+#include "common/status_page.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+// ---- units
+
+static void durations_are_read_exactly(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } good[] = {
+        {"15s", 15 * NS_PER_SEC},
+        {"500ms", 500 * NS_PER_MS},
+        {"250us", 250 * NS_PER_US},
+        {"2min", 120 * NS_PER_SEC},
+        {"1h", 3600 * NS_PER_SEC},
+        {"1.5s", 1500 * NS_PER_MS},
+        {"0.001us", 1},
+        {"0s", 0},
+        {"0.000000001s", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint64_t ns = 99;
+        assert_int_equal(units_parse_duration(good[i].text, &ns, NULL), 0);
+        assert_int_equal(ns, good[i].ns);
+    }
+}
+
+static void bad_durations_name_the_remedy(void **state)
+{
+    static const char *const bad[] = {
+        "",         "5",   "s",     "5 parsecs", "-1s",
+        "1e3s",     "1.s", "0x10s", "5ss",       "1..5s",
+        "0.0001ns", "inf", "5S",    "1,5s",      "99999999999999999999s"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t ns;
+        struct error err = {0};
+        assert_int_equal(units_parse_duration(bad[i], &ns, &err), -1);
+        assert_int_equal(err.code, EINVAL);
+        assert_non_null(strstr(err.text, "15s"));
+    }
+}
+
+static void shares_are_parts_per_million(void **state)
+{
+    uint32_t ppm;
+    (void)state;
+    assert_int_equal(units_parse_share("1%", &ppm, NULL), 0);
+    assert_int_equal(ppm, 10000);
+    assert_int_equal(units_parse_share("0.5%", &ppm, NULL), 0);
+    assert_int_equal(ppm, 5000);
+    assert_int_equal(units_parse_share("1", &ppm, NULL), -1);
+    assert_int_equal(units_parse_share("%", &ppm, NULL), -1);
+    assert_int_equal(units_parse_share("-1%", &ppm, NULL), -1);
+}
+
+static void formatted_durations_read_back(void **state)
+{
+    static const uint64_t values[] = {0,
+                                      1,
+                                      999,
+                                      1500 * NS_PER_MS,
+                                      15 * NS_PER_SEC,
+                                      60 * NS_PER_SEC,
+                                      3600 * NS_PER_SEC,
+                                      90 * NS_PER_SEC,
+                                      NS_PER_SEC + 1,
+                                      123456789012345};
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char text[40];
+        uint64_t back = ~values[i];
+        units_format_duration(values[i], text, sizeof text);
+        assert_int_equal(units_parse_duration(text, &back, NULL), 0);
+        assert_int_equal(back, values[i]);
+    }
+}
+
+// ---- configuration
+
+static int load(const char *text, struct config *config, struct error *err)
+{
+    FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(stream);
+    int rc = config_load_stream(stream, "x.ini", config, err);
+    fclose(stream);
+    return rc;
+}
+
+static void keys_overrule_defaults(void **state)
+{
+    struct config config;
+    (void)state;
+    assert_int_equal(load("; a comment\n[scheduler]\ntime_slice = 2s\ngmet=500ms\n[timer]\n"
+                          "align = no\n",
+                          &config, NULL),
+                     0);
+    assert_int_equal(config.time_slice_ns, 2 * NS_PER_SEC);
+    assert_int_equal(config.gmet_ns, 500 * NS_PER_MS);
+    assert_false(config.timer_align);
+    assert_string_equal(config.policy, "yoo-jette");
+    assert_int_equal(config.idle_share_ppm, 10000);
+}
+
+static void config_errors_name_file_and_line(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *part;
+    } bad[] = {
+        {"[scheduler]\ntime_slic = 5s\n", "x.ini:2: [scheduler] time_slic: unknown key"},
+        {"[sched]\ngmet = 5s\n", "x.ini:2: [sched] gmet: unknown key"},
+        {"[scheduler]\n\ngmet = 5\n", "x.ini:3: [scheduler] gmet: \"5\" is not a duration"},
+        {"[scheduler]\ngmet = 1s\ngmet = 2s\n",
+         "x.ini:3: [scheduler] gmet: given before, at line 2"},
+        {"[scheduler]\nidle_share = 50%\n", "x.ini:2: [scheduler] idle_share: 50% is out of range"},
+        {"[scheduler]\npolicy = fifo\n", "x.ini:2: [scheduler] policy: \"fifo\" is not one of"},
+        {"[timer]\nalign = true\n", "x.ini:2: [timer] align: \"true\" is neither yes nor no"},
+        {"[daemon]\nmax_jobs = many\n", "x.ini:2: [daemon] max_jobs"},
+        {"[daemon]\nruntime_dir =\n", "x.ini:2: [daemon] runtime_dir: the value is empty"},
+        {"[scheduler]\nrubbish\n", "x.ini:2: not a section"},
+        {"[scheduler]\ngmet = 20s\n", "gmet is longer than time_slice"},
+        {"[daemon]\nruntime_dir = run\n", "must be an absolute path"},
+        {"[cgroup]\nroot = ../etc\n", "must be relative"},
+        {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
+         "set [cgroup] period to at least 100ms"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct config config;
+        struct error err = {0};
+        assert_int_equal(load(bad[i].text, &config, &err), -1);
+        if (strstr(err.text, bad[i].part) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", bad[i].part, err.text);
+        assert_null(strchr(err.text, '\n'));
+    }
+}
+
+static void the_printed_configuration_is_a_configuration(void **state)
+{
+    struct config config, again;
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    assert_int_equal(load("[scheduler]\ntime_slice = 1500ms\ngmet = 0s\n[daemon]\nmax_jobs = 7\n",
+                          &config, NULL),
+                     0);
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    config_print(&config, stream);
+    fclose(stream);
+    struct error err = {0};
+    int rc = load(text, &again, &err);
+    if (rc != 0)
+        fail_msg("%s", err.text);
+    assert_memory_equal(&config, &again, sizeof config);
+    free(text);
+}
+
+// ---- protocol
+
+static struct protocol_request good_register(void)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, 7);
+    strcpy(request.register_.job_id, "job.1-a_B");
+    request.register_.width = 1;
+    request.register_.rank = 3;
+    request.register_.ranks = 4;
+    return request;
+}
+
+static int check(const struct protocol_request *request, size_t length)
+{
+    struct protocol_request out;
+    struct error err = {0};
+    return protocol_check_request(request, length, &out, &err) == 0 ? 0 : err.code;
+}
+
+static void good_requests_pass(void **state)
+{
+    struct protocol_request request = good_register(), out;
+    // Nothing may be assumed about the alignment of what was received.
+    char shifted[sizeof request + 1];
+    (void)state;
+    memcpy(shifted + 1, &request, sizeof request);
+    assert_int_equal(protocol_check_request(shifted + 1, sizeof request, &out, NULL), 0);
+    assert_memory_equal(&request, &out, sizeof out);
+    for (int command = PROTOCOL_EXIT; command <= PROTOCOL_SHUTDOWN; command++) {
+        request = protocol_request_new((enum protocol_command)command, 1);
+        assert_int_equal(check(&request, sizeof request), 0);
+    }
+}
+
+static void requests_of_the_wrong_form_are_refused(void **state)
+{
+    struct protocol_request request = good_register();
+    (void)state;
+    for (size_t length = 0; length < sizeof request; length++)
+        assert_int_equal(check(&request, length), EPROTO);
+    request.header.magic ^= 1;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = good_register();
+    request.header.command = 0;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request.header.command = 999;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = protocol_request_new(PROTOCOL_QUERY, 1);
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+}
+
+static void another_version_is_told_apart(void **state)
+{
+    struct protocol_request request = good_register(), out;
+    struct error err;
+    (void)state;
+    request.header.version++;
+    // A future request may be longer; the header is what both sides know.
+    assert_int_equal(protocol_check_request(&request, sizeof request.header, &out, &err), -1);
+    assert_int_equal(err.code, EPROTONOSUPPORT);
+    assert_int_equal(out.header.sequence, 7);
+}
+
+static void registers_with_impossible_values_are_refused(void **state)
+{
+    static const char *const bad_ids[] = {"", ".", ".a", "a/b", "a b", "a\nb", "\xff"};
+    struct protocol_request request;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_ids / sizeof *bad_ids; i++) {
+        request = good_register();
+        strcpy(request.register_.job_id, bad_ids[i]);
+        assert_int_equal(check(&request, sizeof request), EPROTO);
+    }
+    request = good_register();
+    memset(request.register_.job_id, 'a', sizeof request.register_.job_id);
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = good_register();
+    request.register_.width = 0;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = good_register();
+    request.register_.rank = request.register_.ranks;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+}
+
+// ---- status page
+
+static void a_page_is_what_clients_map(void **state)
+{
+    char dir[] = "/tmp/cosched-test-XXXXXX";
+    struct status_page *page = NULL;
+    const struct status_page *mapped = NULL;
+    int fd = -1;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(status_page_open(dir_fd, "p", true, &page, &fd, NULL), -1);
+    assert_int_equal(status_page_open(dir_fd, "p", false, &page, &fd, NULL), 0);
+    assert_int_equal(status_page_map(fd, &mapped, NULL), 0);
+
+    status_page_publish(page, 5, STATUS_SCHEDULED);
+    uint64_t word = atomic_load(&mapped->word);
+    assert_int_equal(status_word_generation(word), 5);
+    assert_int_equal(status_word_flags(word), STATUS_SCHEDULED);
+    status_page_publish(page, 5, STATUS_SCHEDULED);
+    assert_int_equal(atomic_load(&mapped->word), word);
+    status_page_publish(page, 5, STATUS_CONTENDED);
+    assert_int_equal(status_word_epoch(atomic_load(&mapped->word)), status_word_epoch(word) + 1);
+
+    assert_ptr_equal(mmap(NULL, STATUS_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+                     MAP_FAILED);
+    status_page_close(page, fd);
+    assert_int_equal(status_word_generation(atomic_load(&mapped->word)), 5);
+    assert_int_equal(status_page_open(dir_fd, "p", true, &page, &fd, NULL), 0);
+    status_page_close(page, fd);
+    status_page_unmap(mapped);
+    unlinkat(dir_fd, "p", 0);
+    close(dir_fd);
+    rmdir(dir);
+}
+
+static void short_files_are_not_mapped(void **state)
+{
+    const struct status_page *mapped = NULL;
+    struct error err;
+    int fd = memfd_create("page", MFD_CLOEXEC);
+    (void)state;
+    assert_int_equal(ftruncate(fd, 10), 0);
+    assert_int_equal(status_page_map(fd, &mapped, &err), -1);
+    assert_int_equal(err.code, EBADMSG);
+    assert_int_equal(ftruncate(fd, STATUS_PAGE_FILE_BYTES), 0);
+    assert_int_equal(status_page_map(fd, &mapped, &err), -1);
+    close(fd);
+}
+
+// ---- client
+
+struct pair {
+    int client;
+    int server;
+};
+
+static struct pair pair_open(void)
+{
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+    return (struct pair){fds[0], fds[1]};
+}
+
+static void pair_close(struct pair pair)
+{
+    close(pair.client);
+    close(pair.server);
+}
+
+static void answer(int server, const struct protocol_request *request, int status)
+{
+    struct protocol_reply reply = protocol_reply_new(request, status);
+    assert_int_equal(send(server, &reply, sizeof reply, 0), sizeof reply);
+}
+
+static void late_replies_are_dropped(void **state)
+{
+    struct protocol_request old = protocol_request_new(PROTOCOL_SWITCH, UINT32_MAX);
+    struct protocol_request new = protocol_request_new(PROTOCOL_SWITCH, 1); // wrapped around
+    struct protocol_reply reply;
+    struct pair pair = pair_open();
+    (void)state;
+    answer(pair.server, &old, 0);
+    answer(pair.server, &new, 0);
+    assert_int_equal(client_transact(pair.client, &new, &reply, NULL, 10000, NULL), 0);
+    assert_int_equal(reply.header.sequence, 1);
+    pair_close(pair);
+}
+
+static void a_silent_server_is_not_waited_for(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 1);
+    struct protocol_reply reply;
+    struct error err;
+    struct pair pair = pair_open();
+    (void)state;
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 20, &err), -1);
+    assert_int_equal(err.code, ETIMEDOUT);
+    while (client_send(pair.client, &request, &err) == 0)
+        continue;
+    assert_int_equal(err.code, EAGAIN);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 20, &err), -1);
+    assert_int_equal(err.code, ETIMEDOUT);
+    pair_close(pair);
+}
+
+static void refusals_are_told_from_faults(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 1);
+    struct protocol_reply reply;
+    struct error err;
+    struct pair pair = pair_open();
+    (void)state;
+    answer(pair.server, &request, EPERM);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_int_equal(err.code, EPERM);
+    assert_int_equal(reply.header.status, EPERM);
+
+    struct protocol_request other = protocol_request_new(PROTOCOL_EXIT, 1);
+    answer(pair.server, &other, EPERM);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_int_equal(err.code, EPROTO);
+    assert_int_equal(reply.header.status, 0);
+
+    close(pair.server);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_true(err.code == ECONNRESET || err.code == EPIPE);
+    close(pair.client);
+}
+
+static void no_server_is_said_plainly(void **state)
+{
+    struct error err;
+    char name[200];
+    (void)state;
+    assert_int_equal(client_connect("/nonexistent", &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    memset(name, 'a', sizeof name);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(client_connect(name, &err), -1);
+    assert_int_equal(err.code, ENAMETOOLONG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_read_exactly),
+        cmocka_unit_test(bad_durations_name_the_remedy),
+        cmocka_unit_test(shares_are_parts_per_million),
+        cmocka_unit_test(formatted_durations_read_back),
+        cmocka_unit_test(keys_overrule_defaults),
+        cmocka_unit_test(config_errors_name_file_and_line),
+        cmocka_unit_test(the_printed_configuration_is_a_configuration),
+        cmocka_unit_test(good_requests_pass),
+        cmocka_unit_test(requests_of_the_wrong_form_are_refused),
+        cmocka_unit_test(another_version_is_told_apart),
+        cmocka_unit_test(registers_with_impossible_values_are_refused),
+        cmocka_unit_test(a_page_is_what_clients_map),
+        cmocka_unit_test(short_files_are_not_mapped),
+        cmocka_unit_test(late_replies_are_dropped),
+        cmocka_unit_test(a_silent_server_is_not_waited_for),
+        cmocka_unit_test(refusals_are_told_from_faults),
+        cmocka_unit_test(no_server_is_said_plainly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,462 @@
+// The scheduler over the backend in memory: order of effects, failures that must leave a job free,
+// and adoption. class_set_share() is wrapped, so that a test sees what the status page said at the
+// moment of each write.
+#include "cgroup-backend/test_backend.h"
+#include "classd/adopt.h"
+#include "classd/log.h"
+#include "classd/process.h"
+#include "classd/scheduler.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct node {
+    char dir[32];
+    int dir_fd;
+    struct config config;
+    backend_t *backend;
+    pages_t *pages;
+    scheduler_t *scheduler;
+    uint64_t now_ns;
+    uint16_t generation;
+};
+
+// What was effected, in order: "a quota 10000 page idle" and the like.
+static struct {
+    char text[4096];
+    const struct node *node;
+} effects;
+
+int __real_class_set_share(class_t *class_, uint32_t share_ppm, struct error *err);
+int __wrap_class_set_share(class_t *class_, uint32_t share_ppm, struct error *err);
+
+static uint16_t flags_of(const struct node *node, const char *job_id)
+{
+    char name[PAGE_NAME_MAX];
+    struct status_page *page = NULL;
+    int fd = -1;
+    page_name(name, 0, job_id);
+    int jobs = openat(node->dir_fd, STATUS_PAGE_DIRECTORY, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(status_page_open(jobs, name, true, &page, &fd, NULL), 0);
+    uint16_t flags = status_word_flags(atomic_load(&page->word));
+    status_page_close(page, fd);
+    close(jobs);
+    return flags;
+}
+
+int __wrap_class_set_share(class_t *class_, uint32_t share_ppm, struct error *err)
+{
+    const char *job_id = class_name(class_) + strlen("job-0-");
+    size_t used = strlen(effects.text);
+    char share[16] = "max";
+    if (share_ppm != BACKEND_UNLIMITED)
+        snprintf(share, sizeof share, "%u", share_ppm);
+    snprintf(effects.text + used, sizeof effects.text - used, "%s %s while %s\n", job_id, share,
+             flags_of(effects.node, job_id) & STATUS_SCHEDULED ? "scheduled" : "idle");
+    return __real_class_set_share(class_, share_ppm, err);
+}
+
+static void start(struct node *node)
+{
+    node->generation++;
+    assert_int_equal(
+        pages_open(node->dir_fd, &node->config, 42, node->generation, &node->pages, NULL), 0);
+    assert_int_equal(scheduler_open(&node->config, node->backend, node->pages, node->now_ns,
+                                    &node->scheduler, NULL),
+                     0);
+}
+
+static void stop(struct node *node)
+{
+    scheduler_close(node->scheduler);
+    pages_close(node->pages);
+}
+
+static int set_up(void **state)
+{
+    struct node *node = calloc(1, sizeof *node);
+    log_init("test", "err");
+    strcpy(node->dir, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(node->dir));
+    node->dir_fd = open(node->dir, O_RDONLY | O_DIRECTORY);
+    config_defaults(&node->config);
+    node->config.cpus = 1;
+    node->config.max_jobs = 3;
+    node->config.max_processes = 2;
+    node->now_ns = NS_PER_SEC;
+    node->backend = test_backend_new();
+    effects.node = node;
+    start(node);
+    *state = node;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct node *node = *state;
+    scheduler_dissolve(node->scheduler, node->now_ns);
+    stop(node);
+    backend_close(node->backend);
+    unlinkat(node->dir_fd, STATUS_PAGE_DIRECTORY, AT_REMOVEDIR);
+    close(node->dir_fd);
+    int rc = rmdir(node->dir);
+    free(node);
+    return rc;
+}
+
+static int try(struct node *node, const char *job_id, pid_t pid, struct process **process)
+{
+    struct protocol_register wish = {.width = 1, .ranks = 1};
+    struct error err = {0};
+    uint64_t start_time = 1;
+    snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
+    process_start_time(pid, &start_time, NULL); // pids of tests that need no process have none
+    struct applicant applicant = {.pid = pid, .start_time = start_time, .pidfd = -1, .wish = &wish};
+    return scheduler_register(node->scheduler, &applicant, node->now_ns, process, &err) == 0
+               ? 0
+               : err.code;
+}
+
+// Pids that no process can have.
+enum { A = 5000001, A2, B, C, D };
+
+static struct process *come(struct node *node, const char *job_id, pid_t pid)
+{
+    struct process *process = NULL;
+    assert_int_equal(try(node, job_id, pid, &process), 0);
+    return process;
+}
+
+static void clear(struct node *node)
+{
+    test_backend_clear_log(node->backend);
+    effects.text[0] = '\0';
+}
+
+static void a_job_comes_as_page_class_place_share(void **state)
+{
+    struct node *node = *state;
+    clear(node);
+    struct process *process = come(node, "a", A);
+    assert_string_equal(test_backend_log(node->backend), "open job-0-a\nshare job-0-a max\n"
+                                                         "place job-0-a 5000001\n"
+                                                         "share job-0-a max\n");
+    assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
+    assert_int_equal(process->job->page->member_count, 1);
+    assert_int_equal(process->job->page->members[0].pid, A);
+    assert_int_equal(process->job->page->degree, 1);
+}
+
+static void losers_go_first_page_before_quota(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    clear(node);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns);
+    // The loser is told before its limit; the winner, still idle by its page, after its own. What
+    // follows is the first SWITCH asserting everything once more.
+    const char *expected = "a 10000 while idle\nb 990000 while idle\n";
+    assert_memory_equal(effects.text, expected, strlen(expected));
+    assert_int_equal(flags_of(node, "a"), STATUS_CONTENDED);
+    assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED | STATUS_CONTENDED);
+}
+
+static void regular_switches_write_only_changes(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns);
+    clear(node);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns);
+    assert_string_equal(effects.text, "b 10000 while idle\na 990000 while idle\n");
+}
+
+static void after_a_silence_everything_is_asserted(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    come(node, "c", C);
+    scheduler_switch(node->scheduler, node->now_ns);
+    clear(node);
+    node->now_ns += 2 * node->config.time_slice_ns; // timerd has lifted all limits by now
+    scheduler_switch(node->scheduler, node->now_ns);
+    assert_non_null(strstr(effects.text, "a 10000"));
+    assert_non_null(strstr(effects.text, "b 10000"));
+    assert_non_null(strstr(effects.text, "c 980000"));
+}
+
+static void a_limit_that_cannot_be_set_leaves_the_job_free(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    clear(node);
+    node->now_ns += node->config.time_slice_ns;
+    test_backend_fail(node->backend, "share", EIO, 1);
+    scheduler_switch(node->scheduler, node->now_ns);
+    const char *expected = "a 10000 while idle\na max while idle\nb 990000 while idle\n";
+    assert_memory_equal(effects.text, expected, strlen(expected));
+}
+
+static void a_kernel_that_refuses_limits_harms_nobody(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    test_backend_fail(node->backend, "share", EIO, 1000);
+    struct process *b = come(node, "b", B);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns);
+    assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
+    assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED);
+    assert_true(b->job->share_failed);
+}
+
+static void a_failed_registration_leaves_nothing(void **state)
+{
+    static const char *const operations[] = {"open", "place"};
+    struct node *node = *state;
+    struct protocol_node_record record;
+    struct process *process;
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        test_backend_fail(node->backend, operations[i], EACCES, 1);
+        assert_int_equal(try(node, "a", A, &process), EACCES);
+        assert_null(process);
+        scheduler_describe_node(node->scheduler, &record, node->now_ns);
+        assert_int_equal(record.jobs, 0);
+        assert_int_equal(record.processes, 0);
+        int jobs = openat(node->dir_fd, STATUS_PAGE_DIRECTORY, O_RDONLY | O_DIRECTORY);
+        assert_int_equal(faccessat(jobs, "0-a", F_OK, 0), -1);
+        close(jobs);
+    }
+    come(node, "a", A);
+}
+
+static void limits_of_the_configuration_hold(void **state)
+{
+    struct node *node = *state;
+    struct process *process;
+    come(node, "a", A);
+    come(node, "a", A2);
+    assert_int_equal(try(node, "a", D, &process), ENOSPC);
+    come(node, "b", B);
+    come(node, "c", C);
+    assert_int_equal(try(node, "d", D, &process), ENOSPC);
+    assert_int_equal(try(node, "b", A, &process), EBUSY);
+}
+
+static void registering_again_renews_the_serial(void **state)
+{
+    struct node *node = *state;
+    struct process *process = come(node, "a", A);
+    uint64_t serial = process->serial;
+    assert_ptr_equal(come(node, "a", A), process);
+    assert_null(scheduler_find(node->scheduler, A, serial));
+    assert_ptr_equal(scheduler_find(node->scheduler, A, process->serial), process);
+    assert_int_equal(process->job->process_count, 1);
+}
+
+static void exit_expels_and_the_last_one_removes(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    struct process *a2 = come(node, "a", A2);
+    clear(node);
+    scheduler_exit(node->scheduler, a, node->now_ns);
+    assert_non_null(strstr(test_backend_log(node->backend), "expel job-0-a 5000001\n"));
+    assert_int_equal(a2->job->page->member_count, 1);
+    assert_int_equal(a2->job->page->members[0].pid, A2);
+    clear(node);
+    scheduler_exit(node->scheduler, a2, node->now_ns);
+    assert_string_equal(test_backend_log(node->backend), "remove job-0-a\n");
+}
+
+static void usage_is_counted_from_registration(void **state)
+{
+    struct node *node = *state;
+    test_backend_set_usage(node->backend, "job-0-a", 50 * NS_PER_SEC); // a class that was there
+    struct process *a = come(node, "a", A);
+    scheduler_switch(node->scheduler, node->now_ns);
+    assert_int_equal(a->job->page->service_ns, 0);
+    test_backend_set_usage(node->backend, "job-0-a", 57 * NS_PER_SEC);
+    scheduler_switch(node->scheduler, node->now_ns);
+    assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
+}
+
+static void requests_are_counted(void **state)
+{
+    struct node *node = *state;
+    struct protocol_node_record record;
+    come(node, "a", A);
+    struct process *b = come(node, "b", B);
+    scheduler_request(node->scheduler, b, node->now_ns + NS_PER_MS);
+    node->now_ns += node->config.gmet_ns;
+    scheduler_request(node->scheduler, b, node->now_ns);
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.requests, 2);
+    assert_int_equal(record.requests_discarded, 1);
+    assert_int_equal(record.requests_granted, 1);
+    assert_int_equal(b->job->requests, 2);
+    assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED | STATUS_CONTENDED);
+}
+
+static pid_t sleeper(void)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void adoption_keeps_those_that_live(void **state)
+{
+    struct node *node = *state;
+    struct protocol_job_record job;
+    pid_t lives = sleeper(), dies = sleeper(), alone = sleeper();
+    come(node, "a", lives);
+    come(node, "a", dies);
+    come(node, "b", alone);
+    come(node, "c", C); // no such process
+    test_backend_set_usage(node->backend, "job-0-a", 0);
+    scheduler_switch(node->scheduler, node->now_ns);
+    test_backend_set_usage(node->backend, "job-0-a", 3 * NS_PER_SEC);
+    scheduler_switch(node->scheduler, node->now_ns);
+    stop(node);
+    end(dies);
+    clear(node);
+    start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+    assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-c\n"));
+    assert_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
+    assert_true(scheduler_describe_job(node->scheduler, 0, true, 0, &job, node->now_ns));
+    assert_string_equal(job.job_id, "a");
+    assert_int_equal(job.processes, 1);
+    assert_int_equal(job.cpu_ns, 3 * NS_PER_SEC);
+    assert_true(scheduler_describe_job(node->scheduler, 0, true, 1, &job, node->now_ns));
+    assert_string_equal(job.job_id, "b");
+    assert_false(scheduler_describe_job(node->scheduler, 0, true, 2, &job, node->now_ns));
+    // Both have words and limits of the new generation, one of them scheduled.
+    assert_int_equal(flags_of(node, "a") ^ flags_of(node, "b"), STATUS_SCHEDULED);
+    struct process *a = come(node, "a", lives);
+    assert_int_equal(status_word_generation(atomic_load(&a->job->page->word)), node->generation);
+    assert_int_equal(a->job->page->service_ns, 3 * NS_PER_SEC);
+    assert_int_equal(a->job->page->member_count, 1);
+    // Its death is seen through the pidfd that adoption has made.
+    end(lives);
+    scheduler_bury(node->scheduler, node->now_ns);
+    assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
+    end(alone);
+}
+
+static void a_reused_pid_is_not_adopted(void **state)
+{
+    struct node *node = *state;
+    pid_t pid = sleeper();
+    struct process *process = come(node, "a", pid);
+    process->job->page->members[0].start_time--; // as if the member had started earlier
+    stop(node);
+    clear(node);
+    start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+    assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
+    end(pid);
+}
+
+static void members_listed_twice_are_adopted_once(void **state)
+{
+    struct node *node = *state;
+    struct protocol_job_record job;
+    pid_t pid = sleeper();
+    struct process *process = come(node, "a", pid);
+    // As a classd leaves it that was killed between the two steps of forgetting a member.
+    process->job->page->members[1] = process->job->page->members[0];
+    process->job->page->member_count = 2;
+    stop(node);
+    start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+    assert_true(scheduler_describe_job(node->scheduler, 0, true, 0, &job, node->now_ns));
+    assert_int_equal(job.processes, 1);
+    end(pid);
+}
+
+static void foreign_classes_are_left_alone(void **state)
+{
+    static const char *const foreign[] = {"other",    "job-x-a",  "job-0-",
+                                          "job-0-.a", "job-00-a", "job--1-a"};
+    struct node *node = *state;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        class_t *class_ = NULL;
+        assert_int_equal(class_open(node->backend, foreign[i], &class_, NULL), 0);
+        class_close(class_);
+    }
+    clear(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+    assert_string_equal(test_backend_log(node->backend), "");
+}
+
+static void lifting_frees_everybody(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    clear(node);
+    scheduler_lift(node->scheduler);
+    assert_string_equal(test_backend_log(node->backend), "share job-0-a max\nshare job-0-b max\n");
+    assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
+    assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_comes_as_page_class_place_share),
+        TEST(losers_go_first_page_before_quota),
+        TEST(regular_switches_write_only_changes),
+        TEST(after_a_silence_everything_is_asserted),
+        TEST(a_limit_that_cannot_be_set_leaves_the_job_free),
+        TEST(a_kernel_that_refuses_limits_harms_nobody),
+        TEST(a_failed_registration_leaves_nothing),
+        TEST(limits_of_the_configuration_hold),
+        TEST(registering_again_renews_the_serial),
+        TEST(exit_expels_and_the_last_one_removes),
+        TEST(usage_is_counted_from_registration),
+        TEST(requests_are_counted),
+        TEST(adoption_keeps_those_that_live),
+        TEST(a_reused_pid_is_not_adopted),
+        TEST(members_listed_twice_are_adopted_once),
+        TEST(foreign_classes_are_left_alone),
+        TEST(lifting_frees_everybody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
