@@ -42,11 +42,15 @@ static int ask(struct pulse *pulse)
 bool pulse_beat(struct pulse *pulse, uint64_t now_ns)
 {
     bool missed = pulse->outstanding;
-    if (missed)
+    bool had_connection = pulse->fd >= 0;
+    if (missed) {
         error_set(&pulse->last_fault, ETIMEDOUT, "classd does not answer");
-    else
+    } else {
+        missed = ask(pulse) < 0;
         // A connection that broke since the last tick is replaced at once: classd was restarted.
-        missed = ask(pulse) < 0 && ask(pulse) < 0;
+        if (missed && had_connection)
+            missed = ask(pulse) < 0;
+    }
     // The quarter allows for an answer that came a little after its tick.
     uint64_t patience_ns = 2 * pulse->config->time_slice_ns - pulse->config->time_slice_ns / 4;
     return missed && now_ns - pulse->answered_ns >= patience_ns;
