@@ -80,7 +80,6 @@ def up(store, nodes, cpus_per_node, build, settings, owner=None):
         "build": os.path.abspath(build),
         "cpus_per_node": cpus_per_node,
         "settings": settings,
-        "made_runtime_dir": not os.path.isdir(RUNTIME_DIR),
         "switch": None,
         "nodes": [],
     }
@@ -112,12 +111,11 @@ def _hold(lab, namespaces, title, cpus=None):
         command += ["--propagation", "private"]
     ready, told = os.pipe()
     # The shell tells that it is inside, then becomes the holder.
-    command += ["sh", "-c", f"echo >&{told}; exec {told}>&-; exec sleep infinity", title]
+    command += ["sh", "-c", "echo; exec sleep infinity >/dev/null 2>&1", title]
     if cpus:
         command = ["taskset", "-c", ",".join(map(str, cpus)), *command]
-    process = subprocess.Popen(command, env=clean_environment(lab), cwd="/", pass_fds=[told],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               start_new_session=True)
+    process = subprocess.Popen(command, env=clean_environment(lab), cwd="/",
+                               stdin=subprocess.DEVNULL, stdout=told, start_new_session=True)
     os.close(told)
     with os.fdopen(ready, "rb") as pipe:
         if not pipe.read(1):
@@ -241,7 +239,7 @@ def down(store):
     """Removes everything that the lab made; harmless when there is nothing. Needs no record but the
     lab's name, though with a record it also finds processes that cleared their environment."""
     need_root()
-    lab = store.load() or {"nodes": [], "switch": None, "made_runtime_dir": False}
+    lab = store.load() or {"nodes": [], "switch": None}
     holders = [who for who in [lab["switch"], *(n["holder"] for n in lab["nodes"])] if who]
     daemons = [who for node in lab["nodes"] for who in node["daemons"].values()]
     processes.end(daemons, 3)  # first: a classd that ends by itself lifts its limits
@@ -252,8 +250,4 @@ def down(store):
     if left or groups:
         raise LabError("could not remove: " + ", ".join([f"process {w['pid']}" for w in left] + groups))
     shutil.rmtree(store.directory, ignore_errors=True)
-    if lab["made_runtime_dir"]:
-        try:
-            os.rmdir(RUNTIME_DIR)
-        except OSError:
-            pass  # gone, or somebody else uses it by now
+    # RUNTIME_DIR stays, empty: removing it would unmount what the nodes of other labs have there.
