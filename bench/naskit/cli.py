@@ -7,7 +7,7 @@ import sys
 
 from . import NasError, environment, results, session, workload
 
-DEFAULT_JOBS = ["cg.A.2*8 ep.A.2"]
+DEFAULT_JOBS = ["cg.A.2*6 ep.A.2*2"]
 
 
 def parser():
