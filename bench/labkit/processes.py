@@ -109,10 +109,10 @@ def _lineage():
     return pids
 
 
-def marked(name, holders=()):
-    """All living processes of the lab `name`: those that carry its marker, and those that live in a
-    network namespace of a living holder (a program may have cleared its environment)."""
-    prefix = f"{MARKER}={name}:".encode()
+def marked(name=None, holders=()):
+    """All living processes of the lab `name` (None: of any lab): those that carry its marker, and those
+    that live in a network namespace of a living holder (a program may have cleared its environment)."""
+    prefix = (f"{MARKER}={name}:" if name else f"{MARKER}=").encode()
     networks = {_network(who["pid"]) for who in holders if is_alive(who)} - {None, _network(os.getpid())}
     spared = _lineage()
     found = []
