@@ -103,9 +103,12 @@ static bool set_share(struct job *job, bool limited, uint32_t share_ppm)
 static void carry_out(struct scheduler *scheduler, struct job *job, bool scheduled, bool limited,
                       uint32_t share_ppm)
 {
+    // Departure (g): a limit on the scheduled job would stop it at the end of every period, on each
+    // node at another moment, and its peers with it.
+    bool held = limited && (!scheduled || scheduler->config->strict);
     if (!scheduled)
         pages_publish(scheduler->pages, job->page, false, limited);
-    if (!set_share(job, limited, share_ppm))
+    if (!set_share(job, held, share_ppm))
         pages_publish(scheduler->pages, job->page, true, false);
     else if (scheduled)
         pages_publish(scheduler->pages, job->page, true, limited);

@@ -21,6 +21,7 @@ struct config {
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     uint32_t idle_share_ppm;
+    bool strict;
     uint64_t cpus; // 0: not set, see config_cpus()
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];

@@ -86,6 +86,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="how long each row is measured")
     parser.add_argument("--tolerance", type=float, default=0.3, metavar="POINTS",
                         help="how far an idle share may be from 1 %%")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                        help="any other setting of cosched.ini")
     parser.add_argument("--json", metavar="FILE", help="write the rows")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
@@ -93,7 +95,8 @@ def main():
 
     rows = []
     lab("up", "--nodes", "1", "--build", options.build, "--owner", str(os.getpid()),
-        "--set=scheduler.time_slice=1h", "--set=scheduler.gmet=0s", "--set=timer.align=no")
+        "--set=scheduler.time_slice=1h", "--set=scheduler.gmet=0s", "--set=timer.align=no",
+        *(f"--set={text}" for text in options.set))
     try:
         print("jobs  scheduled % (expected)  idle % each (expected 1)")
         for count in (2, 4, 8):

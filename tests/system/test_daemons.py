@@ -275,7 +275,7 @@ class Node(unittest.TestCase):
         self.classd = self.start_classd()
 
     def configure(self, **settings):
-        keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1},
+        keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1, "strict": "yes"},
                 "cgroup": {"backend": BACKEND, "root": ROOT},
                 "daemon": {"runtime_dir": self.runtime_dir, "log_level": "debug"},
                 "timer": {}, "client": {}}
@@ -453,6 +453,15 @@ class Shares(Node):
         a = self.job("a")
         self.assertEqual(a.register("b")["status"], errno.EBUSY)
         self.assertEqual(classes(), ["job-0-a"])
+
+
+class NotStrict(Node):
+    settings = {"scheduler__strict": "no"}
+
+    def test_only_idle_jobs_are_limited(self):
+        a, b = self.job("a"), self.job("b")
+        self.assertEqual((quota("a"), quota("b")), (-1, 1000))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED | CONTENDED, CONTENDED))
 
 
 class Gmet(Node):

@@ -92,6 +92,7 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(node->dir));
     node->dir_fd = open(node->dir, O_RDONLY | O_DIRECTORY);
     config_defaults(&node->config);
+    node->config.strict = true;
     node->config.cpus = 1;
     node->config.max_jobs = 3;
     node->config.max_processes = 2;
