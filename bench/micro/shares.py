@@ -72,7 +72,7 @@ def measure(count, options):
     finally:
         stop(running)
     wait_for(0)
-    percent = {job: 100 * (after[job]["cpu_ns"] - before[job]["cpu_ns"]) / 1e9 / (end_s - start_s)
+    percent = {job: 100 * (after[job]["cpu_s"] - before[job]["cpu_s"]) / (end_s - start_s)
                for job in after}
     return {"jobs": count,
             "scheduled": [percent[job] for job in after if after[job]["scheduled"]],
