@@ -1,0 +1,204 @@
+"""The main job: real MPI jobs that share a two-node cluster with real daemons, on both MPIs. Needs root.
+
+Times are never asserted: what is checked is who holds which node, what was limited, and that every job
+verifies.
+"""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BENCH = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
+NAME = "cosched-lab-main-job"
+LAB = [os.path.join(BENCH, "lab"), "--name", NAME]
+BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
+FAMILIES = [family for family in ("mpich", "openmpi") if shutil.which("mpiexec." + family)]
+NODES = ("node0", "node1")
+DEADLINE_S = 60
+FAST = ("--set=scheduler.time_slice=500ms", "--set=scheduler.gmet=100ms")
+
+
+def lab(*arguments):
+    done = subprocess.run([*LAB, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=120, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"lab {' '.join(arguments)}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def jobs_by_node():
+    """[{job id: record} of each node]; an empty one where no classd answers."""
+    return [{job["job_id"]: job for job in node["jobs"] or []}
+            for node in json.loads(lab("status", "--json"))["nodes"]]
+
+
+def schedulers():
+    return [node["scheduler"] for node in json.loads(lab("status", "--json"))["nodes"]]
+
+
+def quotas():
+    """What the kernel is told, of every class on every node; -1 or max is no limit."""
+    found = {}
+    for file in (glob.glob(f"/sys/fs/cgroup/cpu/{NAME}/*/*/cpu.cfs_quota_us")
+                 + glob.glob(f"/sys/fs/cgroup/{NAME}/*/*/cpu.max")):
+        try:
+            with open(file, encoding="ascii") as stream:
+                found[file] = stream.read().split()[0]
+        except OSError:
+            pass  # the job has just ended
+    return found
+
+
+def limited():
+    return [file for file, quota in quotas().items() if quota not in ("-1", "max")]
+
+
+class MainJob(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cosched-test-")
+        self.running = []
+
+    def tearDown(self):
+        for process, _ in self.running:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        lab("down")
+        shutil.rmtree(self.folder)
+
+    def up(self, *settings):
+        lab("up", "--build", BUILD, *FAST, *settings)
+
+    def start(self, family, repeat, ranks=2):
+        path = os.path.join(self.folder, f"job{len(self.running)}")
+        program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
+        with open(path, "w", encoding="utf-8") as output:
+            process = subprocess.Popen(
+                [*LAB, "mpiexec", "--mpi", family, "-n", str(ranks), "--preload", "--timeout", "120",
+                 "--env", "COSCHED_STATS=1", "--done-pattern", "^NPB kernel=.*",
+                 program, "A", "--repeat", str(repeat)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self.running.append((process, path))
+
+    def finish(self):
+        """Waits for all jobs; each must have verified. Returns what they printed."""
+        texts = []
+        for process, path in self.running:
+            status = process.wait()
+            with open(path, encoding="utf-8") as output:
+                texts.append(output.read())
+            self.assertEqual(status, 0, texts[-1])
+            self.assertIn("verified=yes", texts[-1])
+        self.running = []
+        self.eventually(lambda: not quotas(), "the classes of ended jobs are gone")
+        return texts
+
+    def eventually(self, condition, what):
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"never: {what}")
+            time.sleep(0.05)
+
+    def both_registered(self):
+        return all(len(jobs) == 2 for jobs in jobs_by_node())
+
+    def test_two_jobs_take_turns_on_both_nodes_together(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up()
+                self.start(family, 10)
+                self.start(family, 10)
+                self.eventually(self.both_registered, "both jobs are on both nodes")
+                together = samples = 0
+                holders = set()
+                most = {}
+                while all(process.poll() is None for process, _ in self.running):
+                    nodes = jobs_by_node()
+                    if any(len(jobs) != 2 for jobs in nodes):
+                        continue
+                    now = [{job for job in jobs if jobs[job]["scheduled"]} for jobs in nodes]
+                    self.assertEqual([len(jobs) for jobs in now], [1, 1])
+                    samples += 1
+                    together += now[0] == now[1]
+                    holders |= now[0]
+                    for name, jobs in zip(NODES, nodes):
+                        for job in jobs:
+                            most[name, job] = jobs[job]["switches"]
+                    time.sleep(0.03)
+                texts = self.finish()
+                self.assertEqual(len(holders), 2)
+                self.assertGreater(min(most.values()), 1, most)
+                self.assertGreater(together, samples // 2)
+                for text in texts:
+                    self.assertRegex(text, r"carrier notice .* notices [1-9]")
+                lab("down")
+
+    def test_a_node_without_timer_follows_messages(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up()
+                lab("daemons", "kill", "--only", "timerd", "--node", "node1")
+                self.start(family, 10)
+                self.start(family, 10)
+                self.eventually(self.both_registered, "both jobs are on both nodes")
+                self.eventually(lambda: schedulers()[1]["requests_granted"] > 1,
+                                "node1 has scheduled a job because of a message")
+                self.finish()
+                lab("down")
+
+    def test_one_job_is_left_alone(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up()
+                self.start(family, 4)
+                self.eventually(quotas, "the job has registered")
+                while self.running[0][0].poll() is None:
+                    self.assertEqual(limited(), [])
+                    time.sleep(0.05)
+                text, = self.finish()
+                self.assertRegex(text, r"carrier notice .* notices 0 requests 0 ")
+                lab("down")
+
+    def test_killed_classd_leaves_nobody_limited_and_a_new_one_takes_over(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up()
+                self.start(family, 12)
+                self.start(family, 12)
+                self.eventually(self.both_registered, "both jobs are on both nodes")
+                before = [set(jobs) for jobs in jobs_by_node()]
+                self.eventually(limited, "the idle jobs are limited")
+                lab("daemons", "kill", "--only", "classd")
+                self.eventually(lambda: not limited(), "timerd lifts the limits")
+                self.assertTrue(all(process.poll() is None for process, _ in self.running))
+                lab("daemons", "start", "--only", "classd")
+                self.assertEqual([set(jobs) for jobs in jobs_by_node()], before)
+                generations = [scheduler["generation"] for scheduler in schedulers()]
+                self.assertEqual(generations, [2, 2])
+                self.eventually(limited, "the new classd schedules them")
+                self.finish()
+                lab("down")
+
+    def test_a_node_without_classd_is_named_and_the_job_runs(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up()
+                lab("daemons", "stop", "--node", "node1")
+                self.start(family, 1)
+                text, = self.finish()
+                self.assertRegex(text, r"1 of 2 ranks have no scheduler \(rank 1 on node1: .*\)")
+                self.assertIn("carrier off", text)
+                lab("down")
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: needs root, for namespaces and cgroups")
+        sys.exit(77)
+    unittest.main()
