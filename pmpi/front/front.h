@@ -18,9 +18,9 @@ struct front_api {
     // The function that stands behind this library under the name MPI_<name> or PMPI_<name>, or null.
     // A PMPI tool that was preloaded after this library is found under MPI_<name>.
     void *(*real)(enum front_entry entry, const char *name);
-    // Takes the library out of the way: from now on every entry point is one jump to the real
-    // function.
-    void (*bypass)(void);
+    // Takes the library out of the way: from now on every entry point but that of the function
+    // `except` (null: none) is one jump to the real function.
+    void (*bypass)(const char *except);
 };
 
 // A variant's only exported function, "cosched_pmpi_variant". It fills `entries`, two for each

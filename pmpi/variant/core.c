@@ -12,7 +12,7 @@ static const struct front_api *front;
 
 void core_bypass(void)
 {
-    front->bypass();
+    front->bypass("Finalize");
 }
 
 front_variant_fn cosched_pmpi_variant __attribute__((visibility("default")));

@@ -22,7 +22,7 @@ extern void *const core_entries[MPI_NEXT_WRAPPED * 2];
 // Calls that an MPI function makes to others, and the library's own, are not the program's.
 extern _Thread_local int core_depth __attribute__((tls_model("initial-exec")));
 
-// Makes every entry point one jump to the real function, for good.
+// Makes every entry point but MPI_Finalize's one jump to the real function, for good.
 void core_bypass(void);
 
 static inline bool core_inside(void)

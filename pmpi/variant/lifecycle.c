@@ -214,10 +214,8 @@ static void job_start(void)
         act_on_ballots(ballots);
     free(ballots);
     core_active = carrier.on || wait_yields || stats_on;
-    if (!core_active && !job.registered) {
-        mpi->Comm_free(&job.comm);
+    if (!core_active && !job.registered)
         core_bypass();
-    }
 }
 
 int lifecycle_Init(const struct mpi_next *next, int *argc, char ***argv)
@@ -239,6 +237,16 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
         job_start();
     core_depth--;
     return rc;
+}
+
+// All ranks meet before the real MPI_Finalize, which is collective anyway. MPICH 4.0 over UCX's TCP
+// transport hangs there otherwise, when a rank that needs nothing more stops serving a peer whose data
+// is still on its way.
+static void meet(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (job.mpi->Ibarrier(job.comm, &request) == MPI_SUCCESS)
+        patient_wait(&request, UINT64_MAX / 2);
 }
 
 // No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and receive
@@ -287,6 +295,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
             print_stats();
         if (carrier.on)
             finish_carrier();
+        meet();
         peers_stop();
         job.mpi->Comm_free(&job.comm);
     }
