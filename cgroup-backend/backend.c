@@ -68,8 +68,9 @@ static int open_kind(const struct backend_settings *settings, const struct disco
                          "with systemd.unified_cgroup_hierarchy=1",
                          found->cpu);
     if (!automatic && !v2 && found->cpu == NULL)
-        return error_set(err, ENOTSUP, "the cpu controller belongs to cgroup v2 (%s): use "
-                                       "backend = v2",
+        return error_set(err, ENOTSUP,
+                         "the cpu controller belongs to cgroup v2 (%s): use "
+                         "backend = v2",
                          found->v2);
     if (found->v2 != NULL)
         return v2_open(found->v2, settings, backend, err);

@@ -2,9 +2,9 @@
 // bandwidth control. This interface knows processes, names and shares, nothing of jobs' meaning.
 //
 // Two implementations: cgroup v2 (cpu.max, cpu.stat, cgroup.freeze, cgroup.kill) and cgroup v1
-// (cpu.cfs_quota_us, cpuacct.usage, freezer). A third, in memory, serves unit tests. libcgroup finds
-// the hierarchies and makes and removes groups; the limit, which changes on every switch, is written
-// through a descriptor that stays open.
+// (cpu.cfs_quota_us, cpuacct.usage, freezer). A third, in memory, serves unit tests. libcgroup
+// finds the hierarchies and makes and removes groups; the limit, which changes on every switch, is
+// written through a descriptor that stays open.
 //
 // Nothing outside the subtree `root` is ever changed, except that a removed class's last processes
 // return to where they came from.
@@ -52,8 +52,8 @@ void class_close(class_t *class_);
 
 const char *class_name(const class_t *class_);
 
-// Moves a process with all its threads and descendants (seed 001, M2) into the class. Processes that
-// end meanwhile are no error, unless `pid` itself is gone: ESRCH.
+// Moves a process with all its threads and descendants (seed 001, M2) into the class. Processes
+// that end meanwhile are no error, unless `pid` itself is gone: ESRCH.
 int class_place(class_t *class_, pid_t pid, struct error *err);
 
 // Moves one process, with its threads, back to the group that the first process placed here came
@@ -86,8 +86,8 @@ int backend_each_class(backend_t *backend, int (*each)(const char *name, void *u
                        struct error *err);
 
 // Lifts the limit of every class below the root, going on after a failure. Needs no classd: this is
-// what fail-open stands on. Returns the number of classes that could not be lifted (err: the first),
-// or -1 when the root cannot be read. *lifted counts the others; it may be null.
+// what fail-open stands on. Returns the number of classes that could not be lifted (err: the
+// first), or -1 when the root cannot be read. *lifted counts the others; it may be null.
 int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err);
 
 #endif

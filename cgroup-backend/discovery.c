@@ -43,9 +43,10 @@ int discovery_find(struct discovery *discovery, struct error *err)
     bool v2 = false;
     char *mount = rc == 0 ? mount_of("cpu", &v2) : NULL;
     if (mount == NULL)
-        return error_set(err, ENOTSUP,
-                         "no mounted cgroup hierarchy has the cpu controller: boot without "
-                         "cgroup_disable=cpu and, in a container, give it a writable /sys/fs/cgroup");
+        return error_set(
+            err, ENOTSUP,
+            "no mounted cgroup hierarchy has the cpu controller: boot without "
+            "cgroup_disable=cpu and, in a container, give it a writable /sys/fs/cgroup");
     if (v2) {
         discovery->v2 = mount;
         return 0;

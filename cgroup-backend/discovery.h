@@ -5,8 +5,8 @@
 #include "common/error.h"
 
 struct discovery {
-    char *v2;      // mount point of cgroup v2, when it has the cpu controller
-    char *cpu;     // v1 mount points; null where there is none
+    char *v2;  // mount point of cgroup v2, when it has the cpu controller
+    char *cpu; // v1 mount points; null where there is none
     char *cpuacct;
     char *freezer;
 };

@@ -52,8 +52,7 @@ int file_open(const char *directory, const char *name, int flags, struct error *
     return fd;
 }
 
-int file_read(const char *directory, const char *name, char *buffer, size_t size,
-              struct error *err)
+int file_read(const char *directory, const char *name, char *buffer, size_t size, struct error *err)
 {
     cleanup_close int fd = file_open(directory, name, O_RDONLY, err);
     if (fd < 0)

@@ -328,8 +328,7 @@ int groups_expel(class_t *base, pid_t pid, struct error *err)
             return error_context(err, "class %s", class_->base.name);
     }
     if (!found)
-        return error_set(err, ESRCH, "process %d is not in class %s", (int)pid,
-                         class_->base.name);
+        return error_set(err, ESRCH, "process %d is not in class %s", (int)pid, class_->base.name);
     return 0;
 }
 

@@ -74,8 +74,8 @@ int groups_place(class_t *class_, pid_t pid, struct error *err);
 int groups_expel(class_t *class_, pid_t pid, struct error *err);
 int groups_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
 
-// SIGKILL to all, again and again until nobody is left or, for 2 s, they do not get fewer. While it goes through the
-// members, `freeze` holds them still (best effort, null where it cannot be done).
+// SIGKILL to all, again and again until nobody is left or, for 2 s, they do not get fewer. While it
+// goes through the members, `freeze` holds them still (best effort, null where it cannot be done).
 int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct error *),
                 int (*thaw)(class_t *, struct error *), struct error *err);
 

@@ -115,8 +115,7 @@ static pid_t parent_of(const char *proc, const char *name)
     return fields != NULL && sscanf(fields, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static int descend_by_parents(const char *proc, pid_t pid, struct pid_list *list,
-                              struct error *err)
+static int descend_by_parents(const char *proc, pid_t pid, struct pid_list *list, struct error *err)
 {
     cleanup_pids struct pid_list all = {0}, parents = {0};
     cleanup_closedir DIR *directory = opendir(proc);

@@ -48,8 +48,8 @@ static void *need(void *memory)
     return memory;
 }
 
-__attribute__((format(printf, 2, 3))) static void
-note(struct test_backend *backend, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note(struct test_backend *backend,
+                                                       const char *format, ...)
 {
     char line[BACKEND_NAME_MAX + 64];
     va_list args;
@@ -71,7 +71,7 @@ static struct record *record_of(struct test_backend *backend, const char *name)
         if (strcmp((*end)->name, name) == 0)
             return *end;
     *end = need(calloc(1, sizeof **end));
-    snprintf((*end)->name, sizeof (*end)->name, "%s", name);
+    snprintf((*end)->name, sizeof(*end)->name, "%s", name);
     return *end;
 }
 
@@ -189,8 +189,7 @@ static int test_usage(class_t *base, uint64_t *usage_ns, struct error *err)
     return 0;
 }
 
-static int test_members(class_t *base, pid_t *pids, size_t limit, size_t *count,
-                        struct error *err)
+static int test_members(class_t *base, pid_t *pids, size_t limit, size_t *count, struct error *err)
 {
     const struct pid_list *members = &((struct test_class *)base)->record->members;
     if (class_fault(base, "members", err) != 0)

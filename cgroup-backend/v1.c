@@ -1,5 +1,5 @@
-// cgroup v1: the limit is cpu.cfs_quota_us of the cpu hierarchy, the usage cpuacct.usage, stopping is
-// the freezer's. Each may be mounted by itself or together with others.
+// cgroup v1: the limit is cpu.cfs_quota_us of the cpu hierarchy, the usage cpuacct.usage, stopping
+// is the freezer's. Each may be mounted by itself or together with others.
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/groups.h"
 #include "common/cleanup.h"
@@ -38,8 +38,8 @@ static struct cgroup *libcgroup_group(const struct cgroup_backend *backend, cons
 // and what it made before stays; mkdir after it either finishes the work or knows the reason.
 static int make_groups(struct cgroup_backend *backend, const char *name, struct error *err)
 {
-    cleanup_free char *relative = *name != '\0' ? path_join(backend->root, name)
-                                                : strdup(backend->root);
+    cleanup_free char *relative =
+        *name != '\0' ? path_join(backend->root, name) : strdup(backend->root);
     if (relative == NULL)
         return error_errno(err, ENOMEM, "group %s", name);
     struct cgroup *group = backend->libcgroup ? libcgroup_group(backend, relative) : NULL;
@@ -95,8 +95,8 @@ static int open_files(struct cgroup_class *class_, bool fresh, struct error *err
     class_->limit_fd = file_open(path, "cpu.cfs_quota_us", O_RDWR, err);
     if (class_->limit_fd < 0)
         return error_context(err, "needs a kernel with CONFIG_CFS_BANDWIDTH");
-    class_->usage_fd = file_open(class_->groups[class_->backend->cpuacct].path, "cpuacct.usage",
-                                 O_RDONLY, err);
+    class_->usage_fd =
+        file_open(class_->groups[class_->backend->cpuacct].path, "cpuacct.usage", O_RDONLY, err);
     return class_->usage_fd >= 0 ? 0 : -1;
 }
 
@@ -187,8 +187,8 @@ static int v1_thaw(class_t *base, struct error *err)
     return file_write(freezer_path(class_), "freezer.state", "THAWED", err);
 }
 
-// A process needs CPU time to die, and kernels that throttle inside system calls (before 6.18) would
-// let it wait at an idle job's share: the limit is lifted meanwhile.
+// A process needs CPU time to die, and kernels that throttle inside system calls (before 6.18)
+// would let it wait at an idle job's share: the limit is lifted meanwhile.
 static int v1_kill(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
@@ -250,8 +250,8 @@ static const struct backend_ops v1_ops = {
 };
 
 // The index of the controller's hierarchy, which is an earlier one where they are mounted together.
-static int add_hierarchy(struct cgroup_backend *backend, const char *controller,
-                         const char *mount, unsigned *index, struct error *err)
+static int add_hierarchy(struct cgroup_backend *backend, const char *controller, const char *mount,
+                         unsigned *index, struct error *err)
 {
     for (*index = 0; *index < backend->hierarchy_count; (*index)++)
         if (strcmp(backend->hierarchies[*index].mount, mount) == 0)
@@ -273,8 +273,8 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
     backend->libcgroup = mounts->libcgroup;
     bool added = add_hierarchy(backend, "cpu", mounts->cpu, &cpu, err) == 0 &&
                  add_hierarchy(backend, "cpuacct", mounts->cpuacct, &backend->cpuacct, err) == 0 &&
-                 (mounts->freezer == NULL || add_hierarchy(backend, "freezer", mounts->freezer,
-                                                           &backend->freezer, err) == 0);
+                 (mounts->freezer == NULL ||
+                  add_hierarchy(backend, "freezer", mounts->freezer, &backend->freezer, err) == 0);
     if (mounts->freezer == NULL)
         backend->freezer = HIERARCHIES_MAX;
     if (!added || make_groups(backend, "", err) != 0) {

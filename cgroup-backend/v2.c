@@ -1,8 +1,8 @@
 // cgroup v2: cpu.max, cpu.stat, cgroup.freeze and cgroup.kill of one directory. Processes live in
 // leaves only: the root group passes the cpu controller on to its classes and holds nobody.
 //
-// Groups are made with mkdir here, not by libcgroup: its nested create fails with ENOENT as long as a
-// group above does not pass on the controller, and leaves half of the path behind.
+// Groups are made with mkdir here, not by libcgroup: its nested create fails with ENOENT as long as
+// a group above does not pass on the controller, and leaves half of the path behind.
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/groups.h"
 #include "common/cleanup.h"
@@ -45,10 +45,11 @@ static int pass_on_cpu(const char *path, bool top, struct error *err)
     if (file_write(path, "cgroup.subtree_control", "+cpu", &fault) == 0)
         return 0;
     if (fault.code == EBUSY)
-        return error_set(err, EBUSY,
-                         "%s: the group has processes of its own, and only leaves may: move them to "
-                         "a group below it, e.g. DelegateSubgroup= in the systemd unit",
-                         fault.text);
+        return error_set(
+            err, EBUSY,
+            "%s: the group has processes of its own, and only leaves may: move them to "
+            "a group below it, e.g. DelegateSubgroup= in the systemd unit",
+            fault.text);
     return error_set(err, fault.code, "%s; Delegate=cpu in the systemd unit does it", fault.text);
 }
 
@@ -149,8 +150,8 @@ static int v2_thaw(class_t *base, struct error *err)
     return file_write(class_path((struct cgroup_class *)base), "cgroup.freeze", "0", err);
 }
 
-// cgroup.kill (Linux 5.14) catches forks by itself. What follows waits for the end, and does the work
-// on older kernels. The limit is lifted meanwhile, as in v1.c.
+// cgroup.kill (Linux 5.14) catches forks by itself. What follows waits for the end, and does the
+// work on older kernels. The limit is lifted meanwhile, as in v1.c.
 static int v2_kill(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;

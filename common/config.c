@@ -224,9 +224,8 @@ int config_load_stream(FILE *stream, const char *name, struct config *config, st
     if (ferror(stream))
         return error_set(err, EIO, "%s: cannot be read", name);
     if (line != 0)
-        return error_set(err, EINVAL,
-                         "%s:%d: not a section, a \"key = value\" line or a comment", name,
-                         line > 0 ? line : pass.line);
+        return error_set(err, EINVAL, "%s:%d: not a section, a \"key = value\" line or a comment",
+                         name, line > 0 ? line : pass.line);
     return check_together(&pass);
 }
 

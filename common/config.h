@@ -41,8 +41,8 @@ struct config {
 // Every key at its default.
 void config_defaults(struct config *config);
 
-// Defaults, then the file at `path`. Unknown sections and keys, keys given twice, bad values and wrong
-// units are errors that name file and line. On error *config is unspecified. Returns 0 or -1.
+// Defaults, then the file at `path`. Unknown sections and keys, keys given twice, bad values and
+// wrong units are errors that name file and line. On error *config is unspecified. Returns 0 or -1.
 int config_load(const char *path, struct config *config, struct error *err);
 
 // The same from an open stream; `name` stands for the file in messages.

@@ -23,7 +23,6 @@ int error_errno(struct error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 // Puts "<context>: " in front of what is already there; the code stays. Returns -1.
-int error_context(struct error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

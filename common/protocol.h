@@ -35,9 +35,9 @@ enum protocol_query {
 struct protocol_header {
     uint32_t magic;
     uint16_t version;
-    uint16_t command; // enum protocol_command; a reply repeats its request's
+    uint16_t command;  // enum protocol_command; a reply repeats its request's
     uint32_t sequence; // chosen by the client, repeated in the reply
-    int32_t status;   // replies: 0 or a positive errno value; requests: 0
+    int32_t status;    // replies: 0 or a positive errno value; requests: 0
 };
 
 struct protocol_register {
@@ -98,11 +98,11 @@ struct protocol_job_record {
     uint32_t share_ppm; // of the node; SHARE_WHOLE_PPM and limited = 0: no limit
     uint32_t limited;   // 0 or 1
     uint32_t reserved;
-    uint64_t cpu_ns;         // CPU time consumed on this node
-    uint64_t registered_ns;  // since its first process registered
-    uint64_t scheduled_ns;   // total time scheduled
-    uint64_t switches;       // times it became scheduled
-    uint64_t requests;       // SCHEDULE commands sent by its processes
+    uint64_t cpu_ns;        // CPU time consumed on this node
+    uint64_t registered_ns; // since its first process registered
+    uint64_t scheduled_ns;  // total time scheduled
+    uint64_t switches;      // times it became scheduled
+    uint64_t requests;      // SCHEDULE commands sent by its processes
 };
 
 struct protocol_reply {
@@ -116,18 +116,21 @@ struct protocol_reply {
 };
 
 _Static_assert(sizeof(struct protocol_header) == 16, "the header's size is part of the protocol");
-_Static_assert(sizeof(struct protocol_request) == 128, "the request's size is part of the protocol");
+_Static_assert(sizeof(struct protocol_request) == 128,
+               "the request's size is part of the protocol");
 _Static_assert(sizeof(struct protocol_reply) == 256, "the reply's size is part of the protocol");
 
 // A request with its header filled in and the rest zero.
 struct protocol_request protocol_request_new(enum protocol_command command, uint32_t sequence);
 
-// A reply to `request` with its header filled in and the rest zero; `status` is 0 or an errno value.
+// A reply to `request` with its header filled in and the rest zero; `status` is 0 or an errno
+// value.
 struct protocol_reply protocol_reply_new(const struct protocol_request *request, int status);
 
-// Checks `length` bytes received by the daemon and copies them to *request (which is aligned, unlike
-// the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values) or EPROTONOSUPPORT
-// (another version: the header alone is then valid in *request, so that it can be answered).
+// Checks `length` bytes received by the daemon and copies them to *request (which is aligned,
+// unlike the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values) or
+// EPROTONOSUPPORT (another version: the header alone is then valid in *request, so that it can be
+// answered).
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err);
 

@@ -1,5 +1,6 @@
-// The status page: how the processes of a job learn whether they are scheduled (Yoo & Jette, section
-// 2.2.1: "a small shared-memory region through which the process learns its scheduling status").
+// The status page: how the processes of a job learn whether they are scheduled (Yoo & Jette,
+// section 2.2.1: "a small shared-memory region through which the process learns its scheduling
+// status").
 //
 // One file per job in the runtime directory, written by classd alone, mapped read-only by the job's
 // processes through the descriptor that comes with the reply to REGISTER. It outlives the daemon: a
@@ -92,8 +93,8 @@ _Static_assert(sizeof(struct status_page) <= STATUS_PAGE_FILE_BYTES, "the page o
 
 // Creates the page of a job below directory `dir_fd` (mode 0600, owned by the caller) or, when
 // `adopt`, opens an existing one and checks it. On success *page is mapped read-write and *fd is a
-// read-only descriptor to hand to clients; the caller releases both with status_page_close(). Errors:
-// the errno of the failing call, or EBADMSG for a page that is not one.
+// read-only descriptor to hand to clients; the caller releases both with status_page_close().
+// Errors: the errno of the failing call, or EBADMSG for a page that is not one.
 int status_page_open(int dir_fd, const char *name, bool adopt, struct status_page **page, int *fd,
                      struct error *err);
 

@@ -13,8 +13,8 @@
 // Shares are counted in parts per million of a node, so that 1 % is an exact number.
 #define SHARE_WHOLE_PPM 1000000u
 
-// "15s", "500ms", "250us", "2min", "1.5s" -> nanoseconds. A number without a unit is an error, since
-// nobody can know what was meant. Returns 0 or -1 with the remedy in err.
+// "15s", "500ms", "250us", "2min", "1.5s" -> nanoseconds. A number without a unit is an error,
+// since nobody can know what was meant. Returns 0 or -1 with the remedy in err.
 int units_parse_duration(const char *text, uint64_t *duration_ns, struct error *err);
 
 // "1%", "0.5%" -> parts per million. Returns 0 or -1 with the remedy in err.

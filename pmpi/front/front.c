@@ -29,8 +29,8 @@ struct family {
 
 // Relatives of MPICH share its ABI (the MPICH ABI initiative).
 static const struct family families[] = {
-    {"Open MPI", "libcosched_pmpi_openmpi.so"},  {"MPICH", "libcosched_pmpi_mpich.so"},
-    {"MVAPICH", "libcosched_pmpi_mpich.so"},     {"Intel(R) MPI", "libcosched_pmpi_mpich.so"},
+    {"Open MPI", "libcosched_pmpi_openmpi.so"}, {"MPICH", "libcosched_pmpi_mpich.so"},
+    {"MVAPICH", "libcosched_pmpi_mpich.so"},    {"Intel(R) MPI", "libcosched_pmpi_mpich.so"},
     {"CRAY MPICH", "libcosched_pmpi_mpich.so"},
 };
 

@@ -15,8 +15,8 @@ enum front_entry {
 struct front_api {
     uint32_t version; // FRONT_API_VERSION
     uint32_t table;   // checksum over the function table that the front was made from
-    // The function that stands behind this library under the name MPI_<name> or PMPI_<name>, or null.
-    // A PMPI tool that was preloaded after this library is found under MPI_<name>.
+    // The function that stands behind this library under the name MPI_<name> or PMPI_<name>, or
+    // null. A PMPI tool that was preloaded after this library is found under MPI_<name>.
     void *(*real)(enum front_entry entry, const char *name);
     // Takes the library out of the way: from now on every entry point but that of the function
     // `except` (null: none) is one jump to the real function.
@@ -24,7 +24,8 @@ struct front_api {
 };
 
 // A variant's only exported function, "cosched_pmpi_variant". It fills `entries`, two for each
-// function of the table in order (MPI_X, PMPI_X), and returns 0; or returns -1 when it cannot serve.
+// function of the table in order (MPI_X, PMPI_X), and returns 0; or returns -1 when it cannot
+// serve.
 typedef int front_variant_fn(const struct front_api *api, void **entries, size_t count);
 
 #define FRONT_VARIANT_SYMBOL "cosched_pmpi_variant"

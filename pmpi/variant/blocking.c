@@ -37,8 +37,8 @@ int blocking_Sendrecv(const struct mpi_next *next, const void *sendbuf, int send
     return rc;
 }
 
-// Not polled: its one buffer cannot be sent from and received into at once, and a copy would cost more
-// than the hint is worth.
+// Not polled: its one buffer cannot be sent from and received into at once, and a copy would cost
+// more than the hint is worth.
 int blocking_Sendrecv_replace(const struct mpi_next *next, void *buf, int count,
                               MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
                               MPI_Comm comm, MPI_Status *status)
@@ -48,8 +48,8 @@ int blocking_Sendrecv_replace(const struct mpi_next *next, void *buf, int count,
         status = &own_status;
     carrier_contact(comm, source);
     carrier_sending(comm, dest);
-    int rc = next->Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm,
-                                    status);
+    int rc =
+        next->Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
     if (rc == MPI_SUCCESS)
         carrier_arrived_from(comm, status->MPI_SOURCE);
     return rc;

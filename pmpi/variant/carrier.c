@@ -9,8 +9,8 @@ enum {
     OUTBOX_SLOTS = 256,
 };
 
-// How long a word from a scheduled peer is worth acting on without a message: twice the time between
-// two runs of an idle job (one period of the bandwidth limit).
+// How long a word from a scheduled peer is worth acting on without a message: twice the time
+// between two runs of an idle job (one period of the bandwidth limit).
 #define EVIDENCE_NS UINT64_C(200000000)
 
 struct notice {
@@ -36,9 +36,10 @@ static struct {
     struct outgoing outbox[OUTBOX_SLOTS];
     unsigned next_out;
     bool idle;
-    _Atomic uint64_t evidence_ns; // when a peer last said "scheduled" to this idle process; 0: never
-    // Threads that find it taken skip what they wanted to do: somebody is at it, or it is tried again
-    // at the next message.
+    _Atomic uint64_t
+        evidence_ns; // when a peer last said "scheduled" to this idle process; 0: never
+    // Threads that find it taken skip what they wanted to do: somebody is at it, or it is tried
+    // again at the next message.
     atomic_flag busy;
 } own = {.busy = ATOMIC_FLAG_INIT};
 
@@ -217,8 +218,7 @@ void carrier_changed(uint64_t word)
 
 void carrier_tell(int peer, uint64_t word)
 {
-    if (status_word_epoch(word) !=
-        atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
+    if (status_word_epoch(word) != atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
         carrier_changed(word);
     if (!take())
         return;
@@ -239,9 +239,9 @@ void carrier_idle_arrival(int peer)
         return;
     drain();
     give_back();
-    bool scheduled =
-        peer >= 0 ? carrier.peers[peer].remote && carrier.peers[peer].heard_scheduled
-                  : atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) > 0;
+    bool scheduled = peer >= 0
+                         ? carrier.peers[peer].remote && carrier.peers[peer].heard_scheduled
+                         : atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) > 0;
     if (scheduled)
         request(core_now());
 }

@@ -1,17 +1,18 @@
-// The carrier of status: how the sender's status reaches the receiver with its messages, and what an
-// idle receiver does about it (Yoo & Jette, sections 2.1 and 2.2.1).
+// The carrier of status: how the sender's status reaches the receiver with its messages, and what
+// an idle receiver does about it (Yoo & Jette, sections 2.1 and 2.2.1).
 //
 // This is the `notice` carrier: the paper's status byte, run-length coded. A status changes only at
-// context switches, so it is told only once after a change: before the first message to a peer, by a
-// small message of its own on a private communicator; what a rank was last told by a peer is the
-// status of every message that follows. User messages are not touched. The `header` carrier, with the
-// status in front of every payload, will stand beside this one behind the same functions.
+// context switches, so it is told only once after a change: before the first message to a peer, by
+// a small message of its own on a private communicator; what a rank was last told by a peer is the
+// status of every message that follows. User messages are not touched. The `header` carrier, with
+// the status in front of every payload, will stand beside this one behind the same functions.
 //
 // Departures from the paper, both to the same end, that no rank waits in silence:
 //  - A rank tells the peers it is in contact with as soon as it sees its own status change, and not
 //    only when it next sends: a rank that becomes scheduled while it waits for an idle peer would
 //    otherwise say nothing until that peer gets on by itself.
-//  - A scheduled rank that keeps waiting says so again from time to time; an idle rank that has heard
+//  - A scheduled rank that keeps waiting says so again from time to time; an idle rank that has
+//  heard
 //    so lately asks for the CPU again (the paper's requests within GMET are simply lost).
 //
 // Ranks of one job on one node have the same status, so only peers on other nodes are told.
@@ -22,8 +23,8 @@
 #include "pmpi/variant/peers.h"
 #include "pmpi/variant/session.h"
 
-// What is known of a peer, by its rank in MPI_COMM_WORLD. Told and heard start as "scheduled", which
-// is what a job that has its nodes to itself is.
+// What is known of a peer, by its rank in MPI_COMM_WORLD. Told and heard start as "scheduled",
+// which is what a job that has its nodes to itself is.
 struct carrier_peer {
     _Atomic uint32_t told_epoch; // of this process's status word, when the peer was last up to date
     _Atomic bool told_scheduled;
@@ -41,8 +42,8 @@ struct carrier {
 
 extern struct carrier carrier;
 
-// Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether world
-// rank r is on another node. Returns 0, or -1 when memory is short.
+// Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
+// world rank r is on another node. Returns 0, or -1 when memory is short.
 int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote);
 
 // Notices sent to each world rank so far, for the exact count at the end (null while off), and the
@@ -71,8 +72,7 @@ static inline void carrier_look(void)
     if (!carrier.on)
         return;
     uint64_t word = session_word();
-    if (status_word_epoch(word) !=
-        atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
+    if (status_word_epoch(word) != atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
         carrier_changed(word);
 }
 
@@ -96,8 +96,7 @@ static inline void carrier_contact(MPI_Comm comm, int rank)
     if (!carrier.on)
         return;
     int peer = peers_world_rank(comm, rank);
-    if (peer >= 0 &&
-        !atomic_load_explicit(&carrier.peers[peer].contact, memory_order_relaxed))
+    if (peer >= 0 && !atomic_load_explicit(&carrier.peers[peer].contact, memory_order_relaxed))
         carrier_add_contact(peer);
 }
 

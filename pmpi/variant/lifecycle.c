@@ -55,8 +55,8 @@ static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
     return flag != 0;
 }
 
-// The one place where the library ends a program: the ranks cannot agree because some of them do not
-// run the library, so this duplicate of MPI_COMM_WORLD will never be complete, and the first
+// The one place where the library ends a program: the ranks cannot agree because some of them do
+// not run the library, so this duplicate of MPI_COMM_WORLD will never be complete, and the first
 // collective operation of the others may already have been paired with it.
 static void give_up_half_wrapped(void)
 {
@@ -150,10 +150,11 @@ static void explain_disagreement(int first, int without)
         patient_wait(&request, UINT64_MAX / 2);
     reason[sizeof reason - 1] = '\0';
     if (job.rank == 0)
-        fprintf(stderr,
-                "cosched: %d of %d ranks have no scheduler (%s); the job runs without. Start classd "
-                "on every node\n",
-                without, job.size, reason);
+        fprintf(
+            stderr,
+            "cosched: %d of %d ranks have no scheduler (%s); the job runs without. Start classd "
+            "on every node\n",
+            without, job.size, reason);
 }
 
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
@@ -240,8 +241,8 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
 }
 
 // All ranks meet before the real MPI_Finalize, which is collective anyway. MPICH 4.0 over UCX's TCP
-// transport hangs there otherwise, when a rank that needs nothing more stops serving a peer whose data
-// is still on its way.
+// transport hangs there otherwise, when a rank that needs nothing more stops serving a peer whose
+// data is still on its way.
 static void meet(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -249,8 +250,8 @@ static void meet(void)
         patient_wait(&request, UINT64_MAX / 2);
 }
 
-// No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and receive
-// exactly those.
+// No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and
+// receive exactly those.
 static void finish_carrier(void)
 {
     int expected = 0;

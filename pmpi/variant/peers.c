@@ -6,8 +6,9 @@
 
 #define SLOTS 4096u // of communicators in use at once; beyond that peers are unknown, a lost hint
 
-// A communicator's ranks. Entries are added under the lock and read without it: the key is published
-// last. An entry is removed only with its communicator, which no other thread may then be using.
+// A communicator's ranks. Entries are added under the lock and read without it: the key is
+// published last. An entry is removed only with its communicator, which no other thread may then be
+// using.
 struct entry {
     _Atomic uintptr_t key; // the handle's bits + 1; 0: free, REMOVED: was used
     int size;
@@ -145,8 +146,7 @@ void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))
 {
     struct entry *entry = find_or_add(comm);
     int rank = 0;
-    if (entry == NULL ||
-        atomic_load_explicit(&entry->neighbours_done, memory_order_relaxed) ||
+    if (entry == NULL || atomic_load_explicit(&entry->neighbours_done, memory_order_relaxed) ||
         atomic_exchange_explicit(&entry->neighbours_done, true, memory_order_relaxed) ||
         mpi_next[1].Comm_rank(comm, &rank) != MPI_SUCCESS)
         return;

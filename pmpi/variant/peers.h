@@ -10,8 +10,8 @@
 int peers_start(void);
 void peers_stop(void);
 
-// The look-up for communicators other than MPI_COMM_WORLD. No lock and no allocation but on the first
-// use of a communicator.
+// The look-up for communicators other than MPI_COMM_WORLD. No lock and no allocation but on the
+// first use of a communicator.
 int peers_find(MPI_Comm comm, int rank);
 
 static inline int peers_world_rank(MPI_Comm comm, int rank)

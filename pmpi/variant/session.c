@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    FIRST_DESCRIPTOR = 400,   // out of the way of programs that count on low numbers
+    FIRST_DESCRIPTOR = 400, // out of the way of programs that count on low numbers
     REGISTER_TIMEOUT_MS = 2000,
     RENEW_TIMEOUT_MS = 100,
 };
@@ -90,8 +90,8 @@ static void drop_descriptor(void)
     session.fd = -1;
 }
 
-// Takes the page that came with a registration; keeps the mapping when it is the same file, as after
-// an adoption.
+// Takes the page that came with a registration; keeps the mapping when it is the same file, as
+// after an adoption.
 static int take_page(int fd, struct error *err)
 {
     struct stat status;
@@ -118,8 +118,7 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     int fd = client_connect(identity->runtime_dir, err);
     if (fd < 0)
         return -1;
-    struct protocol_request request =
-        protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);
+    struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);
     struct protocol_reply reply;
     int page_fd = -1;
     for (size_t i = 0; i < sizeof identity->job_id; i++)

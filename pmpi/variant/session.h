@@ -1,5 +1,5 @@
-// A process's session with the node's scheduler: MPI_Register, MPI_Terminate and MPI_Schedule of Yoo
-// & Jette (Table 1) and the status page. Knows nothing of MPI.
+// A process's session with the node's scheduler: MPI_Register, MPI_Terminate and MPI_Schedule of
+// Yoo & Jette (Table 1) and the status page. Knows nothing of MPI.
 //
 // Whatever happens to classd, nothing here fails or waits longer than a bounded moment, and the
 // process goes on.
@@ -37,14 +37,15 @@ static inline bool session_word_contended(uint64_t word)
     return (status_word_flags(word) & STATUS_CONTENDED) != 0;
 }
 
-// REGISTER (CMDREG): joins the job on this node. Returns 0, or -1 when there is no scheduler to join.
+// REGISTER (CMDREG): joins the job on this node. Returns 0, or -1 when there is no scheduler to
+// join.
 int session_register(const struct session_identity *identity, struct error *err);
 
 // The page of a registered process, or null.
 const struct status_page *session_page(void);
 
-// SCHEDULE (CMDSCH): asks for the CPU, at most once per millisecond. Returns true when a request was
-// sent.
+// SCHEDULE (CMDSCH): asks for the CPU, at most once per millisecond. Returns true when a request
+// was sent.
 bool session_request(uint64_t now_ns);
 
 // Registers again when the page says that another classd has taken over (its generation changed).

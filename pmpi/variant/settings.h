@@ -18,16 +18,16 @@ enum piggyback {
 };
 
 struct settings {
-    enum wait_mode wait;          // COSCHED_WAIT = spin | yield
-    enum piggyback piggyback;     // COSCHED_PIGGYBACK = notice | off
-    bool stats;                   // COSCHED_STATS = 1
-    uint64_t init_timeout_ns;     // COSCHED_INIT_TIMEOUT, a duration
-    const char *runtime_dir;      // COSCHED_RUNTIME_DIR
-    char complaint[256];          // one line about a bad value, or empty
+    enum wait_mode wait;      // COSCHED_WAIT = spin | yield
+    enum piggyback piggyback; // COSCHED_PIGGYBACK = notice | off
+    bool stats;               // COSCHED_STATS = 1
+    uint64_t init_timeout_ns; // COSCHED_INIT_TIMEOUT, a duration
+    const char *runtime_dir;  // COSCHED_RUNTIME_DIR
+    char complaint[256];      // one line about a bad value, or empty
 };
 
-// Reads the environment. A value that makes no sense is left at its default and named in `complaint`:
-// a program is not to fail for it.
+// Reads the environment. A value that makes no sense is left at its default and named in
+// `complaint`: a program is not to fail for it.
 void settings_read(struct settings *settings);
 
 #endif

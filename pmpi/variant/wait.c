@@ -8,8 +8,8 @@ enum {
     POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
 };
 
-// A scheduled rank that has waited this long tells its peers again: they may have become idle, or have
-// asked for the CPU in vain.
+// A scheduled rank that has waited this long tells its peers again: they may have become idle, or
+// have asked for the CPU in vain.
 #define STILL_WAITING_NS UINT64_C(50000000)
 
 bool wait_yields;

@@ -1,5 +1,5 @@
-// How a rank waits inside a blocking call: as its MPI does, or by polls between which it looks after
-// the job's scheduling (while the node is contended) or gives the CPU away (wait = yield).
+// How a rank waits inside a blocking call: as its MPI does, or by polls between which it looks
+// after the job's scheduling (while the node is contended) or gives the CPU away (wait = yield).
 #ifndef COSCHED_PMPI_VARIANT_WAIT_H
 #define COSCHED_PMPI_VARIANT_WAIT_H
 
@@ -10,7 +10,8 @@
 
 struct wait {
     uint32_t polls;
-    uint64_t last_word_ns; // when this wait began, or peers were last told that it goes on; 0: unset
+    uint64_t
+        last_word_ns; // when this wait began, or peers were last told that it goes on; 0: unset
 };
 
 // Set at MPI_Init, the same on all ranks.
@@ -28,8 +29,8 @@ static inline bool wait_polls(void)
     return wait_yields || (carrier.on && session_word_contended(session_word()));
 }
 
-// The same for collectives. All ranks must decide alike, since a nonblocking collective does not match
-// a blocking one: so this never depends on the state of one node.
+// The same for collectives. All ranks must decide alike, since a nonblocking collective does not
+// match a blocking one: so this never depends on the state of one node.
 static inline bool wait_polls_collectives(void)
 {
     return wait_yields;

@@ -1,5 +1,6 @@
-// Classes on the real cgroup v1 of this machine, with real processes. Everything happens below a root
-// of this test's own, which is gone afterwards, also after a failure. Skipped where it cannot run.
+// Classes on the real cgroup v1 of this machine, with real processes. Everything happens below a
+// root of this test's own, which is gone afterwards, also after a failure. Skipped where it cannot
+// run.
 #include "cgroup-backend/backend.h"
 #include "cgroup-backend/discovery.h"
 #include "cgroup-backend/ops.h"
@@ -206,8 +207,8 @@ struct family {
 
 static struct family *new_family(void)
 {
-    struct family *family = mmap(NULL, sizeof *family, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct family *family =
+        mmap(NULL, sizeof *family, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(family != MAP_FAILED);
     return family;
 }
@@ -583,11 +584,16 @@ static void bad_names_and_settings(void **state)
     assert_ok(class_remove(open_class(longest), &err));
 
     const struct backend_settings bad[] = {
-        {"v3", root, 2, 100 * NS_PER_MS},      {"v2", root, 2, 100 * NS_PER_MS},
-        {"v1", "", 2, 100 * NS_PER_MS},        {"v1", "/x", 2, 100 * NS_PER_MS},
-        {"v1", "a/../../b", 2, 100 * NS_PER_MS}, {"v1", "a//b", 2, 100 * NS_PER_MS},
-        {"v1", "a/", 2, 100 * NS_PER_MS},      {"v1", root, 0, 100 * NS_PER_MS},
-        {"v1", root, 2, 999999},               {"v1", root, 2, NS_PER_SEC + 1},
+        {"v3", root, 2, 100 * NS_PER_MS},
+        {"v2", root, 2, 100 * NS_PER_MS},
+        {"v1", "", 2, 100 * NS_PER_MS},
+        {"v1", "/x", 2, 100 * NS_PER_MS},
+        {"v1", "a/../../b", 2, 100 * NS_PER_MS},
+        {"v1", "a//b", 2, 100 * NS_PER_MS},
+        {"v1", "a/", 2, 100 * NS_PER_MS},
+        {"v1", root, 0, 100 * NS_PER_MS},
+        {"v1", root, 2, 999999},
+        {"v1", root, 2, NS_PER_SEC + 1},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         backend_t *none = NULL;
@@ -744,7 +750,9 @@ int main(void)
     if (geteuid() != 0 || rc != 0 || found.cpu == NULL || found.cpuacct == NULL ||
         found.freezer == NULL) {
         printf("skipped: needs root and cgroup v1 with cpu, cpuacct and freezer (%s)\n",
-               geteuid() != 0 ? "not root" : rc != 0 ? err.text : "cgroup v2");
+               geteuid() != 0 ? "not root"
+               : rc != 0      ? err.text
+                              : "cgroup v2");
         discovery_free(&found);
         return 77;
     }

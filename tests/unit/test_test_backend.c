@@ -1,4 +1,5 @@
-// The backend that other unit tests trust: it must record what happened, in order, and fail on demand.
+// The backend that other unit tests trust: it must record what happened, in order, and fail on
+// demand.
 #include "cgroup-backend/test_backend.h"
 
 #include <errno.h>

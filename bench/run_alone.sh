@@ -1,0 +1,5 @@
+#!/bin/sh
+# The cost of the library for a job that is alone: see bench/micro/alone.py. Needs root.
+set -e
+. "$(dirname -- "$0")/prepare.sh"
+exec python3 "$root/bench/micro/alone.py" "$@"
