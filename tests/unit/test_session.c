@@ -1,0 +1,261 @@
+// A process's session with a classd of the test's own: what it sends, what it survives.
+#include "common/protocol.h"
+#include "common/status_page.h"
+#include "common/units.h"
+#include "pmpi/variant/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+// The other end: answers REGISTER with the page, counts what comes.
+struct fake_classd {
+    char directory[64];
+    int listener;
+    int connection;
+    struct status_page *page;
+    int page_fd;
+    pthread_t thread;
+    _Atomic int registered;
+    _Atomic int scheduled;
+    _Atomic int exited;
+    _Atomic bool mute; // takes connections and packets, answers nothing: a classd that hangs
+};
+
+static void send_reply(int socket_fd, const struct protocol_reply *reply, int fd)
+{
+    struct iovec bytes = {.iov_base = (void *)(uintptr_t)reply, .iov_len = sizeof *reply};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(part), &fd, sizeof fd);
+    }
+    sendmsg(socket_fd, &message, MSG_NOSIGNAL);
+}
+
+static void serve(struct fake_classd *fake, int connection)
+{
+    struct protocol_request request;
+    uint8_t bytes[512];
+    ssize_t length;
+    while ((length = recv(connection, bytes, sizeof bytes, 0)) > 0) {
+        if (fake->mute || protocol_check_request(bytes, (size_t)length, &request, NULL) < 0)
+            continue;
+        struct protocol_reply reply = protocol_reply_new(&request, 0);
+        if (request.header.command == PROTOCOL_SCHEDULE) {
+            fake->scheduled++;
+            continue;
+        }
+        fake->registered += request.header.command == PROTOCOL_REGISTER;
+        fake->exited += request.header.command == PROTOCOL_EXIT;
+        send_reply(connection, &reply,
+                   request.header.command == PROTOCOL_REGISTER ? fake->page_fd : -1);
+    }
+    close(connection);
+}
+
+static void *accept_loop(void *argument)
+{
+    struct fake_classd *fake = argument;
+    int connection;
+    while ((connection = accept(fake->listener, NULL, NULL)) >= 0) {
+        fake->connection = connection;
+        serve(fake, connection);
+    }
+    return NULL;
+}
+
+static int start(void **state)
+{
+    struct fake_classd *fake = calloc(1, sizeof *fake);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strcpy(fake->directory, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(fake->directory));
+    int directory = open(fake->directory, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(status_page_open(directory, "page", false, &fake->page, &fake->page_fd, NULL),
+                     0);
+    close(directory);
+    status_page_publish(fake->page, 1, STATUS_SCHEDULED);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/" PROTOCOL_SOCKET_NAME,
+             fake->directory);
+    fake->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fake->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fake->listener, 8), 0);
+    pthread_create(&fake->thread, NULL, accept_loop, fake);
+    *state = fake;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct fake_classd *fake = *state;
+    char path[128];
+    session_exit();
+    shutdown(fake->listener, SHUT_RDWR);
+    shutdown(fake->connection, SHUT_RDWR);
+    pthread_join(fake->thread, NULL);
+    close(fake->listener);
+    status_page_close(fake->page, fake->page_fd);
+    snprintf(path, sizeof path, "%s/" PROTOCOL_SOCKET_NAME, fake->directory);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/page", fake->directory);
+    unlink(path);
+    rmdir(fake->directory);
+    free(fake);
+    return 0;
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NS_PER_SEC + (uint64_t)time.tv_nsec;
+}
+
+static void eventually_equal(_Atomic int *value, int expected)
+{
+    for (int i = 0; i < 5000 && *value != expected; i++)
+        usleep(1000);
+    assert_int_equal(*value, expected);
+}
+
+static int join(struct fake_classd *fake)
+{
+    struct session_identity identity = {
+        .runtime_dir = fake->directory, .job_id = "test", .rank = 0, .ranks = 2};
+    struct error err = {0};
+    return session_register(&identity, &err);
+}
+
+static void the_page_is_seen_at_once(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    assert_false(session_word_idle(session_word()));
+    status_page_publish(fake->page, 1, STATUS_CONTENDED);
+    assert_true(session_word_idle(session_word()));
+    assert_true(session_word_contended(session_word()));
+    session_exit();
+    assert_int_equal(fake->exited, 1);
+    assert_int_equal(session_word(), STATUS_WORD_FREE);
+}
+
+static void requests_are_at_most_one_a_millisecond(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    uint64_t time = now();
+    assert_true(session_request(time));
+    assert_false(session_request(time + NS_PER_MS - 1));
+    assert_true(session_request(time + NS_PER_MS));
+    eventually_equal(&fake->scheduled, 2);
+}
+
+static void a_new_generation_is_registered_with(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    session_check_generation(session_word());
+    assert_int_equal(fake->registered, 1);
+    status_page_publish(fake->page, 2, STATUS_SCHEDULED);
+    shutdown(fake->connection, SHUT_RDWR); // the old classd is gone
+    session_check_generation(session_word());
+    assert_int_equal(fake->registered, 2);
+    session_check_generation(session_word());
+    assert_int_equal(fake->registered, 2);
+}
+
+// A program that closes what it does not know gets the number back for a file of its own.
+static void a_reused_descriptor_is_never_written_to(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct stat status;
+    char path[] = "/tmp/cosched-test-file-XXXXXX";
+    assert_int_equal(join(fake), 0);
+    int file = mkstemp(path);
+    for (int fd = file + 1; fd < 1024; fd++) {
+        if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) && fd != fake->listener &&
+            fd != fake->connection)
+            dup2(file, fd);
+    }
+    // Over a new connection, which is tried at most once a second.
+    assert_true(session_request(now() + 2 * NS_PER_SEC));
+    eventually_equal(&fake->registered, 2);
+    assert_int_equal(fstat(file, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    unlink(path);
+    close(file);
+}
+
+static void nobody_home_is_an_answer(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct session_identity identity = {
+        .runtime_dir = "/nonexistent", .job_id = "test", .ranks = 1};
+    struct error err = {0};
+    assert_int_equal(session_register(&identity, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_null(session_page());
+    assert_false(session_request(now()));
+    assert_int_equal(fake->registered, 0);
+}
+
+static void a_classd_that_hangs_is_given_up(void **state)
+{
+    struct fake_classd *fake = *state;
+    fake->mute = true;
+    assert_int_equal(join(fake), -1);
+    assert_null(session_page());
+    assert_int_equal(session_word(), STATUS_WORD_FREE);
+}
+
+static void a_forked_child_does_not_speak_for_its_parent(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(session_request(now()) ? 1 : 0);
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(fake->scheduled, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(the_page_is_seen_at_once),
+        TEST(requests_are_at_most_one_a_millisecond),
+        TEST(a_new_generation_is_registered_with),
+        TEST(a_reused_descriptor_is_never_written_to),
+        TEST(nobody_home_is_an_answer),
+        TEST(a_classd_that_hangs_is_given_up),
+        TEST(a_forked_child_does_not_speak_for_its_parent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
