@@ -1,12 +1,14 @@
 """What the library and the daemons cost a job that has its nodes to itself.
 
-Runs the job on the lab's two nodes without and with the library, in pairs whose order alternates, and
-prints the median of the pairs' ratios (with / without) and their quartiles.
+Runs the job on the lab's two nodes without and with the library, in pairs whose order alternates.
+Prints, for the response time of mpiexec and for the time that the program itself reports, the medians,
+the fastest runs, and the median of the pairs' ratios (with / without) with its quartiles.
 """
 
 import argparse
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -16,6 +18,8 @@ import tempfile
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-alone"]
 DONE = r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL"
+SECONDS = re.compile(r"^NPB kernel=.* seconds=([0-9.]+)|^\s*Time in seconds\s*=\s*([0-9.]+)",
+                     re.MULTILINE)
 
 
 def lab(*arguments):
@@ -24,7 +28,7 @@ def lab(*arguments):
 
 
 def run(options, preload, folder):
-    """Response time of one run, in seconds."""
+    """(response time, the program's own time) of one run, in seconds."""
     report = os.path.join(folder, "report.json")
     arguments = ["--mpi", options.mpi, "-n", "2", "--timeout", "300", "--done-pattern", DONE,
                  "--report", report, *(["--preload"] if preload else [])]
@@ -35,7 +39,17 @@ def run(options, preload, folder):
                                 and "SUCCESSFUL" not in done.stdout):
         sys.exit(f"alone: the job did not verify:\n{done.stdout[-2000:]}")
     with open(report, encoding="utf-8") as file:
-        return json.load(file)["response_s"]
+        response_s = json.load(file)["response_s"]
+    own = SECONDS.search(done.stdout)
+    return response_s, float(own[1] or own[2])
+
+
+def line(what, plain, preloaded):
+    ratios = [with_s / without_s for with_s, without_s in zip(preloaded, plain)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return (f"  {what:14} without {statistics.median(plain):7.3f} s, with "
+            f"{statistics.median(preloaded):7.3f} s; fastest {min(plain):.3f} and "
+            f"{min(preloaded):.3f} s; ratio {middle:.4f} (quartiles {low:.4f} to {high:.4f})")
 
 
 def main():
@@ -61,12 +75,10 @@ def main():
                     (preloaded if preload else plain).append(run(options, preload, folder))
     finally:
         lab("down")
-    ratios = sorted(with_s / without_s for with_s, without_s in zip(preloaded, plain))
-    quartiles = statistics.quantiles(ratios, n=4)
-    print(f"{options.mpi} {os.path.basename(options.program)}: {options.pairs} pairs, response "
-          f"without {statistics.median(plain):.3f} s, with {statistics.median(preloaded):.3f} s, "
-          f"fastest {min(plain):.3f} and {min(preloaded):.3f} s, "
-          f"ratio {quartiles[1]:.4f} (quartiles {quartiles[0]:.4f} to {quartiles[2]:.4f})")
+    print(f"{options.mpi} {os.path.basename(options.program)} {' '.join(options.arguments)}: "
+          f"{options.pairs} pairs")
+    for index, what in enumerate(("response", "program's own")):
+        print(line(what, [run[index] for run in plain], [run[index] for run in preloaded]))
 
 
 if __name__ == "__main__":
