@@ -26,7 +26,7 @@
 struct fake_classd {
     char directory[64];
     int listener;
-    int connection;
+    _Atomic int connection; // -1: none yet
     struct status_page *page;
     int page_fd;
     pthread_t thread;
@@ -80,7 +80,7 @@ static void serve(struct fake_classd *fake, int connection)
 static void *accept_loop(void *argument)
 {
     struct fake_classd *fake = argument;
-    int connection;
+    _Atomic int connection; // -1: none yet
     while ((connection = accept(fake->listener, NULL, NULL)) >= 0) {
         fake->connection = connection;
         serve(fake, connection);
@@ -92,6 +92,7 @@ static int start(void **state)
 {
     struct fake_classd *fake = calloc(1, sizeof *fake);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    fake->connection = -1;
     strcpy(fake->directory, "/tmp/cosched-test-XXXXXX");
     assert_non_null(mkdtemp(fake->directory));
     int directory = open(fake->directory, O_RDONLY | O_DIRECTORY);
