@@ -170,9 +170,11 @@ def parser():
     execute.add_argument("command")
     execute.add_argument("arguments", nargs=argparse.REMAINDER)
 
-    mpiexec = command("mpiexec", command_mpiexec, "run an MPI job across the nodes, over TCP")
+    mpiexec = command("mpiexec", command_mpiexec, "run an MPI job across the nodes")
     mpiexec.add_argument("--mpi", choices=list(launch.FAMILIES), default="mpich")
     mpiexec.add_argument("-n", dest="ranks", type=int, required=True, metavar="N")
+    mpiexec.add_argument("--transport", choices=list(launch.TRANSPORTS), default="tcp",
+                         help="between ranks of one node: TCP, as between nodes, or shared memory")
     mpiexec.add_argument("--preload", action="store_true",
                          help="LD_PRELOAD the build's libcosched_pmpi.so into mpiexec")
     mpiexec.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",

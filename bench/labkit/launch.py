@@ -28,17 +28,19 @@ def spread(ranks, nodes):
     return [ranks // nodes + (index < ranks % nodes) for index in range(nodes)]
 
 
-def mpich(store, lab, ranks):
+def mpich(store, lab, ranks, transport):
     hosts = [f"{node['name']}:{count}" for node, count in _placed(lab, ranks)]
     command = ["mpiexec.mpich", "-launcher", "rsh", "-launcher-exec", store.file("agent"),
                "-hosts", ",".join(hosts), "-n", str(ranks)]
-    return command, {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+    return command, {"UCX_TLS": "tcp,self" + ",sm" * (transport == "shm"),
+                     "UCX_NET_DEVICES": "eth0"}
 
 
-def openmpi(store, lab, ranks):
+def openmpi(store, lab, ranks, transport):
     hosts = [f"{node['name']}:{count}" for node, count in _placed(lab, ranks)]
     parameters = {"plm": "rsh", "plm_rsh_agent": store.file("agent"), "pml": "ob1",
-                  "btl": "tcp,self", "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0"}
+                  "btl": "tcp,self" + ",vader" * (transport == "shm"),
+                  "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0"}
     command = ["mpiexec.openmpi", "--allow-run-as-root", "--bind-to", "none",
                "--host", ",".join(hosts), "-n", str(ranks)]
     for key, value in parameters.items():
@@ -47,6 +49,7 @@ def openmpi(store, lab, ranks):
 
 
 FAMILIES = {"mpich": mpich, "openmpi": openmpi}
+TRANSPORTS = ("tcp", "shm")  # between ranks of one node; nodes are always joined by TCP
 
 
 def _placed(lab, ranks):
@@ -56,7 +59,7 @@ def _placed(lab, ranks):
 
 def command_line(store, lab, job):
     """The whole command, from outside, and the variables that it adds to the environment."""
-    launcher, variables = FAMILIES[job.mpi](store, lab, job.ranks)
+    launcher, variables = FAMILIES[job.mpi](store, lab, job.ranks, job.transport)
     variables["TMPDIR"] = store.file("private", "tmp")
     variables["PATH"] = cluster.PATH
     variables[processes.MARKER] = f"{lab['name']}:{lab['id']}"
