@@ -3,8 +3,9 @@ option(COSCHED_WERROR "Treat warnings as errors" OFF)
 set(COSCHED_SANITIZE "" CACHE STRING "Sanitizers for daemons and tests, e.g. address,undefined or thread")
 
 add_compile_definitions(_GNU_SOURCE COSCHED_VERSION="${PROJECT_VERSION}")
-add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes
-                    -Wvla -Wformat=2 -Wno-format-truncation -fvisibility=hidden)
+add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2 -Wno-format-truncation
+                    "$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>"
+                    -fvisibility=hidden)
 if(COSCHED_WERROR)
   add_compile_options(-Werror)
 endif()
