@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,6 +80,15 @@ int groups_each_class(backend_t *base, int (*each)(const char *name, void *user)
         if (each(entry->d_name, user) != 0)
             return 0;
     }
+}
+
+void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
+                  unsigned each, unsigned limit)
+{
+    char weight[32];
+    uint64_t all = (uint64_t)each * backend->cpus;
+    snprintf(weight, sizeof weight, "%" PRIu64, all < limit ? all : limit);
+    file_write(path, file, weight, NULL);
 }
 
 struct release {

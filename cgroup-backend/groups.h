@@ -70,6 +70,13 @@ int groups_make_path(const char *mount, const char *relative, struct error *err)
 // Tries rmdir on the class's directories, without looking at the results.
 void groups_rmdir(struct cgroup_class *class_);
 
+// Writes the group's weight against processes outside the subtree, `each` for every CPU of the node
+// but not more than `limit`. The kernel divides a group's weight among the CPUs that it runs on, so
+// with the default of a single process each rank of a wide job would be next to nothing beside any
+// process that is not in a class: a job would be slower for being in one. Best effort.
+void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
+                  unsigned each, unsigned limit);
+
 int groups_place(class_t *class_, pid_t pid, struct error *err);
 int groups_expel(class_t *class_, pid_t pid, struct error *err);
 int groups_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);

@@ -14,6 +14,11 @@
 
 enum { FREEZE_LIMIT_MS = 100 };
 
+static void weigh(const struct cgroup_backend *backend, const char *path)
+{
+    groups_weigh(backend, path, "cpu.shares", 1024, 262144);
+}
+
 static bool has_freezer(const struct cgroup_backend *backend)
 {
     return backend->freezer < backend->hierarchy_count;
@@ -92,6 +97,7 @@ static int open_files(struct cgroup_class *class_, bool fresh, struct error *err
         return -1;
     if (read_period(class_, err) != 0)
         return -1;
+    weigh(class_->backend, path);
     class_->limit_fd = file_open(path, "cpu.cfs_quota_us", O_RDWR, err);
     if (class_->limit_fd < 0)
         return error_context(err, "needs a kernel with CONFIG_CFS_BANDWIDTH");
@@ -281,6 +287,7 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
         groups_backend_close(&backend->base);
         return -1;
     }
+    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

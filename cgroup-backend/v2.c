@@ -21,6 +21,11 @@ static const char *class_path(const struct cgroup_class *class_)
     return class_->groups[0].path;
 }
 
+static void weigh(const struct cgroup_backend *backend, const char *path)
+{
+    groups_weigh(backend, path, "cpu.weight", 100, 10000);
+}
+
 static int no_controller(const char *path, const char *offered, bool top, struct error *err)
 {
     return error_set(err, ENOTSUP, "%s/cgroup.controllers offers \"%.*s\", not cpu: %s", path,
@@ -81,6 +86,7 @@ static int v2_class_open(backend_t *base, const char *name, class_t **opened, st
     if (directory_make(class_path(class_), err) == 0 &&
         (class_->limit_fd = file_open(class_path(class_), "cpu.max", O_RDWR, err)) >= 0 &&
         (class_->usage_fd = file_open(class_path(class_), "cpu.stat", O_RDONLY, err)) >= 0) {
+        weigh(backend, class_path(class_));
         *opened = &class_->base;
         return 0;
     }
@@ -217,6 +223,7 @@ int v2_open(const char *mount, const struct backend_settings *settings, backend_
         groups_backend_close(&backend->base);
         return -1;
     }
+    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -47,12 +47,15 @@ def _pass_on_cpu(group):
 
 
 def make(lab, nodes):
-    """Makes the subtree of each node. Daemons make the classes in it."""
+    """Makes the subtree of each node. Daemons make the classes in it, and weigh all below a node."""
     for point, version, controllers in _mounts():
         if not controllers or (version == "v2" and "cpu" not in controllers):
             continue
         top = os.path.join(point, lab)
         os.makedirs(top, exist_ok=True)
+        cpus = os.cpu_count() or 1
+        _write_if_there(os.path.join(top, "cpu.shares"), str(min(1024 * cpus, 262144)))
+        _write_if_there(os.path.join(top, "cpu.weight"), str(min(100 * cpus, 10000)))
         if version == "v2":
             _pass_on_cpu(point)
             _pass_on_cpu(top)

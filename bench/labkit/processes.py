@@ -133,14 +133,14 @@ def become_subreaper():
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
-def descendants():
-    """All living descendants of this process."""
+def descendants(ancestor=None):
+    """All living descendants of a process (None: of this one)."""
     children = {}
     for pid in _all_pids():
         stat = _stat(pid)
         if stat and stat[0] not in "ZX":
             children.setdefault(stat[1], []).append({"pid": pid, "start": stat[2]})
-    found, parents = [], [os.getpid()]
+    found, parents = [], [ancestor or os.getpid()]
     while parents:
         for who in children.get(parents.pop(), []):
             found.append(who)

@@ -122,16 +122,22 @@ static int members_in(const char *mount, const char *class_)
     return count;
 }
 
-static long long quota_of(const char *class_)
+// The number in a file of the class's group in the cpu hierarchy; class "" is the root group.
+static long long number_in(const char *class_, const char *file)
 {
     char name[512];
-    long long quota = 0;
-    snprintf(name, sizeof name, "%s/%s/%s/cpu.cfs_quota_us", found.cpu, root, class_);
+    long long number = 0;
+    snprintf(name, sizeof name, "%s/%s/%s/%s", found.cpu, root, class_, file);
     FILE *stream = fopen(name, "re");
     assert_non_null(stream);
-    assert_int_equal(fscanf(stream, "%lld", &quota), 1);
+    assert_int_equal(fscanf(stream, "%lld", &number), 1);
     fclose(stream);
-    return quota;
+    return number;
+}
+
+static long long quota_of(const char *class_)
+{
+    return number_in(class_, "cpu.cfs_quota_us");
 }
 
 static class_t *open_class(const char *name)
@@ -190,6 +196,15 @@ static void members_and_limits(void **state)
     assert_int_equal(class_expel(a, pid, &err), -1);
     assert_int_equal(err.code, ESRCH);
     assert_ok(class_remove(a, &err));
+}
+
+// 2 CPUs: or a job of 2 processes would weigh as much as one process that is in no class.
+static void classes_weigh_as_much_as_the_node(void **state)
+{
+    (void)state;
+    class_close(open_class("a"));
+    assert_int_equal(number_in("", "cpu.shares"), 2048);
+    assert_int_equal(number_in("a", "cpu.shares"), 2048);
 }
 
 static void *thread_waits(void *tid)
@@ -729,6 +744,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         real(quotas),
         real(members_and_limits),
+        real(classes_weigh_as_much_as_the_node),
         real(threads_and_descendants_follow),
         real(racing_forks_are_all_caught),
         real(a_zombie_does_not_hold_up),

@@ -54,6 +54,7 @@ static void assert_file(const char *directory, const char *name, const char *exp
 static void put_class(const char *directory)
 {
     put(directory, "cpu.max", "max 100000\n");
+    put(directory, "cpu.weight", "");
     put(directory, "cpu.stat", "usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n");
     put(directory, "cgroup.procs", "");
     put(directory, "cgroup.freeze", "");
@@ -143,6 +144,18 @@ static void limits_are_one_line(void **state)
     assert_int_equal(class_set_share(a, BACKEND_UNLIMITED, NULL), 0);
     assert_file("lab/node0/a", "cpu.max", "max 100000\n");
     class_close(a);
+}
+
+// 4 CPUs: or a job of 4 processes would weigh as much as one process that is in no class.
+static void classes_weigh_as_much_as_the_node(void **state)
+{
+    (void)state;
+    put_class("lab/node0");
+    put_class("lab/node0/a");
+    open_backend();
+    class_close(open_class("a"));
+    assert_file("lab/node0", "cpu.weight", "400\n");
+    assert_file("lab/node0/a", "cpu.weight", "400\n");
 }
 
 static void usage_comes_from_cpu_stat(void **state)
@@ -305,6 +318,7 @@ int main(void)
         on_files(cpu_is_enabled_from_the_top),
         on_files(a_missing_controller_is_explained),
         on_files(limits_are_one_line),
+        on_files(classes_weigh_as_much_as_the_node),
         on_files(usage_comes_from_cpu_stat),
         on_files(freezing_waits_for_the_event),
         on_files(placing_writes_the_pid),

@@ -1,0 +1,168 @@
+"""Jobs compared on a noisy machine: they run side by side and take turns of a twentieth of a second.
+
+Each variant has a lab of its own, with daemons of its own, so every job is alone on its cluster; the
+labs share the CPUs. Only one job runs at a time: the others are stopped (SIGSTOP). What counts is the
+time for which a job was running until it ended. A disturbance that lasts longer than two turns hits
+all variants alike, which pairs of whole runs cannot achieve.
+"""
+
+import os
+import random
+import re
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from labkit import processes
+
+BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+DONE = r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL"
+TURN_S = 0.05
+PRIORITY = -20  # "nice" of the jobs: what else runs on the machine hardly counts
+LAUNCH_S = 2.0  # for so much running time new processes are looked for after each turn
+TURNS_PER_LOOK = 50  # afterwards
+
+
+class Disturbed(Exception):
+    """A job did not end or did not verify."""
+
+
+class Variant:
+    """One way to run the job: a name and the options of `lab mpiexec` that make it."""
+
+    def __init__(self, name, *options):
+        self.name = name
+        self.options = list(options)
+        self.lab = [os.path.join(BENCH, "lab"), "--name", f"cosched-lab-turns-{name}"]
+
+    def command(self, *arguments):
+        return [*self.lab, *arguments]
+
+
+class Job:
+    """One run of a variant: running only between resume() and stop()."""
+
+    def __init__(self, variant, mpi, program, output):
+        self.variant = variant
+        self.output = output
+        self.active_s = 0.0
+        self.turns = 0
+        self.known = []
+        self.process = subprocess.Popen(
+            variant.command("mpiexec", "--mpi", mpi, "-n", "2", "--timeout", "900", "--done-pattern",
+                            DONE, "--grace", "600", *variant.options, *program),
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        os.setpriority(os.PRIO_PROCESS, self.process.pid, PRIORITY)
+        self.ended = os.pidfd_open(self.process.pid)
+        self.since_s = time.monotonic()
+
+    def resume(self):
+        self.since_s = time.monotonic()
+        for who in self.known:
+            processes.send(who, signal.SIGCONT)
+
+    def run(self, turn_s):
+        """Lets the time pass. True when the job has ended."""
+        poll = select.poll()
+        poll.register(self.ended, select.POLLIN)
+        return bool(poll.poll(turn_s * 1000))
+
+    def stop(self):
+        for who in self.known:
+            processes.send(who, signal.SIGSTOP)
+        self.active_s += time.monotonic() - self.since_s
+        self.turns += 1
+        if self.active_s < LAUNCH_S or self.turns % TURNS_PER_LOOK == 0:
+            self._stop_new()
+
+    def _stop_new(self):
+        """Stops processes that were not known yet, until there are none: they may still be forking."""
+        while True:
+            found = processes.descendants(self.process.pid)
+            new = [who for who in found if who not in self.known]
+            self.known = found
+            if not new:
+                return
+            for who in new:
+                processes.send(who, signal.SIGSTOP)
+
+    def finish(self):
+        self.active_s += time.monotonic() - self.since_s
+        os.close(self.ended)
+        self.output.seek(0)
+        text = self.output.read().decode(errors="replace")
+        if self.process.wait() != 0 or not re.search(DONE, text, re.MULTILINE):
+            raise Disturbed(f"{self.variant.name}: the job did not verify:\n{text[-2000:]}")
+
+    def abandon(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.resume()
+            self.process.wait()
+
+
+def run_once(variants, mpi, program, shuffle, turn_s=TURN_S):
+    """{variant name: seconds of running} of one run of each variant, all at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = []
+        try:
+            for variant in variants:
+                output = open(os.path.join(folder, variant.name), "w+b")
+                job = Job(variant, mpi, program, output)
+                jobs.append(job)
+                job.run(0.01)
+                job.stop()
+            left = list(jobs)
+            while left:
+                for job in shuffle.sample(left, len(left)):
+                    job.resume()
+                    if job.run(turn_s):
+                        job.finish()
+                        left.remove(job)
+                    else:
+                        job.stop()
+        finally:
+            for job in jobs:
+                job.abandon()
+                job.output.close()
+    return {job.variant.name: job.active_s for job in jobs}
+
+
+def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress=None):
+    """A list of run_once() results, `runs` of them. `program` is a list: path and arguments."""
+    shuffle = random.Random(seed)
+    results = []
+    try:
+        for variant in variants:
+            up = variant.command("up", "--build", build, "--owner", str(os.getpid()))
+            if subprocess.run(up, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+                raise Disturbed(f"{' '.join(up)} failed")
+        for number in range(runs):
+            results.append(run_once(variants, mpi, program, shuffle, turn_s))
+            if progress:
+                progress(number + 1, results[-1])
+    finally:
+        for variant in variants:
+            subprocess.run(variant.command("down"), stdin=subprocess.DEVNULL, check=False)
+    return results
+
+
+def ratios(results, name, base):
+    return [result[name] / result[base] for result in results]
+
+
+def interval(values, seed=0, confidence=0.90, draws=10000):
+    """Bootstrap confidence interval of the median."""
+    shuffle = random.Random(seed)
+    medians = sorted(statistics.median(shuffle.choices(values, k=len(values))) for _ in range(draws))
+    tail = (1 - confidence) / 2
+    return medians[int(tail * draws)], medians[min(draws - 1, int((1 - tail) * draws))]
+
+
+def terminate_by_exception():
+    """SIGTERM unwinds this program, so that labs and jobs do not outlive it."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
