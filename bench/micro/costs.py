@@ -31,6 +31,9 @@ TURN_S = 0.003  # shorter than the kernel's own turns: most go undisturbed even 
 LOST_MAX = 0.02  # of a turn's time without a CPU; more, and the turn is repeated
 ATTEMPTS = 8
 PAUSE_S = 0.004  # before another attempt
+KERNELS = "kernels"  # as a case: whole programs, in turns of bench/micro/interleave.py
+OUR_KERNELS = (("cg", "A"), ("ep", "A"))
+OFFICIAL_KERNEL = "lu.A.x"
 KERNEL_TARGET = ("<=", 1.003)
 
 
@@ -152,7 +155,7 @@ class Bench:
         self.stack = stack  # takes the labs down in the end
         self.labs = {}
         self.shuffle = random.Random(f"{options.seed} {case.name}")
-        self.disturbed = 0
+        self.disturbed = 0  # turns that no attempt was undisturbed in
 
     def _lab(self, name):
         if name not in self.labs:
@@ -253,7 +256,9 @@ class Bench:
             patient = True
         finally:
             for job in jobs.values():
-                job.end(patient)
+                job.tell_end(patient)
+            for job in jobs.values():
+                job.end()
         return times
 
     def measure(self, mpi):
@@ -292,6 +297,49 @@ def cell(pairs, goal, seed):
             "verdict": ratios.verdict(middle, low, high, goal) if goal else ""}
 
 
+def kernel_programs(options, mpi):
+    """[(name, [path and arguments])]."""
+    programs = [(f"{kernel}.{size}", [os.path.join(options.build, "bench", "npb", mpi, "bin", kernel),
+                                      size]) for kernel, size in OUR_KERNELS]
+    if options.npb_dir:
+        folder = options.npb_dir.replace("{mpi}", mpi)
+        programs.append((OFFICIAL_KERNEL[:4], [os.path.join(folder, "bin", OFFICIAL_KERNEL)]))
+    return programs
+
+
+def kernel_lines(options, folder, mpi, times):
+    """The table's lines of whole programs, as records; every single time goes to `times`."""
+    try:
+        import interleave
+    except ImportError:
+        say("kernels are left out: bench/micro/interleave.py is not there")
+        return
+    with contextlib.ExitStack() as stack:
+        chosen = [variant for variant in Bench(options, CASES[0], folder, stack).usable(mpi)
+                  if variant.name != "forward"]
+    # What follows the options of `lab mpiexec` is the program: a prefix may stand there.
+    jobs = [interleave.Variant(f"micro-{variant.name}", *variant.options, *variant.prefix)
+            for variant in chosen]
+    for name, program in kernel_programs(options, mpi):
+        say(f"{KERNELS}, {mpi}: {name}, {options.kernel_runs} times")
+        try:
+            runs = interleave.compare(jobs, options.build, mpi, program, options.kernel_runs,
+                                      options.seed)
+        except interleave.Disturbed as error:
+            raise standing.Failed(str(error)) from error
+        runs = [{key.removeprefix("micro-"): seconds for key, seconds in one.items()} for one in runs]
+        times.append({"mpi": mpi, "case": KERNELS, "kernel": name, "runs": runs})
+        plain_s = statistics.median(one["plain"] for one in runs)
+        line = {"mpi": mpi, "case": KERNELS, "row": name, "ratios": {}, "plain_s": plain_s,
+                "plain": f"{plain_s:.3f} s"}
+        for variant in chosen[1:]:
+            # Each run starts its jobs afresh: a sitting of its own.
+            pairs = [[one[variant.name] / one["plain"]] for one in runs]
+            goal = KERNEL_TARGET if variant.name in ("notice", "header") else None
+            line["ratios"][variant.name] = cell(pairs, goal, options.seed)
+        yield line
+
+
 COLUMNS = ("again", "forward", "notice", "header")
 
 
@@ -325,7 +373,7 @@ def pieces(options):
     program = os.path.join(options.build, "bench", "micro", "pieces")
     if not os.path.exists(program):
         return None
-    done = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.1",
+    done = subprocess.run([program, "--benchmark_format=json", f"--benchmark_min_time={0.02 if options.quick else 0.1}",
                            "--benchmark_repetitions=5"], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
@@ -349,13 +397,19 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="run_micro.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=[*FAMILIES, "both"], default="both")
-    parser.add_argument("--case", action="append", choices=[case.name for case in CASES],
+    parser.add_argument("--case", action="append", choices=[*(case.name for case in CASES), KERNELS],
                         help="; ".join(f"{case.name}: {case.text}" for case in CASES)
-                        + ". May be repeated; default: all")
+                        + f"; {KERNELS}: whole programs on two nodes. May be repeated; default: all, "
+                        f"with --quick all but {KERNELS}")
     parser.add_argument("--rounds", type=int, metavar="N", help="pairs of each ratio (default: 40)")
     parser.add_argument("--sittings", type=int, metavar="N",
                         help="how often jobs are started afresh; rounds are spread over them "
                              "(default: 8)")
+    parser.add_argument("--kernel-runs", type=int, default=20, metavar="N",
+                        help="pairs of each kernel's ratio (default: 20)")
+    parser.add_argument("--npb-dir", metavar="DIR",
+                        help=f"also DIR/bin/{OFFICIAL_KERNEL} of the official NPB; {{mpi}} stands for "
+                             "the MPI")
     parser.add_argument("--quick", action="store_true",
                         help="a few rows, 4 rounds in 2 sittings: to see that it works")
     parser.add_argument("--seed", type=int, default=0, help="of the order of turns")
@@ -364,8 +418,13 @@ def parse(arguments):
     options.build = os.path.abspath(options.build)
     options.rounds = options.rounds or (4 if options.quick else 40)
     options.sittings = options.sittings or min(options.rounds, 2 if options.quick else 8)
+    options.case = options.case or [case.name for case in CASES] + [KERNELS] * (not options.quick)
+    if options.npb_dir:
+        options.npb_dir = os.path.abspath(options.npb_dir)
     if not 1 <= options.sittings <= options.rounds:
         parser.error("at least one sitting, and at least one round in each")
+    if options.kernel_runs < 1:
+        parser.error("--kernel-runs: at least 1")
     return options
 
 
@@ -390,7 +449,7 @@ def run(options):
     # Below /run: a node sees the host's, whatever TMPDIR says (which is private to nodes).
     with tempfile.TemporaryDirectory(prefix="cosched-micro-", dir="/run") as folder:
         for case in CASES:
-            if options.case and case.name not in options.case:
+            if case.name not in options.case:
                 continue
             with contextlib.ExitStack() as stack:
                 bench = Bench(options, case, folder, stack)
@@ -401,6 +460,8 @@ def run(options):
                 if bench.disturbed:
                     say(f"{case.name}: {bench.disturbed} turns were disturbed {ATTEMPTS} times and "
                         "are counted all the same; the machine is busy")
+        for mpi in mpis if KERNELS in options.case else ():
+            results["table"] += kernel_lines(options, folder, mpi, results["times"])
     results["pieces_ns"] = pieces(options)
     print(f"kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs, {options.rounds} rounds "
           f"in {options.sittings} sittings, seed {options.seed}\n")

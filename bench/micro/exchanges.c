@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -178,6 +179,20 @@ static void collect_lost(const struct job *job, int ranks, double *lost_s)
     }
 }
 
+// Nearly all of its CPU, whatever else the machine does; the turns are short. "nice" counts only
+// among the tasks of a session where the kernel groups those, so the session's is set too. (A job
+// that is registered lives in a cgroup: see standing.py.) Who may not do this measures what there
+// is.
+static void come_first(void)
+{
+    setpriority(PRIO_PROCESS, 0, -20);
+    FILE *file = fopen("/proc/self/autogroup", "w");
+    if (file != NULL) {
+        fputs("-20", file);
+        fclose(file);
+    }
+}
+
 // Keeps the ranks of a node on CPUs of their own, one each while there are enough.
 static void stay_on_one_cpu(void)
 {
@@ -262,6 +277,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
         return 2;
     }
+    come_first();
     stay_on_one_cpu();
     char name[32];
     snprintf(name, sizeof name, "command.%d", job.rank);

@@ -4,6 +4,7 @@ Each has a lab of its own, so it is alone on its cluster, and all of them wait w
 (bench/micro/exchanges.c): whoever asks one job at a time, in turn, compares them within milliseconds.
 """
 
+import json
 import os
 import re
 import select
@@ -15,7 +16,8 @@ BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 READY_S = 60
 ANSWER_S = 60
 END_S = 20
-PRIORITY = -20  # "nice" of the jobs: what else runs on the machine hardly counts
+SHARES = 88761  # of a cgroup: what "nice -20", which exchanges.c asks for, is worth to a task
+SHARES_MAX = 262144
 
 
 class Failed(Exception):
@@ -42,10 +44,22 @@ class Lab:
                               start_new_session=True, check=False)
         if done.returncode != 0:
             raise Failed(f"{' '.join(self.command)} {arguments[0]} failed:\n{done.stdout.strip()}")
+        return done.stdout
+
+    def _come_first(self):
+        """Jobs that registered are in the lab's cgroups; they are to weigh there what the others weigh
+        by themselves."""
+        for top in json.loads(self._run("status", "--json"))["cgroups"]:
+            for file, most in (("cpu.shares", SHARES_MAX), ("cpu.weight", 10000)):
+                path = os.path.join(top, file)
+                if os.path.exists(path):
+                    with open(path, "w", encoding="ascii") as control:
+                        control.write(str(min(SHARES * os.cpu_count(), most)))
 
     def __enter__(self):
         try:
             self._run("up", *self.shape)
+            self._come_first()
         except BaseException:
             self._run("down")
             raise
@@ -73,7 +87,6 @@ class Job:
                 [*lab.command, "mpiexec", "-n", str(ranks), *options, *prefix, program, folder],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 env=environment(), start_new_session=True)
-        os.setpriority(os.PRIO_PROCESS, self.process.pid, PRIORITY)
         self.ended = os.pidfd_open(self.process.pid)
         self.descriptors.append(self.ended)
 
@@ -122,20 +135,24 @@ class Job:
         seconds, lost_s = self._line(ANSWER_S).split()
         return float(seconds), float(lost_s)
 
-    def end(self, patient=True):
-        """Ends the job, the hard way where the soft one does not do, and releases everything. Returns
-        what it has printed."""
-        if self.process.poll() is None and not patient:
+    def tell_end(self, patient=True):
+        """Asks the job to end, by its own program or, impatiently, by a signal. Does not wait."""
+        if self.process.poll() is not None:
+            return
+        if not patient:
+            self.process.send_signal(signal.SIGTERM)
+            return
+        for command in self.commands:
+            os.write(command, b"quit\n")
+
+    def end(self):
+        """Waits until a job that was asked to end has ended, the hard way where the soft one does not
+        do, and releases everything. Returns what it has printed."""
+        try:
+            self.process.wait(END_S)
+        except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait()
-        if self.process.poll() is None:
-            for command in self.commands:
-                os.write(command, b"quit\n")
-            try:
-                self.process.wait(END_S)
-            except subprocess.TimeoutExpired:
-                self.process.send_signal(signal.SIGTERM)
-                self.process.wait()
         for descriptor in self.descriptors:
             os.close(descriptor)
         self.descriptors = []
@@ -148,6 +165,7 @@ def carrier(lab, folder, program, ranks, options, prefix):
     try:
         job.ready()
     finally:
+        job.tell_end()
         text = job.end()
     found = re.search(r"^cosched: job .* carrier (\w+)", text, re.MULTILINE)
     return found[1] if found else None, text
