@@ -13,7 +13,7 @@ static const struct parameter few_sizes[] = {
 
 CASE_EACH(blocking, border_sizes)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     unsigned char *bytes = message((size_t)value, 1), *got = buffer((size_t)value);
     for (int sender = 0; sender < 2; sender++) {
         if (rank == sender)
@@ -43,7 +43,7 @@ CASE_EACH(unexpected, border_sizes)
 {
     // Rank 1 asks for it long after it has been sent.
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     unsigned char *bytes = message((size_t)value, 2), *got = buffer((size_t)value);
     if (rank == 0)
         OK(MPI_Isend(bytes, (int)value, MPI_BYTE, 1, TAG, comm, &request));
@@ -59,7 +59,7 @@ CASE_EACH(unexpected, border_sizes)
 
 CASE_EACH(world, few_sizes)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     unsigned char *got = buffer((size_t)value);
     if (rank == 0) {
         MPI_Send(message((size_t)value, 3), (int)value, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
@@ -94,7 +94,7 @@ CASE_EACH(shorter, shorter_pairs)
 {
     size_t capacity = (size_t)(value / 1000000000L), length = (size_t)(value % 1000000000L);
     for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         MPI_Request request;
         unsigned char *got = buffer(capacity);
         if (rank == 0) {
@@ -120,7 +120,7 @@ typedef int isend_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Re
 static void send_with(send_fn *send, isend_fn *isend, size_t length)
 {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     unsigned char *bytes = message(length, 5), *got = buffer(length);
     if (rank == 1)
         OK(MPI_Irecv(got, (int)length, MPI_BYTE, 0, TAG, comm, &request));
@@ -176,7 +176,7 @@ CASE(issend_waits_for_its_receive)
 
 CASE(zero_count_null_buffer)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         OK(MPI_Send(NULL, 0, MPI_DOUBLE, 1, TAG, comm));
         OK(MPI_Ssend(NULL, 0, MPI_DOUBLE, 1, TAG, comm));
@@ -191,7 +191,7 @@ CASE(zero_count_null_buffer)
 CASE(zero_count_keeps_order)
 {
     int got = -1;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     for (int i = 0; i < 20; i++) {
         if (rank == 0) {
             OK(MPI_Send(&i, i % 2, MPI_INT, 1, TAG, comm));
@@ -247,7 +247,7 @@ CASE(proc_null_irecv)
 CASE(proc_null_sendrecv)
 {
     unsigned char *bytes = message(100, 6), *got = buffer(100);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Sendrecv(bytes, 100, MPI_BYTE, MPI_PROC_NULL, TAG, got, 100, MPI_BYTE, MPI_PROC_NULL,
                     TAG, comm, &status));
     STATUS(&status, MPI_PROC_NULL, MPI_ANY_TAG, MPI_BYTE, 0);
@@ -263,7 +263,7 @@ CASE_EACH(half_proc_null_shift, few_sizes)
     // As at the ends of a row: each rank has one neighbour and one MPI_PROC_NULL.
     unsigned char *bytes = message((size_t)value, 7 + rank), *got = buffer((size_t)value);
     int to = rank == 0 ? 1 : MPI_PROC_NULL, from = rank == 1 ? 0 : MPI_PROC_NULL;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Sendrecv(bytes, (int)value, MPI_BYTE, to, TAG, got, (int)value, MPI_BYTE, from, TAG,
                     comm, &status));
     if (rank == 1) {
@@ -283,7 +283,7 @@ CASE_EACH(self, border_sizes)
     for (int i = 0; i < 3; i++) {
         int me = i == 1 ? 0 : rank;
         MPI_Request request;
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         unsigned char *bytes = message((size_t)value, 8), *got = buffer((size_t)value);
         OK(MPI_Isend(bytes, (int)value, MPI_BYTE, me, TAG, comms[i], &request));
         OK(MPI_Recv(got, (int)value, MPI_BYTE, MPI_ANY_SOURCE, TAG, comms[i], &status));
@@ -297,7 +297,7 @@ CASE(self_into_posted_receive)
 {
     int number = 17, got = 0;
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Irecv(&got, 1, MPI_INT, rank, TAG, comm, &request));
     OK(MPI_Ssend(&number, 1, MPI_INT, rank, TAG, comm));
     OK(MPI_Wait(&request, &status));
@@ -334,7 +334,7 @@ static size_t mixed_length(int i)
 
 CASE(order_of_mixed_lengths_blocking)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     unsigned char *bytes = buffer(300000);
     for (int i = 0; i < 150; i++) {
         size_t length = mixed_length(i);
@@ -394,7 +394,7 @@ CASE(order_of_mixed_capacities)
         }
     }
     for (int i = MESSAGES - 1; i >= 0; i--) {
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         OK(MPI_Wait(&requests[i], &status));
         if (rank == 1) {
             STATUS(&status, 0, i, MPI_INT, 1 + i % 16);
@@ -443,7 +443,7 @@ CASE(tags_choose_among_messages)
         OK(MPI_Isend(&numbers[i], 1, MPI_INT, 1, i, comm, &requests[i]));
     }
     for (int i = MESSAGES - 1; rank == 1 && i >= 0; i--) {
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         OK(MPI_Recv(&got, 1, MPI_INT, 0, i, comm, &status));
         STATUS(&status, 0, i, MPI_INT, 1);
         EQUAL(i * i, got);
@@ -459,7 +459,7 @@ CASE(tags_up_to_the_bound)
     CHECK(exists && *bound >= 32767);
     int tags[] = {0, 1, 32766, 32767, *bound - 1, *bound};
     for (int i = 0; i < 6; i++) {
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         if (rank == 0) {
             OK(MPI_Send(&i, 1, MPI_INT, 1, tags[i], comm));
         } else {
@@ -511,7 +511,7 @@ CASE(receives_posted_in_other_order_than_sent)
 CASE_EACH(sendrecv, border_sizes)
 {
     unsigned char *bytes = message((size_t)value, rank), *got = buffer((size_t)value + 24);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Sendrecv(bytes, (int)value, MPI_BYTE, 1 - rank, TAG, got, (int)value + 24, MPI_BYTE,
                     1 - rank, TAG, comm, &status));
     STATUS(&status, 1 - rank, TAG, MPI_BYTE, (int)value);
@@ -522,7 +522,7 @@ CASE_EACH(sendrecv, border_sizes)
 CASE_EACH(sendrecv_replace, border_sizes)
 {
     unsigned char *bytes = message((size_t)value, rank);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Sendrecv_replace(bytes, (int)value, MPI_BYTE, 1 - rank, TAG, 1 - rank, TAG, comm,
                             &status));
     STATUS(&status, 1 - rank, TAG, MPI_BYTE, (int)value);
@@ -532,7 +532,7 @@ CASE_EACH(sendrecv_replace, border_sizes)
 CASE_EACH(sendrecv_with_self, few_sizes)
 {
     unsigned char *bytes = message((size_t)value, 11), *got = buffer((size_t)value);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Sendrecv(bytes, (int)value, MPI_BYTE, rank, TAG, got, (int)value, MPI_BYTE, rank, TAG,
                     comm, &status));
     STATUS(&status, rank, TAG, MPI_BYTE, (int)value);
@@ -546,7 +546,7 @@ CASE(sendrecv_of_different_lengths)
 {
     size_t mine = rank == 0 ? 100 : 200000, theirs = rank == 0 ? 200000 : 100;
     unsigned char *got = buffer(200000);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Sendrecv(message(mine, rank), (int)mine, MPI_BYTE, 1 - rank, TAG, got, 200000, MPI_BYTE,
                     MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status));
     STATUS(&status, 1 - rank, TAG, MPI_BYTE, (int)theirs);
@@ -557,7 +557,7 @@ CASE(sendrecv_of_different_lengths)
 CASE(sendrecv_replace_with_a_shorter_message)
 {
     unsigned char *bytes = message(5000, rank);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         OK(MPI_Sendrecv_replace(bytes, 5000, MPI_BYTE, 1, TAG, 1, TAG, comm, &status));
         STATUS(&status, 1, TAG, MPI_BYTE, 10);
@@ -575,7 +575,7 @@ CASE(sendrecv_replace_with_a_shorter_message)
 CASE(sendrecv_meets_plain_calls)
 {
     int number = 100 + rank, got = 0;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         OK(MPI_Sendrecv(&number, 1, MPI_INT, 1, 1, &got, 1, MPI_INT, 1, 2, comm, &status));
         STATUS(&status, 1, 2, MPI_INT, 1);
@@ -591,7 +591,7 @@ CASE(sendrecv_of_different_types)
 {
     MPI_Datatype column;
     int matrix[8][8], got[8];
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Type_vector(8, 1, 8, MPI_INT, &column));
     OK(MPI_Type_commit(&column));
     for (int i = 0; i < 64; i++)

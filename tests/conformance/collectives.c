@@ -504,6 +504,23 @@ CASE(collectives_among_some)
 }
 
 #if MPI_VERSION >= 4
+CASE(persistent_completed_by_testall)
+{
+    int number = 0, sum = 0, flag = 0;
+    MPI_Request request;
+    return_all_errors();
+    OK(MPI_Allreduce_init(&number, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+    for (int i = 0; i < 3; i++, flag = 0) {
+        number = rank * i;
+        OK(MPI_Start(&request));
+        while (!flag && OK(MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE)))
+            ;
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        EQUAL(i * ranks * (ranks - 1) / 2, sum);
+    }
+    OK(MPI_Request_free(&request));
+}
+
 CASE(persistent_started_many_times)
 {
     int number = 0, sum = 0;

@@ -21,7 +21,7 @@ static void ring_on(MPI_Comm on)
     int next = (me + 1) % size, last = (me + size - 1) % size;
     for (int i = 0; i < 3; i++) {
         MPI_Request request;
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         unsigned char *got = buffer((size_t)lengths[i] + 8);
         OK(MPI_Isend(message((size_t)lengths[i], me + i), lengths[i], MPI_BYTE, next, TAG, on,
                      &request));
@@ -180,7 +180,7 @@ CASE_EACH(inter_messages, sides)
     int peer = 1 - me; // crosswise: ranks mean the other side's
     for (int i = 0; i < 5; i++) {
         MPI_Request request;
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         unsigned char *got = buffer((size_t)lengths[i] + 8);
         OK(MPI_Isend(message((size_t)lengths[i], i + me), lengths[i], MPI_BYTE, peer, TAG, inter,
                      &request));
@@ -242,9 +242,36 @@ CASE_EACH(inter_collectives, sides)
     int out[2] = {rank * 10, rank * 10 + 1};
     OK(MPI_Alltoall(out, 1, MPI_INT, got, 1, MPI_INT, inter));
     EQUAL((value ? 2 * other : other) * 10 + me, got[0]);
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Comm_free(&local));
+}
+
+CASE_EACH(inter_nonblocking_barrier_and_allreduce, sides)
+{
+    MPI_Comm local, inter = make_inter(value, &local);
     MPI_Request request;
+    int sum = 0;
     OK(MPI_Ibarrier(inter, &request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    int other = value ? 1 - rank / 2 : 1 - rank % 2;
+    EQUAL(value ? 4 * other + 1 : 2 * other + 2, sum);
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Comm_free(&local));
+}
+
+CASE_EACH(inter_nonblocking_bcast, sides)
+{
+    MPI_Comm local, inter = make_inter(value, &local);
+    MPI_Request request;
+    int side = value ? rank / 2 : rank % 2, me, number;
+    OK(MPI_Comm_rank(inter, &me));
+    number = side == 0 && me == 1 ? 321 : -1;
+    int root = side == 1 ? 1 : me == 1 ? MPI_ROOT : MPI_PROC_NULL;
+    OK(MPI_Ibcast(&number, 1, MPI_INT, root, inter, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    EQUAL(side == 1 || me == 1 ? 321 : -1, number);
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&local));
 }
@@ -289,7 +316,7 @@ CASE(handles_that_are_used_again)
             OK(MPI_Comm_free(&local));
         } else {
             int me, got = -1, mine = rank;
-            MPI_Status status;
+            MPI_Status status = fresh_status();
             OK(MPI_Comm_rank(made, &me));
             OK(MPI_Sendrecv(&mine, 1, MPI_INT, 1 - me, TAG, &got, 1, MPI_INT, MPI_ANY_SOURCE, TAG,
                             made, &status));
@@ -645,7 +672,7 @@ CASE_EACH(choose_by_probe, wildcard_lengths)
         return;
     }
     for (int i = 0; i < 3; i++) {
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         MPI_Message matched;
         OK(MPI_Mprobe(MPI_ANY_SOURCE, TAG, comm, &matched, &status));
         int source = status.MPI_SOURCE;

@@ -107,7 +107,8 @@ const char *class_name(int rc);
 // there what is found out in a call that has no communicator, such as MPI_Wait.
 void return_all_errors(void);
 
-// A status that no MPI has touched yet: its source and tag are UNSET.
+// A status that no MPI has touched yet: its source and tag are UNSET. (Not left to chance, since
+// MPICH's probes leave the cancelled bit as it was.)
 enum { UNSET = 77 };
 MPI_Status fresh_status(void);
 

@@ -29,7 +29,7 @@ static int send_init(enum mode mode, const void *bytes, int count, MPI_Datatype 
 static void restart(enum mode mode, int length)
 {
     MPI_Request request = MPI_REQUEST_NULL, before;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int space_size = length + MPI_BSEND_OVERHEAD, detached_size;
     void *detached;
     unsigned char *bytes = buffer((size_t)length);
@@ -122,7 +122,7 @@ CASE(receive_of_changing_lengths)
 {
     static const int lengths[] = {8, 0, 100000, 1, 8192, 1024, 9000, 8193, 7};
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     unsigned char *got = buffer(100000);
     if (rank == 1)
         OK(MPI_Recv_init(got, 100000, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request));
@@ -233,7 +233,7 @@ CASE_EACH(derived_type_freed_after_init, counts)
 {
     MPI_Datatype every_other;
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     long *numbers = buffer((size_t)value * 2 * sizeof *numbers);
     OK(MPI_Type_vector((int)value, 1, 2, MPI_LONG, &every_other));
     OK(MPI_Type_commit(&every_other));
@@ -380,7 +380,7 @@ CASE(get_status_of_active_and_inactive)
 {
     int got = -1, flag = 1;
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         meet();
         OK(MPI_Send(&rank, 1, MPI_INT, 1, TAG, comm));

@@ -9,7 +9,7 @@ enum { TAG = 6 };
 
 CASE_EACH(probe, border_sizes)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int count = -1;
     if (rank == 0) {
         OK(MPI_Send(message((size_t)value, 1), (int)value, MPI_BYTE, 1, TAG, comm));
@@ -28,7 +28,7 @@ CASE_EACH(probe, border_sizes)
 
 CASE_EACH(iprobe, border_sizes)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int flag = 0;
     if (rank == 0) {
         OK(MPI_Ssend(message((size_t)value, 1), (int)value, MPI_BYTE, 1, TAG, comm));
@@ -53,7 +53,7 @@ CASE_EACH(iprobe, border_sizes)
 CASE_EACH(mprobe, border_sizes)
 {
     MPI_Message matched = MPI_MESSAGE_NULL;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int flag = 1;
     if (rank == 0) {
         OK(MPI_Send(message((size_t)value, 1), (int)value, MPI_BYTE, 1, TAG, comm));
@@ -76,7 +76,7 @@ CASE_EACH(improbe_imrecv, border_sizes)
 {
     MPI_Message matched = MPI_MESSAGE_NULL;
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int flag = 0;
     if (rank == 0) {
         OK(MPI_Send(message((size_t)value, 1), (int)value, MPI_BYTE, 1, TAG, comm));
@@ -107,7 +107,7 @@ CASE(nothing_there)
 CASE(other_tag_or_communicator)
 {
     int number = 1, flag = 1;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Comm other;
     OK(MPI_Comm_dup(comm, &other));
     if (rank == 0) {
@@ -127,7 +127,7 @@ CASE(other_tag_or_communicator)
 
 CASE(proc_null)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Message matched = MPI_MESSAGE_NULL;
     MPI_Request request;
     int flag = 0;
@@ -158,7 +158,7 @@ CASE_EACH(matched_messages_in_any_order, orders)
 {
     enum { MESSAGES = 5 };
     MPI_Message matched[MESSAGES];
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Request requests[MESSAGES];
     if (rank == 0) {
         for (int i = 0; i < MESSAGES; i++)
@@ -183,7 +183,7 @@ CASE_EACH(matched_message_passed_by, orders)
 {
     // The first message is matched, but the second is received first.
     MPI_Message matched;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         OK(MPI_Send(message((size_t)value, 1), (int)value, MPI_BYTE, 1, TAG, comm));
         OK(MPI_Send(message((size_t)value, 2), (int)value, MPI_BYTE, 1, TAG, comm));
@@ -205,7 +205,7 @@ CASE_EACH(mrecv_of_derived_type, orders)
 {
     MPI_Datatype every_other;
     MPI_Message matched;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Type_create_resized(MPI_INT, 0, 8, &every_other));
     OK(MPI_Type_commit(&every_other));
     int count = (int)value / 4, *numbers = buffer((size_t)count * 8);
@@ -230,7 +230,7 @@ CASE_EACH(mrecv_of_derived_type, orders)
 CASE(lengths_in_elements)
 {
     MPI_Datatype pair;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Count elements_x;
     int numbers[5] = {1, 2, 3, 4, 5}, count = 0, elements = 0;
     OK(MPI_Type_contiguous(2, MPI_INT, &pair));
@@ -257,7 +257,7 @@ CASE(lengths_in_elements)
 CASE(self)
 {
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Message matched;
     for (int i = 0; i < 3; i++) {
         static const int lengths[] = {0, 500, 50000};
@@ -280,7 +280,7 @@ CASE(posted_receive_goes_first)
     // What a posted receive has matched no probe sees, and what comes next it does.
     int first = 11, second = 22, got = 0, probed = 0;
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 1)
         OK(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request));
     meet();
@@ -303,7 +303,7 @@ CASE(unknown_lengths)
     // The everyday use: who sends what is learnt by probing.
     for (int i = 0; i < 40; i++) {
         int length = (i * i * 137) % 20000;
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         if (rank == 0) {
             OK(MPI_Send(message((size_t)length, i), length, MPI_BYTE, 1, i, comm));
         } else {

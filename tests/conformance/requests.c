@@ -200,7 +200,7 @@ CASE(testall_leaves_the_unfinished_alone)
 CASE_EACH(get_status_many_times, lengths)
 {
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int flag = 0;
     unsigned char *bytes = message((size_t)value, 3), *got = buffer((size_t)value + 8);
     if (rank == 0) {
@@ -232,7 +232,7 @@ CASE_EACH(get_status_many_times, lengths)
 CASE_EACH(get_status_then_test, lengths)
 {
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int flag = 0;
     unsigned char *got = buffer((size_t)value);
     if (rank == 0) {
@@ -263,7 +263,7 @@ CASE_EACH(freed_sends, lengths)
             OK(MPI_Request_free(&request));
             CHECK(request == MPI_REQUEST_NULL);
         } else {
-            MPI_Status status;
+            MPI_Status status = fresh_status();
             bytes[i] = buffer((size_t)value);
             OK(MPI_Recv(bytes[i], (int)value, MPI_BYTE, 0, TAG, comm, &status));
             STATUS(&status, 0, TAG, MPI_BYTE, (int)value);
@@ -392,7 +392,7 @@ CASE_EACH(cancelled_too_late, lengths)
 {
     // The message is there: the receive completes, or is cancelled and another gets it; never both.
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int cancelled = 0, flag = 0;
     unsigned char *got = buffer((size_t)value);
     if (rank == 0) {
@@ -461,7 +461,7 @@ CASE(cancelled_send_is_received_or_not)
 {
     // The sender says which; a cancelled send must not be received.
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int number = 1, cancelled = 0, flag = 1, got = 0;
     if (rank == 0) {
         OK(MPI_Isend(&number, 1, MPI_INT, 1, TAG, comm, &request));
@@ -559,7 +559,7 @@ CASE(completed_backwards_by_waitany)
         OK(MPI_Send(&i, 1, MPI_INT, 1, i, comm));
     for (int i = 0; rank == 1 && i < COUNT; i++) {
         int index;
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         OK(MPI_Waitany(COUNT, requests, &index, &status));
         STATUS(&status, 0, index, MPI_INT, 1);
         EQUAL(index, numbers[index]);
@@ -599,7 +599,7 @@ static int cancel(void *state, int complete)
 CASE(generalized_request)
 {
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int elements = 12, flag = 1;
     queried = freed = 0;
     OK(MPI_Grequest_start(query, release, cancel, &elements, &request));

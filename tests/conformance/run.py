@@ -17,11 +17,17 @@ SOURCES = os.path.dirname(os.path.realpath(__file__))
 LAB = [os.path.join(SOURCES, "..", "..", "bench", "lab"), "--name", "cosched-lab-conformance"]
 LIBRARY = "pmpi/libcosched_pmpi.so"
 FAMILIES = ("mpich", "openmpi")
-FLAGS = ["-O1", "-g", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-stringop-overflow",
-         "-Wno-stringop-overread", "-pthread"]
-STANDARD = {"mpicc": ["-std=c17"], "mpicxx": ["-std=c++17", "-Wno-cast-function-type"]}
+WARNINGS = ["-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
+FLAGS = {
+    "mpicc": ["-std=c17", "-O1", "-g", "-D_GNU_SOURCE", "-pthread", *WARNINGS],
+    "mpicxx": ["-std=c++17", "-O1", "-g", *WARNINGS, "-Wno-cast-function-type"],
+    "mpif90": ["-O1", "-g", "-w", "-fallow-argument-mismatch"],
+}
+# Without it, ranks of Open MPI that wait take the CPUs from those that work.
+YIELD = ["--mca", "mpi_yield_when_idle", "1"]
 SKIPPED = 77
-RESTARTS_MAX = 8  # of a program that dies in one case after another
+RESTARTS_MAX = 40  # of a program that dies in one case after another
+SHOWN_MAX = 25  # differences of one run
 DONE = r"^end: "
 CASE_LINE = re.compile(r"(ok|FAILED|skipped) ([^ :]+)")
 # Words that may differ between a run without the library and one with it: where the library mends an
@@ -59,6 +65,19 @@ PROGRAMS = [
     Program("comms", ranks=4),
     Program("collectives", ranks=4),
     Program("threads"),
+    Program("rma"),
+    Program("large"),
+    Program("mpi4"),
+    Program("dynamic"),
+    Program("sessions", kind="text", sources=["sessions.c"]),
+    Program("cpp", sources=["cpp.cpp", "conform.c"], compiler="mpicxx"),
+    *[Program(name, kind="text", sources=["fortran.F90"], compiler="mpif90",
+              flags=[f"-DBINDING={binding}"])
+      for binding, name in enumerate(["fortran_mpifh", "fortran_usempi", "fortran_f08"], 1)],
+    Program("python", kind="text", sources=["python.py"], compiler=None),
+    Program("ends", kind="ends", sources=["ends.c"],
+            modes=["open", "forked", "unreceived", "status", "no_finalize", "abort", "killed",
+                   "fatal_error"]),
 ]
 
 
@@ -111,6 +130,8 @@ class Lab:
     def run(self, family, variant, ranks, command, limit_s, **environment):
         words = [*LAB, "mpiexec", "--mpi", family, "-n", str(ranks), "--timeout", str(limit_s),
                  "--done-pattern", DONE, "--grace", "8", "--grace-cpu", "4", "--report", self.report]
+        if family == "openmpi":
+            words += [f"--mpi-arg={word}" for word in YIELD]
         for name, value in {**variant.environment, **environment}.items():
             words += ["--env", f"{name}={value}"]
         if variant.preload:
@@ -143,9 +164,7 @@ class Node:
         variables = {**os.environ, **variant.environment, **environment,
                      "COSCHED_RUNTIME_DIR": "/nonexistent"}
         if family == "openmpi":
-            words[1:1] = ["--allow-run-as-root", "--oversubscribe"]
-            # Without it, ranks that wait take the CPUs from those that work.
-            variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
+            words[1:1] = ["--allow-run-as-root", "--oversubscribe", *YIELD]
         if variant.preload:
             variables["LD_PRELOAD"] = self.library
         done = run_bounded([*words, *command], variables, limit_s)
@@ -221,14 +240,14 @@ class Suite:
                                           for file in sources + headers):
             return
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        command = [f"{program.compiler}.{family}", *STANDARD.get(program.compiler, []),
-                   *(FLAGS if program.compiler != "mpif90" else ["-O1", "-g", "-w"]), "-I", SOURCES,
-                   *program.flags, "-o", target, *sources]
-        if program.compiler == "mpicxx":  # conform.c is C, whoever compiles it
-            command = compile_mixed(family, program, sources, target)
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"run.py: {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        rest = [*program.flags, "-I", SOURCES, "-o", target]
+        folder = os.path.dirname(target)  # where gfortran leaves its .mod files
+        if program.compiler == "mpicxx":  # conform.c is C, whoever links it
+            compile_file([f"mpicc.{family}", *FLAGS["mpicc"], "-c", "-o", target + ".o", sources.pop()],
+                         folder)
+            sources.append(target + ".o")
+        compile_file([f"{program.compiler}.{family}", *FLAGS[program.compiler], *rest, *sources],
+                     folder)
 
     def cases_of(self, family, program):
         done = subprocess.run([self.path(family, program), "--list"], capture_output=True, text=True,
@@ -250,7 +269,7 @@ class Suite:
     def _launch(self, result, place, family, variant, program, arguments):
         command = [self.path(family, program), *arguments]
         if program.compiler is None:
-            command.insert(0, sys.executable)
+            command.insert(0, python_of(family))
         done = place.run(family, variant, program.ranks, command, self.limit_s)
         result.complaints += [line for line in done.stderr.splitlines() if line.startswith("cosched:")]
         result.details += [line for line in done.stderr.splitlines() if line.startswith("conform:")]
@@ -315,18 +334,10 @@ def collect(result, lines):
             result.lines[match[2]] = line
 
 
-def compile_mixed(family, program, sources, target):
-    """The command that links a C++ program with conform.c, which is compiled first."""
-    objects = []
-    for source in sources:
-        if source.endswith(".c"):
-            objects.append(target + ".conform.o")
-            subprocess.run([f"mpicc.{family}", *STANDARD["mpicc"], *FLAGS, "-c", "-o", objects[-1],
-                            source], check=True)
-        else:
-            objects.append(source)
-    return [f"mpicxx.{family}", *STANDARD["mpicxx"], *FLAGS, "-I", SOURCES, *program.flags, "-o",
-            target, *objects]
+def compile_file(command, folder):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"run.py: {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
 
 
 # --- Comparing -----------------------------------------------------------------------------------
@@ -370,9 +381,11 @@ class Table:
             for name in sorted(failed):
                 say(f"  {what}: fault of the MPI itself: {result.lines[name]}")
             return
-        for name in differing:
+        for name in differing[:SHOWN_MAX]:
             say(f"  {what}: DIFFERENT", f"    without: {plain.lines.get(name)}",
                 f"    with:    {result.lines.get(name)}")
+        if len(differing) > SHOWN_MAX:
+            say(f"  {what}: and {len(differing) - SHOWN_MAX} more")
         if status_differs:
             say(f"  {what}: DIFFERENT exit status {result.status}, {plain.status} without")
         for line in result.complaints[:5]:
@@ -434,7 +447,7 @@ def run_family(options, suite, table, place, family, programs, only_case):
     for program in programs:
         if family not in program.families:
             continue
-        if program.compiler is None and not has_mpi4py(family):
+        if program.compiler is None and python_of(family) is None:
             say(f"skipped: {program.name}, {family}: python3-mpi4py for this MPI is not installed")
             continue
         suite.compile(family, program)
@@ -451,11 +464,15 @@ def default_variants(place):
     return [Variant(name) for name in names[place]]
 
 
-def has_mpi4py(family):
+def python_of(family):
+    """A Python whose mpi4py is made for this MPI, or None."""
     ask = ("import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
            "print(MPI.Get_library_version())")
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
-    return done.returncode == 0 and ("Open MPI" in done.stdout) == (family == "openmpi")
+    for python in (sys.executable, "/usr/bin/python3"):
+        done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+        if done.returncode == 0 and ("Open MPI" in done.stdout) == (family == "openmpi"):
+            return python
+    return None
 
 
 def main():

@@ -62,7 +62,7 @@ static void *ping_pong(void *argument)
     struct work *work = argument;
     unsigned char *bytes = malloc(40000);
     for (int i = 0; i < MESSAGES; i++) {
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         int count = -1;
         for (int turn = 0; turn < 2; turn++) {
             if (rank == turn) {
@@ -134,7 +134,7 @@ static void *take_any(void *argument)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     for (;;) {
         MPI_Message matched;
-        MPI_Status status, received;
+        MPI_Status status = fresh_status(), received = fresh_status();
         int count = -1, again = -1, numbers[3000];
         work->wrong += MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, work->comm, &matched, &status) != 0;
         MPI_Get_count(&status, MPI_INT, &count);
@@ -200,7 +200,7 @@ static void *wait_for(void *argument)
     struct work *work = argument;
     int got = -1;
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Irecv(&got, 1, MPI_INT, 1 - rank, 70 + work->number, work->comm, &request);
     work->wrong += MPI_Wait(&request, &status) != MPI_SUCCESS;
     work->wrong += got != 7 * work->number || status.MPI_TAG != 70 + work->number;

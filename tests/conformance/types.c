@@ -16,7 +16,7 @@ enum { TAG = 3 };
 // MPI_Pack and MPI_Unpack.
 static void carry_over(MPI_Datatype type, int count, size_t before, size_t extent)
 {
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     MPI_Request request;
     int packed_size = 0, place = 0;
     for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
@@ -54,10 +54,12 @@ static void carry_over(MPI_Datatype type, int count, size_t before, size_t exten
 
 #define EACH_PREDEFINED(X)                                                                         \
     X(CHAR)                                                                                        \
-    X(SHORT) X(INT) X(LONG) X(LONG_LONG) X(UNSIGNED_CHAR) X(FLOAT) X(DOUBLE) X(LONG_DOUBLE)        \
-        X(C_BOOL) X(C_FLOAT_COMPLEX) X(C_DOUBLE_COMPLEX) X(C_LONG_DOUBLE_COMPLEX) X(WCHAR)         \
-            X(INT64_T) X(UINT16_T) X(AINT) X(OFFSET) X(2INT) X(FLOAT_INT) X(DOUBLE_INT)            \
-                X(LONG_INT) X(SHORT_INT) X(LONG_DOUBLE_INT)
+    X(SHORT)                                                                                       \
+    X(INT)                                                                                         \
+    X(LONG) X(LONG_LONG) X(UNSIGNED_CHAR) X(FLOAT) X(DOUBLE) X(LONG_DOUBLE) X(C_BOOL)              \
+        X(C_FLOAT_COMPLEX) X(C_DOUBLE_COMPLEX) X(C_LONG_DOUBLE_COMPLEX) X(WCHAR) X(INT64_T)        \
+            X(UINT16_T) X(AINT) X(OFFSET) X(2INT) X(FLOAT_INT) X(DOUBLE_INT) X(LONG_INT)           \
+                X(SHORT_INT) X(LONG_DOUBLE_INT)
 enum predefined {
 #define X(name) P_##name,
     EACH_PREDEFINED(X)
@@ -255,7 +257,7 @@ CASE_EACH(sendrecv_replace, shapes)
     MPI_Datatype type = make((enum shape)value);
     MPI_Aint lower, extent, true_lower, true_extent;
     int packed_size, end = 0, place = 0, count = 300;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     OK(MPI_Type_get_extent(type, &lower, &extent));
     OK(MPI_Type_get_true_extent(type, &true_lower, &true_extent));
     size_t before = true_lower < 0 ? (size_t)-true_lower : 0;
@@ -281,7 +283,7 @@ static const struct parameter element_counts[] = {
 CASE_EACH(vector_into_contiguous, element_counts)
 {
     MPI_Datatype strided;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     double *numbers = buffer((size_t)value * 3 * sizeof *numbers);
     OK(MPI_Type_vector((int)value, 1, 3, MPI_DOUBLE, &strided));
     OK(MPI_Type_commit(&strided));
@@ -322,7 +324,7 @@ CASE_EACH(struct_into_its_parts, element_counts)
 {
     // long double and double by turns: elements that straddle every border.
     MPI_Datatype record, unsized;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int lengths[] = {1, 1};
     MPI_Aint places[] = {offsetof(struct long_pair, real), offsetof(struct long_pair, other)};
     MPI_Datatype types[] = {MPI_LONG_DOUBLE, MPI_DOUBLE};
@@ -352,7 +354,7 @@ CASE_EACH(struct_into_its_parts, element_counts)
 CASE_EACH(packed_into_typed, element_counts)
 {
     long double *numbers = buffer((size_t)value * sizeof *numbers);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         int size, place = 0;
         for (long i = 0; i < value; i++)
@@ -377,7 +379,7 @@ CASE_EACH(typed_into_packed, element_counts)
         double d;
         int i;
     } *pairs = buffer((size_t)value * sizeof *pairs);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     for (long i = 0; rank == 0 && i < value; i++) {
         pairs[i].d = (double)i / 3;
         pairs[i].i = (int)i;
@@ -405,7 +407,7 @@ CASE_EACH(packed_of_several_types, element_counts)
     int size = (int)value * 8 + 64, place = 0, count = 0;
     char *packed = buffer((size_t)size), text[8] = "";
     double *numbers = buffer((size_t)value * sizeof *numbers);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     if (rank == 0) {
         count = (int)value;
         for (long i = 0; i < value; i++)
@@ -437,7 +439,7 @@ CASE_EACH(bottom, element_counts)
     int *first = buffer((size_t)value * sizeof *first);
     double *second = buffer((size_t)value * sizeof *second);
     MPI_Datatype both;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int lengths[] = {(int)value, (int)value};
     MPI_Aint places[2];
     MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
@@ -495,7 +497,7 @@ CASE_EACH(freed_before_completion, element_counts)
 {
     MPI_Datatype strided, inner;
     MPI_Request request;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     double *numbers = buffer((size_t)value * 2 * sizeof *numbers);
     OK(MPI_Type_contiguous(1, MPI_DOUBLE, &inner));
     OK(MPI_Type_vector((int)value, 1, 2, inner, &strided));
@@ -532,7 +534,7 @@ CASE(handles_that_are_used_again)
     for (int round = 1; round <= 30; round++) {
         MPI_Datatype type;
         int *numbers = buffer(40000);
-        MPI_Status status;
+        MPI_Status status = fresh_status();
         OK(MPI_Type_vector(300, 1, round % 5 + 1, MPI_INT, &type));
         OK(MPI_Type_commit(&type));
         if (rank == 0) {
@@ -555,7 +557,7 @@ CASE(one_element_sent_many_times)
 {
     // Sends may read the same memory more than once; a type may name it more than once, too.
     MPI_Datatype repeated, unsized;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int number = 77, got[500] = {0}, good = 0;
     OK(MPI_Type_create_resized(MPI_INT, 0, 0, &unsized));
     OK(MPI_Type_contiguous(500, unsized, &repeated));
@@ -577,7 +579,7 @@ CASE(derived_receive_of_a_shorter_message)
 {
     // 100 records can be had, 7 and a half come.
     MPI_Datatype record = make(CONTIGUOUS);
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     int count = 0, elements = 0;
     unsigned char *got = buffer(2000);
     if (rank == 0) {
@@ -597,7 +599,7 @@ CASE(derived_receive_of_a_shorter_message)
 CASE(blocks_far_apart)
 {
     MPI_Datatype far;
-    MPI_Status status;
+    MPI_Status status = fresh_status();
     enum { STRIDE = 300000 };
     char *memory = buffer(3 * STRIDE);
     OK(MPI_Type_create_hvector(3, 1000, STRIDE, MPI_CHAR, &far));
