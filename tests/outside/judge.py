@@ -21,7 +21,8 @@ def awaits_done(rule):
 def judge(rule, output, report):
     """(verdict, reason). `report` is what `lab mpiexec --report` wrote."""
     if report["timed_out"]:
-        return TIMEOUT, "time limit"
+        # Little CPU time tells a test that was starved, or that sleeps, from one that spins.
+        return TIMEOUT, f"time limit, {report['cpu_s']:.1f} s CPU used"
     status = report["exit_status"]
     if rule in NEEDS_FAILURE:
         return (PASSED, "") if status != 0 else (FAILED, "exit status 0, where it must not be")

@@ -158,13 +158,27 @@ class Campaign:
         with Lab(self.options) as lab:
             self.check_library(lab)
             for number, test in enumerate(self.tests, 1):
-                for variant in self.variants:
+                for variant in self._order(test):
                     if not self.results.attempts(test.name, variant.name):
                         record = self._run(lab, test, variant)
                         print(f"{number}/{len(self.tests)} {test.name}: {variant.name} "
                               f"{record['verdict']} {record['reason']} {record['seconds']:.1f} s",
                               flush=True)
             self._repeat(lab)
+
+    def _order(self, test):
+        """The variants, one by one. With --lean the plain one comes last, and only for a test that
+        has not passed in all others."""
+        if not self.options.lean:
+            yield from self.variants
+            return
+        others = [variant for variant in self.variants if variant.preload]
+        yield from others
+        if any(self.results.good(test.name, variant.name)[0] == 0 for variant in others):
+            yield from [variant for variant in self.variants if not variant.preload]
+
+    def _is_complete(self, test):
+        return all(self.results.attempts(test.name, variant.name) for variant in self._order(test))
 
     def _repeat(self, lab):
         for test in self.tests:
@@ -178,8 +192,7 @@ class Campaign:
                               f"{record['reason']} {record['seconds']:.1f} s", flush=True)
 
     def write_report(self):
-        complete = [test for test in self.tests
-                    if all(self.results.attempts(test.name, name) for name in self._names())]
+        complete = [test for test in self.tests if self._is_complete(test)]
         left = [(test, "not yet run") for test in self.tests if test not in complete]
         title = f"MPICH's test suite on {self.options.mpi}, {self.options.nodes} node(s)"
         lines = report.compose(title, self.results, complete, self.skipped + left, self._names())
@@ -203,9 +216,11 @@ def parser():
                      f"{'|'.join(CARRIERS)} and {'|'.join(WAITS)} (default: %(default)s)")
     top.add_argument("--out", required=True, metavar="DIR", help="for runs.jsonl and report.md")
     top.add_argument("--resume", action="store_true", help="keep the runs that are in --out")
+    top.add_argument("--lean", action="store_true",
+                     help="run plain only what does not pass in all other variants")
     top.add_argument("--only-report", action="store_true", help="run nothing")
-    top.add_argument("--dirs", type=lambda text: text.split(","), default=FOLDERS, metavar="D,D,...",
-                     help="folders of the suite, e.g. pt2pt,f08/coll")
+    top.add_argument("--dirs", type=lambda text: text.split(","), default=FOLDERS,
+                     metavar="D,D,...", help="folders of the suite, e.g. pt2pt,f08/coll")
     top.add_argument("--list", metavar="FILE",
                      help="only these tests: FOLDER/PROGRAM, or a test's full name, one a line")
     top.add_argument("--max-ranks", type=int, default=4, metavar="N",

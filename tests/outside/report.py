@@ -22,7 +22,9 @@ class Results:
         return self.runs.get((name, variant), [])
 
     def first(self, name, variant):
-        return self.attempts(name, variant)[0]["verdict"]
+        """The first verdict, or None when there is no run."""
+        runs = self.attempts(name, variant)
+        return runs[0]["verdict"] if runs else None
 
     def good(self, name, variant):
         """(runs that went well, runs)"""
@@ -35,8 +37,8 @@ class Results:
         return any(verdicts) and not all(verdicts)
 
     def kind(self, name, variants):
-        """REAL when some variants always go well and the others never, after repetition; else FLAKY."""
-        rates = [self.good(name, variant) for variant in variants]
+        """REAL when some variants go well every time and the others never do; else FLAKY."""
+        rates = [self.good(name, variant) for variant in variants]  # (0, 0) if not run
         return REAL if all(good in (0, runs) for good, runs in rates) else FLAKY
 
 
@@ -75,7 +77,7 @@ def last_words(results, name, variants):
 
 
 def compose(title, results, tests, skipped, variants):
-    """The report's lines. `tests` have a run in every variant; `skipped` are pairs (test, reason)."""
+    """The report's lines. `tests` are those that have been run, `skipped` pairs (test, reason)."""
     names = [test.name for test in tests]
     yield f"# {title}"
     yield ""
@@ -98,12 +100,13 @@ def compose(title, results, tests, skipped, variants):
     yield ""
     yield f"Hung after the test had passed, all runs: {', '.join(hung)}."
     never = [name for name in names if name not in differing and
-             results.first(name, variants[0]) not in GOOD]
+             not any(results.good(name, variant)[0] for variant in variants)]
     yield ""
     yield f"## Failed in every variant: {len(never)}"
     yield ""
     for name in never:
-        yield f"- `{name}`: {results.attempts(name, variants[0])[0]['reason']}"
+        yield f"- `{name}`:"
+        yield from last_words(results, name, variants)
     yield ""
     yield f"## Not run: {len(skipped)}"
     yield ""

@@ -80,7 +80,7 @@ def parse(line, folder):
 
 
 class Suite:
-    """A built suite: `directory` is where its `configure` was run, in its source tree or beside it."""
+    """A built suite. `directory` is where its `configure` was run, in its source tree or beside."""
 
     def __init__(self, directory):
         self.directory = os.path.abspath(directory)
@@ -116,7 +116,7 @@ class Suite:
             with open(path, encoding="utf-8") as file:
                 for line in file:
                     test = parse(line, folder)
-                    if test and not os.path.isdir(os.path.join(self.directory, folder, test.program)):
+                    if test and not os.path.isdir(self.program(test)):
                         found.setdefault(test.name, test)
         return list(found.values())
 
