@@ -68,8 +68,9 @@ static void describe_node(const struct pages *pages, struct status_page *page)
     page->time_slice_ns = config->time_slice_ns;
     page->gmet_ns = config->gmet_ns;
     page->cpus = config_cpus(config);
-    page->piggyback =
-        strcmp(config->piggyback, "off") == 0 ? STATUS_PIGGYBACK_OFF : STATUS_PIGGYBACK_NOTICE;
+    page->piggyback = strcmp(config->piggyback, "off") == 0      ? STATUS_PIGGYBACK_OFF
+                      : strcmp(config->piggyback, "header") == 0 ? STATUS_PIGGYBACK_HEADER
+                                                                 : STATUS_PIGGYBACK_NOTICE;
     page->wait = strcmp(config->wait, "yield") == 0 ? STATUS_WAIT_YIELD : STATUS_WAIT_SPIN;
 }
 

@@ -32,7 +32,11 @@ enum status_flag {
 };
 
 // The configuration's words for the library, sections [client] piggyback and wait.
-enum status_piggyback { STATUS_PIGGYBACK_OFF = 0, STATUS_PIGGYBACK_NOTICE = 1 };
+enum status_piggyback {
+    STATUS_PIGGYBACK_OFF = 0,
+    STATUS_PIGGYBACK_NOTICE = 1,
+    STATUS_PIGGYBACK_HEADER = 2,
+};
 enum status_wait { STATUS_WAIT_SPIN = 0, STATUS_WAIT_YIELD = 1 };
 
 // word = generation (16 bits) | flags (16 bits) | epoch (32 bits)

@@ -6,32 +6,43 @@ usage: generate.py front    TABLE OUT.h      names of the wrapped functions, for
        generate.py next     TABLE OUT.h      struct mpi_next, the real functions, for the variants
        generate.py wrappers TABLE OUT.c      the entry points, for the variants
 """
+import re
 import sys
 import zlib
 
 ROLES = (
-    "init finalize send isend send_init start recv mrecv irecv imrecv sendrecv probe mprobe test wait "
-    "waitall waitany waitsome collective icollective creation comm_free internal"
+    "init finalize send isend send_init start recv mrecv irecv recv_init imrecv sendrecv isendrecv probe "
+    "mprobe iprobe improbe test wait waitall waitany waitsome testone testall testany testsome get_status "
+    "request_free buffer part look collective icollective creation idup comm_free window rma_sync win_wait "
+    "internal"
 ).split()
 
 
 class Function:
-    def __init__(self, line, where):
-        fields = line.split(None, 3)
-        if len(fields) != 4:
-            sys.exit(f"{where}: expected role, name, twin and parameters")
-        self.role, self.name, self.twin, self.parameters = fields
-        if self.role not in ROLES:
-            sys.exit(f"{where}: unknown role {self.role}; known are: {' '.join(ROLES)}")
-        self.twin = None if self.twin == "-" else self.twin
-        if self.parameters == "void":
+    """One MPI function: a line of the table, or what its flags make of it."""
+
+    def __init__(self, role, name, since, twin, parameters, suffix=""):
+        self.role = role
+        self.name = name
+        self.since = since  # version of the MPI standard
+        self.twin = twin
+        self.parameters = parameters
+        self.suffix = suffix  # "_c": counts are MPI_Count
+        if parameters == "void":
             self.arguments = []
         else:
-            self.arguments = [self.argument_name(p) for p in self.parameters.split(",")]
+            self.arguments = [self.argument_name(p) for p in parameters.split(",")]
 
     @staticmethod
     def argument_name(parameter):
         return parameter.replace("[]", "").replace("*", " ").split()[-1]
+
+    def argument_of_type(self, pattern):
+        """The name of the first parameter whose declaration matches, or None."""
+        for parameter, name in zip(self.parameters.split(","), self.arguments):
+            if re.fullmatch(pattern + r"\s*" + name, parameter.strip()):
+                return name
+        return None
 
     def call(self, replace=None, drop=(), add=()):
         """The argument list of a call: `replace` maps names, `drop` leaves out, `add` appends."""
@@ -39,13 +50,48 @@ class Function:
         return ", ".join(names + list(add))
 
 
+def large_count(parameters):
+    """The parameters of the function's _c form."""
+    text = re.sub(r"\bint (\w*counts?(?:\[\])?|size)(?=,|$)", r"MPI_Count \1", parameters)
+    text = re.sub(r"\bint \*(size)(?=,|$)", r"MPI_Count *\1", text)
+    text = re.sub(r"\bint (\w*displs\[\]|disp_unit|array_of_displacements\[\])(?=,|$)", r"MPI_Aint \1", text)
+    if "outbuf" in parameters:  # MPI_Pack_c
+        text = text.replace("int outsize", "MPI_Count outsize").replace("int *position", "MPI_Count *position")
+    return text
+
+
+def expand(role, name, flags, twin, parameters):
+    """The function of a line and those that its flags stand for."""
+    since = 4 if "4" in flags else 3
+    functions = [Function(role, name, since, twin, parameters)]
+    if "i" in flags:
+        immediate = f"I{name[0].lower()}{name[1:]}"
+        functions.append(Function("icollective", immediate, 3, None, parameters + ", MPI_Request *request"))
+    if "p" in flags:
+        functions.append(Function("icollective", name + "_init", 4, None,
+                                  parameters + ", MPI_Info info, MPI_Request *request"))
+    if "c" in flags:
+        functions += [Function(f.role, f.name + "_c", 4, f.twin and f.twin + "_c",
+                               large_count(f.parameters), "_c") for f in functions]
+    return functions
+
+
 def read_table(path):
     functions = []
     with open(path, encoding="utf-8") as table:
         for number, line in enumerate(table, 1):
             line = line.split("#", 1)[0].strip()
-            if line:
-                functions.append(Function(line, f"{path}:{number}"))
+            if not line:
+                continue
+            fields = line.split(None, 4)
+            if len(fields) != 5:
+                sys.exit(f"{path}:{number}: expected role, name, flags, twin and parameters")
+            role, name, flags, twin, parameters = fields
+            if role not in ROLES:
+                sys.exit(f"{path}:{number}: unknown role {role}; known are: {' '.join(ROLES)}")
+            if set(flags) - set("-cip4"):
+                sys.exit(f"{path}:{number}: unknown flags {flags}; known are: c, i, p, 4")
+            functions += expand(role, name, flags, None if twin == "-" else twin, parameters)
     names = [f.name for f in functions]
     for name in names:
         if names.count(name) > 1:
@@ -195,73 +241,298 @@ def next_header(functions):
     for f in functions:
         yield f'    "{f.name}", \\'
     yield ""
+    yield "// The version of the standard that each came with: an MPI may lack those of version 4."
+    yield "#define MPI_NEXT_SINCE \\"
+    for f in functions:
+        yield f"    {f.since}, \\"
+    yield ""
     yield "#endif"
 
 
 # What happens before and after the call, by role. The behaviours themselves are in the variant's
 # modules; only their order stands here.
 BEFORE = {
-    "send": "carrier_sending(comm, dest);",
-    "isend": "carrier_sending(comm, dest);",
+    "send": "stats_message(); carrier_sending(comm, dest);",
+    "isend": "stats_message(); carrier_sending(comm, dest);",
+    "sendrecv": "carrier_contact(comm, source); carrier_sending(comm, dest);",
+    "isendrecv": "carrier_contact(comm, source); carrier_sending(comm, dest);",
     "send_init": "carrier_contact(comm, dest);",
-    "start": "carrier_look();",
     "irecv": "carrier_contact(comm, source);",
     "recv": "carrier_contact(comm, source);",
+    "recv_init": "carrier_contact(comm, source);",
+    "part": "carrier_contact(comm, {peer});",
     "collective": "carrier_collective(comm);",
     "icollective": "carrier_collective(comm);",
-    "creation": "carrier_collective(comm);",
+    "creation": "carrier_collective({comm});",
+    "idup": "carrier_collective(comm);",
+    "window": "carrier_collective(comm);",
+    "look": "carrier_look();",
+    "rma_sync": "carrier_look();",
+    "win_wait": "carrier_look();",
     "comm_free": "peers_forget(*comm);",
 }
 AFTER = {
     "recv": "carrier_arrived_from(comm, status->MPI_SOURCE);",
+    "sendrecv": "carrier_arrived_from(comm, status->MPI_SOURCE);",
     "mrecv": "carrier_arrived();",
+    "iprobe": "carrier_looked();",
+    "improbe": "carrier_looked();",
     "test": "carrier_looked();",
+    "testone": "carrier_looked();",
+    "testall": "carrier_looked();",
+    "testany": "carrier_looked();",
+    "testsome": "carrier_looked();",
+    "get_status": "carrier_looked();",
     "wait": "carrier_arrived();",
     "waitall": "carrier_arrived();",
     "waitany": "carrier_arrived();",
     "waitsome": "carrier_arrived();",
     "collective": "carrier_arrived();",
+    "rma_sync": "carrier_arrived();",
+    "win_wait": "carrier_arrived();",
+    "creation": "peers_learn(*newcomm);",
+    "idup": "peers_learn_like(*newcomm, comm);",
 }
 BLOCKING = {
     "send", "recv", "mrecv", "sendrecv", "probe", "mprobe", "wait", "waitall", "waitany",
-    "waitsome", "collective", "creation",
+    "waitsome", "collective", "creation", "rma_sync", "win_wait",
 }
-MESSAGES = {"send", "isend"}
+
+# The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count
+# and datatype: these themselves where no header travels.
+OUT = {"send": "ONCE", "isend": "KEPT", "send_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "KEPT"}
+IN = {"recv": "ONCE", "irecv": "KEPT", "recv_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "KEPT",
+      "mrecv": "ONCE", "imrecv": "KEPT"}
+# The arguments of the calls that complete requests: number, requests, index or indices, statuses.
+COMPLETION = {
+    "wait": ("ALL", "1", "request", "NULL", "status", "true"),
+    "testone": ("ALL", "1", "request", "NULL", "status", "*flag != 0"),
+    "waitall": ("ALL", "count", "array_of_requests", "NULL", "array_of_statuses", "true"),
+    "testall": ("ALL", "count", "array_of_requests", "NULL", "array_of_statuses", "*flag != 0"),
+    "waitany": ("ANY", "count", "array_of_requests", "index", "status", "true"),
+    "testany": ("ANY", "count", "array_of_requests", "index", "status", "*flag != 0"),
+    "waitsome": ("SOME", "incount", "array_of_requests", "array_of_indices", "array_of_statuses", "true"),
+    "testsome": ("SOME", "incount", "array_of_requests", "array_of_indices", "array_of_statuses", "true"),
+}
 
 
-def polled(f):
-    """The body of a blocking call as polls of its twin, or None where it has none."""
-    start = "struct wait wait = wait_new();"
-    loop = "while (({call}) == MPI_SUCCESS && {unfinished})\n            wait_pause(&wait);"
-    if f.twin is None:
-        return None
-    if f.role in ("send", "recv", "mrecv", "collective"):
-        status = "status" if "status" in f.arguments else "MPI_STATUS_IGNORE"
-        args = f.call(drop=("status",), add=("&request",))
-        return [
-            "MPI_Request request = MPI_REQUEST_NULL;",
-            f"rc = next->{f.twin}({args});",
-            "if (rc == MPI_SUCCESS)",
-            f"    rc = wait_request(next, &request, {status});",
-        ]
-    if f.role in ("probe", "mprobe"):
-        at = 3
-        args = [*f.arguments[:at], "&flag", *f.arguments[at:]]
-        call = f"rc = next->{f.twin}({', '.join(args)})"
-        return [start, "int flag = 0;", loop.format(call=call, unfinished="!flag")]
-    if f.role in ("wait", "waitall"):
-        at = len(f.arguments) - 1
-        args = [*f.arguments[:at], "&flag", *f.arguments[at:]]
-        call = f"rc = next->{f.twin}({', '.join(args)})"
-        return [start, "int flag = 0;", loop.format(call=call, unfinished="!flag")]
-    if f.role == "waitany":
-        args = [*f.arguments[:3], "&flag", *f.arguments[3:]]
-        call = f"rc = next->{f.twin}({', '.join(args)})"
-        return [start, "int flag = 0;", loop.format(call=call, unfinished="!flag")]
-    if f.role == "waitsome":
-        call = f"rc = next->{f.twin}({f.call()})"
-        return [start, loop.format(call=call, unfinished="*outcount == 0")]
-    return None
+class Body:
+    """The lines of one entry point."""
+
+    def __init__(self, f):
+        self.f = f
+        self.replace = {}  # arguments of the real call
+        self.cast = "" if f.suffix else "(int)"
+
+    def triple(self, parcel, names):
+        """The real call gets the parcel's buffer, count and datatype."""
+        buf, count, datatype = names
+        self.replace.update({buf: f"{parcel}.buf", count: f"{self.cast}{parcel}.count",
+                             datatype: f"{parcel}.type"})
+
+    def parcels(self):
+        """Declarations of the parcels, and the condition under which the call is made."""
+        f, ok = self.f, []
+        replaces = f.name.startswith(("Sendrecv_replace", "Isendrecv_replace"))
+        split = "sendbuf" in f.arguments
+        if f.role in OUT:
+            names = ("sendbuf", "sendcount", "sendtype") if split else ("buf", "count", "datatype")
+            tag = "sendtag" if "sendtag" in f.arguments else "tag"
+            make = "header_out_copy" if replaces else "header_out"
+            yield (f"struct parcel out = {make}(HEADER_{OUT[f.role]}, {', '.join(names)}, dest, {tag}, "
+                   "comm);")
+            ok.append("out.rc == MPI_SUCCESS")
+            self.out = names
+        if f.role in IN:
+            names = ("recvbuf", "recvcount", "recvtype") if split else ("buf", "count", "datatype")
+            if "message" in f.arguments:
+                call = f"header_in_matched(HEADER_{IN[f.role]}, {', '.join(names)}, *message)"
+            else:
+                tag = "recvtag" if "recvtag" in f.arguments else "tag"
+                call = f"header_in(HEADER_{IN[f.role]}, {', '.join(names)}, source, {tag}, comm)"
+            yield f"struct parcel in = {call};"
+            ok.append("in.rc == MPI_SUCCESS")
+            self.in_ = names
+        if f.role in OUT and not replaces:
+            self.triple("out", self.out)
+        if f.role in IN and not replaces:
+            self.triple("in", self.in_)
+        self.ok = " && ".join(ok)
+
+    def real(self):
+        """The call itself, polled where that is called for."""
+        f = self.f
+        if f.name.startswith(("Sendrecv_replace", "Isendrecv_replace")):
+            return self.replacing()
+        direct = [f"rc = next->{f.name}({f.call(self.replace)});"]
+        polled = self.polled()
+        if not polled:
+            return direct
+        test = "wait_polls_collectives()" if f.role == "collective" else "wait_polls()"
+        return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
+
+    def both(self, call):
+        """Arguments of Sendrecv and Isendrecv made of two parcels."""
+        return (f"out.buf, {self.cast}out.count, out.type, dest, sendtag, in.buf, {self.cast}in.count, "
+                f"in.type, source, recvtag, comm, {call}")
+
+    def replacing(self):
+        """The send part of a call with one buffer is a copy, if anything is to be gained by one."""
+        f = self.f
+        name = f.name.replace("_replace", "")
+        last = f.arguments[-1]
+        if f.role == "isendrecv":
+            made = [f"rc = next->{name}({self.both(last)});"]
+        else:
+            made = ["if (wait_polls()) {", *indent(self.polled_sendrecv()), "} else {",
+                    f"    rc = next->{name}({self.both(last)});", "}"]
+        return ["if (out.wire != NULL) {", *indent(made), "} else {",
+                f"    rc = next->{f.name}({f.call()});", "}"]
+
+    def polled_sendrecv(self):
+        c = self.f.suffix
+        out = f"out.buf, {self.cast}out.count, out.type, dest, sendtag, comm"
+        in_ = f"in.buf, {self.cast}in.count, in.type, source, recvtag, comm"
+        return ["MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;",
+                f"rc = next->Irecv{c}({in_}, &receive);",
+                "if (rc == MPI_SUCCESS)",
+                f"    rc = next->Isend{c}({out}, &send);",
+                "rc = wait_both(next, rc, &send, &receive, status);"]
+
+    def polled(self):
+        """The body of a blocking call as polls of its twin, or None where it has none."""
+        f = self.f
+        if f.role == "sendrecv":
+            return self.polled_sendrecv()
+        if f.twin is None:
+            return None
+        start = "struct wait wait = wait_new();"
+        loop = ("while (({call}) == MPI_SUCCESS && {unfinished})", "    wait_pause(&wait);")
+        if f.role in ("send", "recv", "mrecv", "collective"):
+            status = "status" if "status" in f.arguments else "MPI_STATUS_IGNORE"
+            args = f.call(self.replace, drop=("status",), add=("&request",))
+            return ["MPI_Request request = MPI_REQUEST_NULL;",
+                    f"rc = next->{f.twin}({args});",
+                    "if (rc == MPI_SUCCESS)",
+                    f"    rc = wait_request(next, &request, {status});"]
+        at = {"probe": 3, "mprobe": 3, "waitany": 3, "wait": len(f.arguments) - 1,
+              "waitall": len(f.arguments) - 1, "win_wait": 1}.get(f.role)
+        arguments = [self.replace.get(a, a) for a in f.arguments]
+        lines, unfinished = [start], "*outcount == 0"
+        if at is not None:
+            arguments.insert(at, "&flag")
+            lines.append("int flag = 0;")
+            unfinished = "!flag"
+        call = f"rc = next->{f.twin}({', '.join(arguments)})"
+        return lines + [line.format(call=call, unfinished=unfinished) for line in loop]
+
+    def after_parcels(self):
+        f = self.f
+        request = "request" if f.role in ("isend", "send_init", "irecv", "recv_init", "isendrecv",
+                                          "imrecv") else None
+        if request:
+            out = "&out" if f.role in OUT else "NULL"
+            in_ = "&in" if f.role in IN else "NULL"
+            yield f"header_keep({out}, {in_}, rc, {request});"
+            return
+        if f.role in OUT:
+            yield "header_sent(&out);"
+        if f.role in IN:
+            yield "header_received(&in, rc, status);"
+
+
+def indent(lines):
+    return ["    " + line for line in lines]
+
+
+def completion(f, body):
+    """A call that completes requests: headers come off, statuses are put right."""
+    shape, count, requests, index, statuses, done = COMPLETION[f.role]
+    outcount = "rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS ? *outcount : 0" if shape == "SOME" else "1"
+    body.replace[statuses] = "given"
+    yield "struct header_batch batch;"
+    yield f"MPI_Status *given = header_before(&batch, HEADER_{shape}, {count}, {requests}, {statuses});"
+    yield "core_before_real(&call);"
+    yield from body.real()
+    yield "core_after_real(&call);"
+    yield f"header_after(&batch, rc, {done}, {outcount}, {index});"
+
+
+BUFFER = {
+    "Buffer_attach": [
+        "MPI_Count bytes = size;",
+        "void *given = header_attach(buffer, &bytes);",
+        "rc = next->{name}(given, {cast}bytes);",
+        "header_attached(rc);",
+    ],
+    "Buffer_detach": [
+        "rc = next->{name}(buffer_addr, size);",
+        "if (rc == MPI_SUCCESS) {{",
+        "    MPI_Count bytes = *size;",
+        "    header_detached(buffer_addr, &bytes);",
+        "    *size = {cast}bytes;",
+        "}}",
+    ],
+}
+
+
+def entry_lines(f):
+    """What an entry point does when the call is the program's own."""
+    body = Body(f)
+    if f.role in ("recv", "mrecv", "sendrecv"):
+        yield "MPI_Status own_status;"
+        yield "if (status == MPI_STATUS_IGNORE)"
+        yield "    status = &own_status;"
+    yield f"struct core_call call = core_enter({'true' if f.role in BLOCKING else 'false'});"
+    if f.role in BEFORE:
+        comm = f.argument_of_type("MPI_Comm")
+        peer = "dest" if "dest" in f.arguments else "source"
+        if comm or f.role != "creation":
+            for line in BEFORE[f.role].format(comm=comm, peer=peer).split("; "):
+                yield line.rstrip(";") + ";"
+    if f.role in COMPLETION:
+        yield from completion(f, body)
+    elif f.role in OUT or f.role in IN:
+        yield from body.parcels()
+        yield "core_before_real(&call);"
+        yield f"if ({body.ok}) {{"
+        yield from indent(body.real())
+        yield "} else {"
+        both = f.role in OUT and f.role in IN
+        yield "    rc = " + ("out.rc != MPI_SUCCESS ? out.rc : in.rc;" if both
+                             else "out.rc;" if f.role in OUT else "in.rc;")
+        yield "}"
+        yield "core_after_real(&call);"
+        yield from body.after_parcels()
+    else:
+        if f.role == "start":
+            yield ("header_starting(1, request);" if f.name == "Start"
+                   else "header_starting(count, array_of_requests);")
+        yield "core_before_real(&call);"
+        if f.role == "get_status":
+            yield "rc = header_get_status(next, request, flag, status);"
+        elif f.role == "request_free":
+            yield "rc = header_request_free(next, request);"
+        elif f.role == "buffer":
+            for line in BUFFER[f.name.removesuffix("_c")]:
+                yield line.format(name=f.name, cast=body.cast)
+        else:
+            yield from body.real()
+        yield "core_after_real(&call);"
+    if f.role in ("probe", "iprobe"):
+        there = " && *flag" if f.role == "iprobe" else ""
+        yield f"if (rc == MPI_SUCCESS{there})"
+        yield "    header_probed(comm, status);"
+    if f.role in ("mprobe", "improbe"):
+        there = " && *flag" if f.role == "improbe" else ""
+        yield f"if (rc == MPI_SUCCESS{there})"
+        yield "    header_matched(comm, *message, status);"
+    if f.role == "start":
+        yield "carrier_look();"
+    if f.role in AFTER:
+        yield "if (rc == MPI_SUCCESS)"
+        yield f"    {AFTER[f.role]}"
+    yield "core_leave(&call);"
 
 
 def wrapper(f, entry):
@@ -277,46 +548,16 @@ def wrapper(f, entry):
     yield "    if (core_nested())"
     yield f"        return next->{f.name}({f.call()});"
     yield "    int rc;"
-    if f.role == "recv":
-        yield "    MPI_Status own_status;"
-        yield "    if (status == MPI_STATUS_IGNORE)"
-        yield "        status = &own_status;"
-    blocking = "true" if f.role in BLOCKING else "false"
-    yield f"    struct core_call call = core_enter({blocking});"
-    if f.role in MESSAGES:
-        yield "    stats_message();"
-    if f.role in BEFORE:
-        yield f"    {BEFORE[f.role]}"
-    yield "    core_before_real(&call);"
-    if f.role == "sendrecv":
-        call = ", ".join(["next", *f.arguments])
-        yield f"    rc = blocking_{f.name}({call});"
-    else:
-        body = polled(f)
-        if body:
-            test = "wait_polls_collectives()" if f.role == "collective" else "wait_polls()"
-            yield f"    if ({test}) {{"
-            for line in body:
-                yield f"        {line}"
-            yield "    } else {"
-            yield f"        rc = next->{f.name}({f.call()});"
-            yield "    }"
-        else:
-            yield f"    rc = next->{f.name}({f.call()});"
-    yield "    core_after_real(&call);"
-    if f.role in AFTER:
-        yield "    if (rc == MPI_SUCCESS)"
-        yield f"        {AFTER[f.role]}"
-    yield "    core_leave(&call);"
+    yield from indent(entry_lines(f))
     yield "    return rc;"
     yield "}"
 
 
 def wrappers(functions):
     yield "// Generated: the entry points of this variant, one behaviour per role."
-    yield '#include "pmpi/variant/blocking.h"'
     yield '#include "pmpi/variant/carrier.h"'
     yield '#include "pmpi/variant/core.h"'
+    yield '#include "pmpi/variant/header.h"'
     yield '#include "pmpi/variant/lifecycle.h"'
     yield '#include "pmpi/variant/peers.h"'
     yield '#include "pmpi/variant/stats.h"'

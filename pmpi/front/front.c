@@ -45,6 +45,13 @@ static void *front_real(enum front_entry entry, const char *name)
     return found == NULL && local_mpi != NULL ? dlsym(local_mpi, symbol) : found;
 }
 
+// Stands in for a function that the program's MPI does not have; such a program could not have been
+// linked without this library, so it can only have asked by dlsym().
+static int missing_function(void)
+{
+    return 16; // an error class of both families (MPI_ERR_OTHER or MPI_ERR_UNKNOWN)
+}
+
 static void front_bypass(const char *except)
 {
     for (unsigned slot = 0; slot < SLOTS; slot++) {
@@ -113,8 +120,10 @@ static bool load_variant(const char *file)
                 path, handle == NULL ? dlerror() : "it is of another version");
         return false;
     }
-    for (unsigned slot = 0; slot < SLOTS; slot++)
-        atomic_store_explicit(&front_slots[slot], entries[slot], memory_order_release);
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        void *entry = entries[slot] != NULL ? entries[slot] : (void *)missing_function;
+        atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
+    }
     return true;
 }
 
@@ -124,13 +133,6 @@ static void front_start(void)
     const char *variant = find_variant();
     if (variant == NULL || !load_variant(variant))
         front_bypass(NULL);
-}
-
-// Stands in for a function that the program's MPI does not have; such a program could not have been
-// linked without this library, so it can only have asked by dlsym().
-static int missing_function(void)
-{
-    return 16; // an error class of both families (MPI_ERR_OTHER or MPI_ERR_UNKNOWN)
 }
 
 // The first call of any entry point comes here; returns where that call is to go on.

@@ -53,7 +53,7 @@ static void give_back(void)
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
 }
 
-int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote)
+int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote, bool headers)
 {
     carrier.peers = calloc((size_t)size, sizeof *carrier.peers);
     own.sent = calloc((size_t)size, sizeof *own.sent);
@@ -77,6 +77,7 @@ int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote)
     own.rank = rank;
     carrier.size = size;
     carrier.seen_epoch = status_word_epoch(word) - 1;
+    carrier.headers = headers;
     carrier.on = true;
     return 0;
 }
@@ -244,6 +245,16 @@ void carrier_idle_arrival(int peer)
                          : atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) > 0;
     if (scheduled)
         request(core_now());
+}
+
+void carrier_heard_scheduled(void)
+{
+    carrier_look();
+    if (!session_word_idle(session_word()))
+        return;
+    uint64_t now = core_now();
+    atomic_store_explicit(&own.evidence_ns, now, memory_order_relaxed);
+    request(now);
 }
 
 void carrier_idle_look(void)

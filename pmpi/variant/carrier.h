@@ -4,8 +4,8 @@
 // This is the `notice` carrier: the paper's status byte, run-length coded. A status changes only at
 // context switches, so it is told only once after a change: before the first message to a peer, by
 // a small message of its own on a private communicator; what a rank was last told by a peer is the
-// status of every message that follows. User messages are not touched. The `header` carrier, with
-// the status in front of every payload, will stand beside this one behind the same functions.
+// status of every message that follows. User messages are not touched. Under the `header` carrier
+// (header.h) point-to-point messages carry the status themselves, and notices only collectives'.
 //
 // Departures from the paper, both to the same end, that no rank waits in silence:
 //  - A rank tells the peers it is in contact with as soon as it sees its own status change, and not
@@ -35,6 +35,7 @@ struct carrier_peer {
 
 struct carrier {
     bool on;
+    bool headers; // messages on communicators that span nodes need no notice before them
     struct carrier_peer *peers;
     int size;
     _Atomic uint32_t seen_epoch; // of the status word, when it was last acted on
@@ -44,7 +45,7 @@ extern struct carrier carrier;
 
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
 // world rank r is on another node. Returns 0, or -1 when memory is short.
-int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote);
+int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote, bool headers);
 
 // Notices sent to each world rank so far, for the exact count at the end (null while off), and the
 // number received.
@@ -66,6 +67,9 @@ void carrier_idle_look(void);
 void carrier_still_waiting(void);
 void carrier_collective_contacts(MPI_Comm comm);
 
+// A header said that its sender is scheduled.
+void carrier_heard_scheduled(void);
+
 // One load and one compare while nothing changes: acts on a change of this process's status.
 static inline void carrier_look(void)
 {
@@ -84,6 +88,12 @@ static inline void carrier_sending(MPI_Comm comm, int dest)
     int peer = peers_world_rank(comm, dest);
     if (peer < 0)
         return;
+    if (carrier.headers && peers_spans(comm)) {
+        if (!atomic_load_explicit(&carrier.peers[peer].contact, memory_order_relaxed))
+            carrier_add_contact(peer);
+        carrier_look();
+        return;
+    }
     uint64_t word = session_word();
     if (atomic_load_explicit(&carrier.peers[peer].told_epoch, memory_order_relaxed) !=
         status_word_epoch(word))

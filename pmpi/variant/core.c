@@ -20,6 +20,7 @@ front_variant_fn cosched_pmpi_variant __attribute__((visibility("default")));
 int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t count)
 {
     static const char *const names[MPI_NEXT_FUNCTIONS] = {MPI_NEXT_NAMES};
+    static const unsigned char since[MPI_NEXT_FUNCTIONS] = {MPI_NEXT_SINCE};
     if (api->version != FRONT_API_VERSION || api->table != MPI_NEXT_TABLE ||
         count != MPI_NEXT_WRAPPED * 2)
         return -1;
@@ -30,12 +31,13 @@ int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t cou
         void **functions = (void **)&mpi_next[entry];
         for (size_t i = 0; i < MPI_NEXT_FUNCTIONS; i++) {
             functions[i] = api->real((enum front_entry)entry, names[i]);
-            // The twins of MPI-3 are what every MPI of today has; without one there is no service.
-            if (functions[i] == NULL)
+            // MPI-3 is what every MPI of today has; without all of it there is no service.
+            if (functions[i] == NULL && since[i] <= 3)
                 return -1;
         }
     }
+    // Wrapped functions come first, in the same order. One that the MPI lacks stays missing.
     for (size_t i = 0; i < count; i++)
-        entries[i] = core_entries[i];
+        entries[i] = ((void **)&mpi_next[i % 2])[i / 2] != NULL ? core_entries[i] : NULL;
     return 0;
 }

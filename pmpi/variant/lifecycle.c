@@ -1,7 +1,9 @@
 #include "pmpi/variant/lifecycle.h"
 
 #include "common/units.h"
+#include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/header.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/wait.h"
@@ -21,9 +23,10 @@ struct ballot {
     uint64_t node_id;
     uint8_t registered;
     uint8_t yields;
-    uint8_t notices;
+    uint8_t carries; // enum piggyback
     uint8_t stats;
-    uint8_t reserved[4];
+    uint8_t bypassed; // Fortran calls of this program do not come by here
+    uint8_t reserved[3];
 };
 
 static struct {
@@ -120,10 +123,13 @@ static struct ballot own_ballot(void)
         if (wait == WAIT_DEFAULT)
             wait = page->wait != 0 ? WAIT_YIELD : WAIT_SPIN;
         if (piggyback == PIGGYBACK_DEFAULT)
-            piggyback = page->piggyback != 0 ? PIGGYBACK_NOTICE : PIGGYBACK_OFF;
+            piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
+                        : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
+                                                                     : PIGGYBACK_OFF;
     }
     ballot.yields = wait == WAIT_YIELD;
-    ballot.notices = page != NULL && piggyback == PIGGYBACK_NOTICE;
+    ballot.carries = page != NULL ? piggyback : PIGGYBACK_OFF;
+    ballot.bypassed = bindings_bypass_us();
     return ballot;
 }
 
@@ -134,6 +140,16 @@ static bool exchange_ballots(struct ballot *ballots)
     return job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
                                &request) == MPI_SUCCESS &&
            patient_wait(&request, UINT64_MAX / 2);
+}
+
+// Does it hold on every rank?
+static bool agree(int holds)
+{
+    int all = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    return job.mpi->Iallreduce(&holds, &all, 1, MPI_INT, MPI_MIN, job.comm, &request) ==
+               MPI_SUCCESS &&
+           patient_wait(&request, UINT64_MAX / 2) && all != 0;
 }
 
 // Some nodes have a scheduler and some have not: the first rank without one says why, for all.
@@ -157,15 +173,46 @@ static void explain_disagreement(int first, int without)
             without, job.size, reason);
 }
 
+// The first rank on the same node, which is as good a number for the node as any.
+static int node_of(const struct ballot *ballots, int rank)
+{
+    int first = 0;
+    while (ballots[first].node_id != ballots[rank].node_id)
+        first++;
+    return first;
+}
+
+static void start_carrier(const struct ballot *ballots, bool headers)
+{
+    bool *remote = calloc((size_t)job.size, sizeof *remote);
+    int *nodes = calloc((size_t)job.size, sizeof *nodes);
+    for (int i = 0; remote != NULL && nodes != NULL && i < job.size; i++) {
+        nodes[i] = node_of(ballots, i);
+        remote[i] = ballots[i].node_id != ballots[job.rank].node_id;
+    }
+    // A rank without memory only stays silent: its peers take it for scheduled. Headers are all or
+    // none, so for them the ranks ask each other.
+    int started = remote != NULL && nodes != NULL && peers_start(nodes, job.size) == 0 &&
+                  carrier_start(job.comm, job.rank, job.size, remote, headers) == 0;
+    free(remote);
+    free(nodes);
+    if (headers && agree(started))
+        header_start();
+    else
+        carrier.headers = false;
+}
+
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
 static void act_on_ballots(const struct ballot *ballots)
 {
-    int registered = 0, yields = 0, notices = 0, first_without = -1;
+    int registered = 0, yields = 0, carriers = 0, headers = 0, bypassed = 0, first_without = -1;
     bool nodes_differ = false;
     for (int i = 0; i < job.size; i++) {
         registered += ballots[i].registered;
         yields += ballots[i].yields;
-        notices += ballots[i].notices;
+        carriers += ballots[i].carries >= PIGGYBACK_NOTICE;
+        headers += ballots[i].carries == PIGGYBACK_HEADER;
+        bypassed += ballots[i].bypassed;
         stats_on |= ballots[i].stats != 0;
         nodes_differ |= ballots[i].node_id != ballots[0].node_id;
         if (!ballots[i].registered && first_without < 0)
@@ -182,15 +229,18 @@ static void act_on_ballots(const struct ballot *ballots)
         job.registered = false;
         return;
     }
-    if (notices != job.size || !nodes_differ)
-        return;
-    bool *remote = calloc((size_t)job.size, sizeof *remote);
-    for (int i = 0; remote != NULL && i < job.size; i++)
-        remote[i] = ballots[i].node_id != ballots[job.rank].node_id;
-    // A rank without memory only stays silent: its peers take it for scheduled.
-    if (remote != NULL && peers_start() == 0)
-        carrier_start(job.comm, job.rank, job.size, remote);
-    free(remote);
+    if (bypassed > 0 && job.rank == 0)
+        fprintf(
+            stderr,
+            "cosched: Fortran calls of this MPI do not pass through libcosched_pmpi.so (found on "
+            "%d of %d ranks); no status travels with this job's messages\n",
+            bypassed, job.size);
+    if (headers != 0 && headers != job.size && carriers == job.size && job.rank == 0)
+        fprintf(stderr,
+                "cosched: only %d of %d ranks have piggyback = header; all of them send notices\n",
+                headers, job.size);
+    if (carriers == job.size && nodes_differ && bypassed == 0)
+        start_carrier(ballots, headers == job.size);
 }
 
 static void job_start(void)
@@ -281,7 +331,10 @@ static void print_stats(void)
     fprintf(stderr,
             "cosched: job %s ranks %d carrier %s wait %s: messages %" PRIu64 " notices %" PRIu64
             " requests %" PRIu64 " waited %.3f s library %.3f s\n",
-            job.identity.job_id, job.size, carrier.on ? "notice" : "off",
+            job.identity.job_id, job.size,
+            header_on    ? "header"
+            : carrier.on ? "notice"
+                         : "off",
             wait_yields ? "yield" : "spin", all[STATS_MESSAGES], all[STATS_NOTICES],
             all[STATS_REQUESTS], (double)all[STATS_WAITED_NS] / 1e9,
             (double)all[STATS_OWN_NS] / 1e9);
@@ -294,6 +347,8 @@ int lifecycle_Finalize(const struct mpi_next *next)
     if (job.comm != MPI_COMM_NULL) {
         if (stats_on)
             print_stats();
+        if (header_on)
+            header_stop();
         if (carrier.on)
             finish_carrier();
         meet();

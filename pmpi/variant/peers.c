@@ -4,15 +4,17 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SLOTS 4096u // of communicators in use at once; beyond that peers are unknown, a lost hint
+// Communicators in use at once. Far more than an MPI has; memory is touched only where it is used.
+#define SLOTS (1u << 17)
 
-// A communicator's ranks. Entries are added under the lock and read without it: the key is
+// What is known of a communicator. Entries are added under the lock and read without it: the key is
 // published last. An entry is removed only with its communicator, which no other thread may then be
 // using.
 struct entry {
     _Atomic uintptr_t key; // the handle's bits + 1; 0: free, REMOVED: was used
     int size;
-    int *world_ranks;
+    int *world_ranks; // of those whom ranks in this communicator mean
+    bool spans;
     _Atomic bool neighbours_done;
 };
 
@@ -21,6 +23,8 @@ struct entry {
 static struct entry *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Group world_group = MPI_GROUP_NULL;
+static int *nodes; // of each world rank
+static int world_size;
 static unsigned used;
 
 static uintptr_t key_of(MPI_Comm comm)
@@ -30,16 +34,21 @@ static uintptr_t key_of(MPI_Comm comm)
 
 static unsigned first_slot(uintptr_t key)
 {
-    return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 52) % SLOTS;
+    return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SLOTS;
 }
 
-int peers_start(void)
+int peers_start(const int *node_of, int size)
 {
     entries = calloc(SLOTS, sizeof *entries);
-    if (entries == NULL)
+    nodes = malloc((size_t)size * sizeof *nodes);
+    if (entries == NULL || nodes == NULL)
         return -1;
+    for (int i = 0; i < size; i++)
+        nodes[i] = node_of[i];
+    world_size = size;
     if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
         return -1;
+    peers_learn(MPI_COMM_WORLD);
     return 0;
 }
 
@@ -50,7 +59,9 @@ void peers_stop(void)
     for (unsigned i = 0; entries != NULL && i < SLOTS; i++)
         free(entries[i].world_ranks);
     free(entries);
+    free(nodes);
     entries = NULL;
+    nodes = NULL;
 }
 
 static struct entry *find(MPI_Comm comm)
@@ -67,21 +78,14 @@ static struct entry *find(MPI_Comm comm)
     return NULL;
 }
 
-// The world ranks of those whom ranks in this communicator mean: the remote group of an
-// intercommunicator. Null on any failure.
-static int *translate(MPI_Comm comm, int *size)
+// The world ranks of a group's members. Null on any failure.
+static int *translate(MPI_Group group, int *size)
 {
     const struct mpi_next *mpi = &mpi_next[1];
-    MPI_Group group = MPI_GROUP_NULL;
-    int inter = 0;
-    int *ranks = NULL, *numbers = NULL;
-    if (mpi->Comm_test_inter(comm, &inter) != MPI_SUCCESS)
+    if (mpi->Group_size(group, size) != MPI_SUCCESS || *size <= 0)
         return NULL;
-    int rc = inter ? mpi->Comm_remote_group(comm, &group) : mpi->Comm_group(comm, &group);
-    if (rc != MPI_SUCCESS || mpi->Group_size(group, size) != MPI_SUCCESS || *size <= 0)
-        goto done;
-    ranks = malloc((size_t)*size * sizeof *ranks);
-    numbers = malloc((size_t)*size * sizeof *numbers);
+    int *ranks = malloc((size_t)*size * sizeof *ranks);
+    int *numbers = malloc((size_t)*size * sizeof *numbers);
     for (int i = 0; numbers != NULL && i < *size; i++)
         numbers[i] = i;
     if (ranks == NULL || numbers == NULL ||
@@ -93,58 +97,104 @@ static int *translate(MPI_Comm comm, int *size)
         if (ranks[i] == MPI_UNDEFINED)
             ranks[i] = PEERS_UNKNOWN;
     }
-done:
     free(numbers);
-    if (group != MPI_GROUP_NULL)
-        mpi->Group_free(&group);
     return ranks;
 }
 
-static struct entry *add(MPI_Comm comm)
+static int *world_ranks_of(int (*get_group)(MPI_Comm, MPI_Group *), MPI_Comm comm, int *size)
 {
-    int size = 0;
-    struct entry *entry = NULL;
-    if (entries == NULL || comm == MPI_COMM_NULL)
+    MPI_Group group = MPI_GROUP_NULL;
+    if (get_group(comm, &group) != MPI_SUCCESS)
         return NULL;
-    int *ranks = translate(comm, &size);
-    if (ranks == NULL)
-        return NULL;
+    int *ranks = translate(group, size);
+    mpi_next[1].Group_free(&group);
+    return ranks;
+}
+
+// Looks whether all ranks are known and on one node: *node starts as -1.
+static bool known(const int *ranks, int size, int *node, bool *differ)
+{
+    for (int i = 0; i < size; i++) {
+        if (ranks[i] < 0 || ranks[i] >= world_size)
+            return false;
+        *differ = *differ || (*node >= 0 && *node != nodes[ranks[i]]);
+        *node = nodes[ranks[i]];
+    }
+    return true;
+}
+
+static void add(MPI_Comm comm, int *ranks, int size, bool spans)
+{
     pthread_mutex_lock(&lock);
-    entry = find(comm);
+    struct entry *entry = find(comm);
     unsigned slot = first_slot(key_of(comm));
-    for (unsigned i = 0; entry == NULL && used < SLOTS / 2 && i < SLOTS; i++) {
+    for (unsigned i = 0; entry == NULL && used < SLOTS / 4 * 3 && i < SLOTS; i++) {
         uintptr_t at = atomic_load_explicit(&entries[slot].key, memory_order_relaxed);
         if (at == 0 || at == REMOVED) {
             entry = &entries[slot];
-            entry->size = size;
-            entry->world_ranks = ranks;
-            atomic_store_explicit(&entry->neighbours_done, false, memory_order_relaxed);
             used++;
-            atomic_store_explicit(&entry->key, key_of(comm), memory_order_release);
-            ranks = NULL;
         }
         slot = (slot + 1) % SLOTS;
     }
+    if (entry != NULL) { // one that is known already was freed where the library did not see it
+        free(entry->world_ranks);
+        entry->size = size;
+        entry->world_ranks = ranks;
+        entry->spans = spans;
+        atomic_store_explicit(&entry->neighbours_done, false, memory_order_relaxed);
+        atomic_store_explicit(&entry->key, key_of(comm), memory_order_release);
+        ranks = NULL;
+    }
     pthread_mutex_unlock(&lock);
     free(ranks);
-    return entry;
 }
 
-static struct entry *find_or_add(MPI_Comm comm)
+void peers_learn(MPI_Comm comm)
 {
-    struct entry *entry = find(comm);
-    return entry != NULL ? entry : add(comm);
+    const struct mpi_next *mpi = &mpi_next[1];
+    int inter = 0, size = 0, node = -1;
+    bool differ = false;
+    if (entries == NULL || comm == MPI_COMM_NULL ||
+        mpi->Comm_test_inter(comm, &inter) != MPI_SUCCESS)
+        return;
+    int *ranks = world_ranks_of(mpi->Comm_group, comm, &size);
+    bool all_known = ranks != NULL && known(ranks, size, &node, &differ);
+    if (inter) {
+        free(ranks);
+        ranks = world_ranks_of(mpi->Comm_remote_group, comm, &size);
+        all_known = all_known && ranks != NULL && known(ranks, size, &node, &differ);
+    }
+    if (ranks != NULL)
+        add(comm, ranks, size, all_known && differ);
+}
+
+void peers_learn_like(MPI_Comm comm, MPI_Comm like)
+{
+    const struct entry *model = find(like);
+    if (model == NULL || comm == MPI_COMM_NULL)
+        return;
+    int *ranks = malloc((size_t)model->size * sizeof *ranks);
+    for (int i = 0; ranks != NULL && i < model->size; i++)
+        ranks[i] = model->world_ranks[i];
+    if (ranks != NULL)
+        add(comm, ranks, model->size, model->spans);
 }
 
 int peers_find(MPI_Comm comm, int rank)
 {
-    const struct entry *entry = find_or_add(comm);
+    const struct entry *entry = find(comm);
     return entry != NULL && rank < entry->size ? entry->world_ranks[rank] : PEERS_UNKNOWN;
+}
+
+bool peers_find_spans(MPI_Comm comm)
+{
+    const struct entry *entry = find(comm);
+    return entry != NULL && entry->spans;
 }
 
 void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))
 {
-    struct entry *entry = find_or_add(comm);
+    struct entry *entry = find(comm);
     int rank = 0;
     if (entry == NULL || atomic_load_explicit(&entry->neighbours_done, memory_order_relaxed) ||
         atomic_exchange_explicit(&entry->neighbours_done, true, memory_order_relaxed) ||

@@ -6,13 +6,27 @@
 
 #define PEERS_UNKNOWN (-1) // not in MPI_COMM_WORLD, a wildcard, or MPI_PROC_NULL
 
-// Must be called once before the others. Returns 0 or -1 (memory).
-int peers_start(void);
+// Must be called once before the others: `nodes` says which node each world rank is on (any
+// numbers). Returns 0 or -1 (memory).
+int peers_start(const int *nodes, int size);
 void peers_stop(void);
 
-// The look-up for communicators other than MPI_COMM_WORLD. No lock and no allocation but on the
-// first use of a communicator.
+// A communicator has been made: only such ones are known, since asking MPI about a handle that the
+// program made up would raise an error that is not the program's. MPI_COMM_NULL is allowed.
+void peers_learn(MPI_Comm comm);
+
+// The same for one that may not be used yet (MPI_Comm_idup): it has the members of `like`.
+void peers_learn_like(MPI_Comm comm, MPI_Comm like);
+
+// The look-up for communicators other than MPI_COMM_WORLD. No lock and no allocation.
 int peers_find(MPI_Comm comm, int rank);
+bool peers_find_spans(MPI_Comm comm);
+
+// Are there members on several nodes, all of them of MPI_COMM_WORLD? The same on all members.
+static inline bool peers_spans(MPI_Comm comm)
+{
+    return comm == MPI_COMM_WORLD || peers_find_spans(comm);
+}
 
 static inline int peers_world_rank(MPI_Comm comm, int rank)
 {

@@ -15,11 +15,12 @@ enum piggyback {
     PIGGYBACK_DEFAULT = 0, // not set: the node's configuration decides
     PIGGYBACK_OFF,
     PIGGYBACK_NOTICE,
+    PIGGYBACK_HEADER,
 };
 
 struct settings {
     enum wait_mode wait;      // COSCHED_WAIT = spin | yield
-    enum piggyback piggyback; // COSCHED_PIGGYBACK = notice | off
+    enum piggyback piggyback; // COSCHED_PIGGYBACK = notice | header | off
     bool stats;               // COSCHED_STATS = 1
     uint64_t init_timeout_ns; // COSCHED_INIT_TIMEOUT, a duration
     const char *runtime_dir;  // COSCHED_RUNTIME_DIR

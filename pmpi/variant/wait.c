@@ -49,3 +49,18 @@ int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *
         wait_pause(&wait);
     return rc;
 }
+
+int wait_both(const struct mpi_next *next, int rc, MPI_Request *send, MPI_Request *receive,
+              MPI_Status *status)
+{
+    if (rc != MPI_SUCCESS) {
+        if (*receive != MPI_REQUEST_NULL) {
+            next->Cancel(receive);
+            mpi_next[1].Request_free(receive);
+        }
+        return rc;
+    }
+    int sent = wait_request(next, send, MPI_STATUS_IGNORE);
+    rc = wait_request(next, receive, status);
+    return rc == MPI_SUCCESS ? sent : rc;
+}

@@ -42,4 +42,9 @@ void wait_pause(struct wait *wait);
 // Polls a request until it is complete; the same result as MPI_Wait.
 int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status);
 
+// The same for the two halves of an MPI_Sendrecv; `rc` says whether they could be begun. When the
+// send could not, the receive is taken back.
+int wait_both(const struct mpi_next *next, int rc, MPI_Request *send, MPI_Request *receive,
+              MPI_Status *status);
+
 #endif

@@ -1,0 +1,556 @@
+#include "pmpi/variant/header.h"
+
+#include "pmpi/variant/carrier.h"
+#include "pmpi/variant/requests.h"
+#include "pmpi/variant/wire.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+// How long MPI_Finalize waits for requests that the program freed while they were active.
+#define ORPHANS_NS UINT64_C(1000000000)
+
+enum { BSEND_ALIGNMENT = 16 }; // what an MPI may add to the header of each buffered message
+
+bool header_on;
+
+static struct requests requests = {.busy = ATOMIC_FLAG_INIT};
+static struct requests messages = {.busy = ATOMIC_FLAG_INIT};
+static int message_mark; // its address stands for "this message has a header"
+
+static struct {
+    struct wire *first; // of requests that the program freed
+    _Atomic bool any;
+    atomic_flag busy;
+} orphans = {.busy = ATOMIC_FLAG_INIT};
+
+static struct {
+    void *users;
+    MPI_Count users_size;
+    void *own; // null: none is attached, or the user's own is
+} attached;
+static void *attaching;
+
+void header_start(void)
+{
+    int provided = MPI_THREAD_SINGLE;
+    mpi_next[1].Query_thread(&provided);
+    requests.threaded = messages.threaded = provided == MPI_THREAD_MULTIPLE;
+    wire_start();
+    header_on = true;
+}
+
+static bool scheduled_now(void)
+{
+    return !session_word_idle(session_word());
+}
+
+static struct wire *outgoing(size_t room, size_t payload)
+{
+    struct wire *wire = wire_new(room);
+    if (wire != NULL)
+        *wire->header = (struct header){
+            .magic = HEADER_MAGIC,
+            .scheduled = scheduled_now(),
+            .length = payload < HEADER_LENGTH_MAX ? (uint32_t)payload : HEADER_LENGTH_MAX,
+        };
+    return wire;
+}
+
+// What MPI finds wrong with the arguments it tells the user here, through the user's own error
+// handler: a struct made of an uncommitted or freed datatype would hide it.
+static int validate_out(const struct parcel *parcel, int dest, int tag, MPI_Comm comm)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc =
+        parcel->count <= INT_MAX || mpi->Send_init_c == NULL
+            ? mpi->Send_init(parcel->buf, (int)parcel->count, parcel->type, dest, tag, comm,
+                             &request)
+            : mpi->Send_init_c(parcel->buf, parcel->count, parcel->type, dest, tag, comm, &request);
+    if (rc == MPI_SUCCESS)
+        mpi->Request_free(&request);
+    return rc;
+}
+
+static int validate_in(const struct parcel *parcel, int source, int tag, MPI_Comm comm)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = parcel->count <= INT_MAX || mpi->Recv_init_c == NULL
+                 ? mpi->Recv_init(parcel->buf, (int)parcel->count, parcel->type, source, tag, comm,
+                                  &request)
+                 : mpi->Recv_init_c(parcel->buf, parcel->count, parcel->type, source, tag, comm,
+                                    &request);
+    if (rc == MPI_SUCCESS)
+        mpi->Request_free(&request);
+    return rc;
+}
+
+// Plainly wrong arguments go to MPI as they are, which then says so.
+static bool is_wrong(const struct parcel *parcel, size_t size)
+{
+    return parcel->count < 0 || parcel->type == MPI_DATATYPE_NULL ||
+           (size != 0 && parcel->buf == NULL && parcel->count > 0);
+}
+
+static void be_bounced(struct parcel *parcel, struct wire *wire, size_t bytes)
+{
+    wire->bounced = true;
+    parcel->wire = wire;
+    parcel->buf = wire->header;
+    parcel->count = (MPI_Count)(sizeof(struct header) + bytes);
+    parcel->type = MPI_BYTE;
+}
+
+static void be_struct(struct parcel *parcel, struct wire *wire)
+{
+    parcel->rc = wire == NULL ? MPI_ERR_OTHER : wire_make_struct(wire, parcel);
+    if (parcel->rc == MPI_SUCCESS)
+        parcel->wire = wire;
+    else if (wire != NULL)
+        wire_free(wire);
+}
+
+static void pack_basic(struct parcel *parcel, enum header_use use, size_t size)
+{
+    size_t bytes = size * (size_t)parcel->count;
+    bool bounce = bytes <= WIRE_SMALL || (bytes <= WIRE_BOUNCE && size <= WIRE_ELEMENT);
+    struct wire *wire = outgoing(bounce ? bytes : 0, bytes);
+    if (!bounce || wire == NULL) {
+        be_struct(parcel, wire);
+    } else {
+        memcpy(wire->header + 1, parcel->buf, bytes);
+        if (use == HEADER_PERSISTENT)
+            wire->user = parcel->buf;
+        wire->bytes = bytes;
+        be_bounced(parcel, wire, bytes);
+    }
+}
+
+static int pack_into(const struct parcel *parcel, struct wire *wire, size_t bytes)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    if (bytes <= INT_MAX && parcel->count <= INT_MAX) {
+        int position = 0;
+        return mpi->Pack(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1,
+                         (int)bytes, &position, MPI_COMM_WORLD);
+    }
+    MPI_Count position = 0;
+    return mpi->Pack_c == NULL
+               ? MPI_ERR_COUNT
+               : mpi->Pack_c(parcel->buf, parcel->count, parcel->type, wire->header + 1,
+                             (MPI_Count)bytes, &position, MPI_COMM_WORLD);
+}
+
+static size_t size_of(const struct parcel *parcel)
+{
+    MPI_Count size = 0;
+    mpi_next[1].Type_size_x(parcel->type, &size);
+    return size > 0 ? (size_t)size * (size_t)parcel->count : 0;
+}
+
+void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm)
+{
+    size_t size = wire_basic_size(parcel->type);
+    if (is_wrong(parcel, size))
+        return;
+    if (size != 0) {
+        pack_basic(parcel, use, size);
+    } else if ((parcel->rc = validate_out(parcel, dest, tag, comm)) == MPI_SUCCESS) {
+        size_t bytes = size_of(parcel);
+        // The program may free the datatype of a persistent request, so that is never packed later.
+        bool bounce = bytes <= WIRE_SMALL && use != HEADER_PERSISTENT;
+        struct wire *wire = outgoing(bounce ? bytes : 0, bytes);
+        if (!bounce || wire == NULL) {
+            be_struct(parcel, wire);
+        } else if ((parcel->rc = pack_into(parcel, wire, bytes)) == MPI_SUCCESS) {
+            be_bounced(parcel, wire, bytes);
+        } else {
+            wire_free(wire);
+        }
+    }
+    if (parcel->wire != NULL && use == HEADER_PERSISTENT)
+        parcel->wire->persistent = true;
+}
+
+void header_pack_copy(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm)
+{
+    (void)use;
+    size_t size = wire_basic_size(parcel->type);
+    if (is_wrong(parcel, size))
+        return;
+    // To nobody, but from somebody who sends a header: a wire all the same, without a header.
+    size_t bytes = 0;
+    if (dest >= 0) {
+        if (size == 0 && (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
+            return;
+        bytes = size_of(parcel);
+    }
+    struct wire *wire = outgoing(bytes, bytes);
+    if (wire == NULL)
+        parcel->rc = MPI_ERR_OTHER;
+    else if (dest >= 0 && (parcel->rc = pack_into(parcel, wire, bytes)) != MPI_SUCCESS)
+        wire_free(wire);
+    else
+        be_bounced(parcel, wire, bytes);
+}
+
+static struct wire *incoming(size_t room)
+{
+    struct wire *wire = wire_new(room);
+    if (wire != NULL) {
+        wire->incoming = true;
+        memset(wire->header, 0, sizeof *wire->header);
+    }
+    return wire;
+}
+
+static void expect(struct parcel *parcel, enum header_use use, size_t size)
+{
+    void *user = parcel->buf;
+    size_t bytes = size * (size_t)parcel->count;
+    bool bounce = size != 0 && bytes <= WIRE_BOUNCE;
+    struct wire *wire = incoming(bounce ? bytes : 0);
+    if (!bounce || wire == NULL) {
+        be_struct(parcel, wire);
+    } else {
+        wire->user = user;
+        wire->bytes = bytes;
+        be_bounced(parcel, wire, bytes);
+    }
+    if (parcel->wire != NULL && use == HEADER_PERSISTENT)
+        parcel->wire->persistent = true;
+}
+
+void header_expect(struct parcel *parcel, enum header_use use, int source, int tag, MPI_Comm comm)
+{
+    size_t size = wire_basic_size(parcel->type);
+    if (is_wrong(parcel, size))
+        return;
+    if (size == 0 && (parcel->rc = validate_in(parcel, source, tag, comm)) != MPI_SUCCESS)
+        return;
+    expect(parcel, use, size);
+}
+
+void header_expect_matched(struct parcel *parcel, enum header_use use, MPI_Message message)
+{
+    size_t size = wire_basic_size(parcel->type);
+    if (requests_take(&messages, (uintptr_t)message) != NULL && !is_wrong(parcel, size))
+        expect(parcel, use, size);
+}
+
+void header_note_message(MPI_Message message)
+{
+    bool failed;
+    requests_insert(&messages, (uintptr_t)message, &message_mark, &failed);
+}
+
+void header_correct(MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    if (mpi_next[1].Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS &&
+        bytes >= (MPI_Count)sizeof(struct header))
+        mpi_next[1].Status_set_elements_x(status, MPI_BYTE,
+                                          bytes - (MPI_Count)sizeof(struct header));
+}
+
+// A message without a header, from where the library was bypassed. What can be saved is.
+static void unpack_bare(struct wire *wire, const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    if (wire->bounced && mpi_next[1].Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS &&
+        bytes > 0)
+        memcpy(wire->user, wire->header, (size_t)bytes < wire->bytes ? (size_t)bytes : wire->bytes);
+}
+
+void header_arrived(struct wire *wire, int rc, MPI_Status *status)
+{
+    const struct header *header = wire->header;
+    if (header->magic != HEADER_MAGIC) { // cancelled, failed, or bare
+        if (rc == MPI_SUCCESS && status != MPI_STATUS_IGNORE && !wire->unpacked)
+            unpack_bare(wire, status);
+        return;
+    }
+    if (wire->bounced && !wire->unpacked && wire->bytes > 0)
+        memcpy(wire->user, header + 1, header->length < wire->bytes ? header->length : wire->bytes);
+    wire->unpacked = true;
+    if (status != MPI_STATUS_IGNORE)
+        header_correct(status);
+    if (header->scheduled)
+        carrier_heard_scheduled();
+}
+
+void header_release(struct wire *wire)
+{
+    if (wire->partner != NULL)
+        wire_free(wire->partner);
+    wire_free(wire);
+}
+
+void header_register(struct wire *out, struct wire *in, int rc, MPI_Request request)
+{
+    struct wire *wire = in != NULL ? in : out;
+    if (in != NULL)
+        in->partner = out;
+    if (rc != MPI_SUCCESS) {
+        header_release(wire);
+        return;
+    }
+    if (in == NULL && !wire->persistent) {
+        // Small sends are complete at once, and then many share one handle.
+        int flag = 0;
+        if (mpi_next[1].Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+            flag) {
+            header_release(wire);
+            return;
+        }
+    }
+    bool failed = false;
+    struct wire *before = requests_insert(&requests, (uintptr_t)request, wire, &failed);
+    if (before != NULL) // its request went where the library did not see it
+        header_release(before);
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static bool orphans_take(void)
+{
+    return !atomic_flag_test_and_set_explicit(&orphans.busy, memory_order_acquire);
+}
+
+// Requests that the program freed while active are completed on the way, as MPI itself would.
+static void look_after_orphans(void)
+{
+    if (!atomic_load_explicit(&orphans.any, memory_order_relaxed) || !orphans_take())
+        return;
+    for (struct wire **at = &orphans.first; *at != NULL;) {
+        struct wire *wire = *at;
+        int flag = 0;
+        MPI_Status status;
+        int rc = mpi_next[1].Test(&wire->request, &flag, &status);
+        if (rc == MPI_SUCCESS && !flag) {
+            at = &wire->next;
+            continue;
+        }
+        *at = wire->next;
+        if (wire->incoming)
+            header_arrived(wire, rc, &status);
+        if (wire->request != MPI_REQUEST_NULL)
+            mpi_next[1].Request_free(&wire->request);
+        header_release(wire);
+    }
+    atomic_store_explicit(&orphans.any, orphans.first != NULL, memory_order_relaxed);
+    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
+}
+
+void header_stop(void)
+{
+    uint64_t deadline = core_now() + ORPHANS_NS;
+    while (atomic_load_explicit(&orphans.any, memory_order_relaxed) && core_now() < deadline)
+        look_after_orphans();
+    header_on = false;
+}
+
+int header_request_free(const struct mpi_next *next, MPI_Request *request)
+{
+    struct wire *wire = header_on ? requests_take(&requests, (uintptr_t)*request) : NULL;
+    if (wire == NULL)
+        return next->Request_free(request);
+    if (wire->persistent && !wire->active) {
+        header_release(wire);
+        return next->Request_free(request);
+    }
+    while (!orphans_take())
+        ;
+    wire->request = *request;
+    wire->next = orphans.first;
+    orphans.first = wire;
+    atomic_store_explicit(&orphans.any, true, memory_order_relaxed);
+    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+int header_get_status(const struct mpi_next *next, MPI_Request request, int *flag,
+                      MPI_Status *status)
+{
+    struct wire *wire = header_on ? requests_find(&requests, (uintptr_t)request) : NULL;
+    if (wire == NULL || !wire->incoming || (wire->persistent && !wire->active))
+        return next->Request_get_status(request, flag, status);
+    MPI_Status own;
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    int rc = next->Request_get_status(request, flag, status);
+    if (rc == MPI_SUCCESS && *flag)
+        header_arrived(wire, rc, status);
+    look_after_orphans();
+    return rc;
+}
+
+// Room for `taken` and, if need be, statuses of our own. On lack of memory the inline room is all.
+static int batch_room(struct header_batch *batch)
+{
+    bool ignored = batch->statuses == MPI_STATUSES_IGNORE || batch->statuses == MPI_STATUS_IGNORE;
+    int room = batch->count;
+    batch->taken = batch->own_taken;
+    batch->memory = NULL;
+    MPI_Status *own = batch->own_statuses;
+    if (room > HEADER_BATCH_OWN) {
+        size_t taken = (size_t)room * sizeof *batch->taken;
+        batch->memory = malloc(taken + (ignored ? (size_t)room * sizeof *own : 0));
+        if (batch->memory == NULL)
+            return 0;
+        batch->taken = batch->memory;
+        own = (MPI_Status *)((char *)batch->memory + taken);
+    }
+    if (ignored)
+        batch->statuses = own;
+    return room;
+}
+
+void header_take_all(struct header_batch *batch)
+{
+    MPI_Status *users = batch->statuses;
+    int first = 0;
+    if (requests.used == 0)
+        return;
+    while (first < batch->count &&
+           requests_find(&requests, (uintptr_t)batch->requests[first]) == NULL)
+        first++;
+    if (first == batch->count)
+        return; // nothing of ours, which is the rule for collectives and small sends
+    int room = batch_room(batch);
+    for (int i = first; i < batch->count && batch->taken_count < room; i++) {
+        if (batch->requests[i] == MPI_REQUEST_NULL)
+            continue;
+        struct wire *wire = requests_take(&requests, (uintptr_t)batch->requests[i]);
+        if (wire != NULL)
+            batch->taken[batch->taken_count++] =
+                (struct header_taken){.index = i, .status = -1, .wire = wire};
+    }
+    if (batch->taken_count == 0) {
+        free(batch->memory);
+        batch->statuses = users;
+    }
+}
+
+// Which status belongs to which taken request, and with it which of them are complete.
+static void assign_statuses(struct header_batch *batch, int outcount, const int *indices)
+{
+    for (int i = 0; i < batch->taken_count && batch->shape == HEADER_ALL; i++)
+        batch->taken[i].status = batch->taken[i].index;
+    for (int k = 0; k < outcount && batch->shape != HEADER_ALL; k++) {
+        int low = 0, high = batch->taken_count;
+        while (low < high) {
+            int middle = (low + high) / 2;
+            if (batch->taken[middle].index < indices[k])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < batch->taken_count && batch->taken[low].index == indices[k])
+            batch->taken[low].status = k;
+    }
+}
+
+static void give_back(struct wire *wire, MPI_Request request)
+{
+    bool failed;
+    requests_insert(&requests, (uintptr_t)request, wire, &failed);
+}
+
+void header_give_all(struct header_batch *batch, int rc, bool done, int outcount,
+                     const int *indices)
+{
+    bool many = batch->shape != HEADER_ANY && batch->count > 0;
+    bool each_has_error = rc == MPI_ERR_IN_STATUS;
+    if (batch->shape == HEADER_SOME && outcount == MPI_UNDEFINED)
+        outcount = 0;
+    if (rc == MPI_SUCCESS ? done : each_has_error || (batch->shape != HEADER_SOME && done))
+        assign_statuses(batch, outcount, indices);
+    for (int i = 0; i < batch->taken_count; i++) {
+        struct wire *wire = batch->taken[i].wire;
+        MPI_Request request = batch->requests[batch->taken[i].index];
+        MPI_Status *status =
+            batch->taken[i].status >= 0 ? &batch->statuses[batch->taken[i].status] : NULL;
+        int error = many && each_has_error && status != NULL ? status->MPI_ERROR : rc;
+        bool complete = wire->persistent
+                            ? wire->active && status != NULL && error != MPI_ERR_PENDING
+                            : request == MPI_REQUEST_NULL;
+        if (complete && wire->incoming)
+            header_arrived(wire, error, status != NULL ? status : MPI_STATUS_IGNORE);
+        if (complete && !wire->persistent) {
+            header_release(wire);
+            continue;
+        }
+        if (complete)
+            wire->active = false;
+        give_back(wire, request);
+    }
+    free(batch->memory);
+    look_after_orphans();
+}
+
+// --- persistent requests -------------------------------------------------------------------------
+
+static void begin(struct wire *wire)
+{
+    if (wire->incoming) {
+        memset(wire->header, 0, sizeof *wire->header);
+        wire->unpacked = false;
+    } else {
+        wire_fill(wire, scheduled_now());
+    }
+    wire->active = true;
+}
+
+void header_start_requests(int count, MPI_Request *started)
+{
+    for (int i = 0; i < count; i++) {
+        struct wire *wire = requests_find(&requests, (uintptr_t)started[i]);
+        if (wire != NULL && wire->persistent)
+            begin(wire);
+    }
+}
+
+// --- MPI_Bsend -----------------------------------------------------------------------------------
+
+void *header_attach(void *buffer, MPI_Count *size)
+{
+    attaching = NULL;
+    if (!header_on || *size < MPI_BSEND_OVERHEAD || buffer == NULL)
+        return buffer;
+    MPI_Count each = (MPI_Count)sizeof(struct header) + BSEND_ALIGNMENT;
+    MPI_Count larger = *size + (*size / MPI_BSEND_OVERHEAD + 1) * each;
+    void *own = larger <= INT_MAX || *size > INT_MAX ? malloc((size_t)larger) : NULL;
+    if (own == NULL)
+        return buffer;
+    attaching = own;
+    attached.users_size = attached.own == NULL ? *size : attached.users_size;
+    attached.users = attached.own == NULL ? buffer : attached.users;
+    *size = larger;
+    return own;
+}
+
+void header_attached(int rc)
+{
+    if (rc == MPI_SUCCESS)
+        attached.own = attaching;
+    else
+        free(attaching);
+    attaching = NULL;
+}
+
+void header_detached(void *buffer_address, MPI_Count *size)
+{
+    void *own;
+    memcpy(&own, buffer_address, sizeof own);
+    if (attached.own == NULL || own != attached.own)
+        return;
+    memcpy(buffer_address, &attached.users, sizeof attached.users);
+    *size = attached.users_size;
+    free(attached.own);
+    attached.own = NULL;
+}

@@ -1,0 +1,110 @@
+#include "pmpi/variant/requests.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+enum { FIRST_SIZE = 256 };
+
+static void lock(struct requests *table)
+{
+    while (table->threaded && atomic_flag_test_and_set_explicit(&table->busy, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(struct requests *table)
+{
+    if (table->threaded)
+        atomic_flag_clear_explicit(&table->busy, memory_order_release);
+}
+
+static size_t home(const struct requests *table, uintptr_t key)
+{
+    return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (table->size - 1);
+}
+
+// The slot of the key, or the free one where it belongs. The table has a free slot.
+static size_t locate(const struct requests *table, uintptr_t key)
+{
+    size_t at = home(table, key);
+    while (table->slots[at].value != NULL && table->slots[at].key != key)
+        at = (at + 1) & (table->size - 1);
+    return at;
+}
+
+static bool grow(struct requests *table)
+{
+    struct requests larger = {.size = table->size == 0 ? FIRST_SIZE : table->size * 2};
+    larger.slots = calloc(larger.size, sizeof *larger.slots);
+    if (larger.slots == NULL)
+        return false;
+    for (size_t i = 0; i < table->size; i++) {
+        if (table->slots[i].value != NULL)
+            larger.slots[locate(&larger, table->slots[i].key)] = table->slots[i];
+    }
+    free(table->slots);
+    table->slots = larger.slots;
+    table->size = larger.size;
+    return true;
+}
+
+void *requests_insert(struct requests *table, uintptr_t key, void *value, bool *failed)
+{
+    void *before = NULL;
+    lock(table);
+    *failed = table->used * 2 >= table->size && !grow(table) && table->used + 1 >= table->size;
+    if (!*failed) {
+        struct requests_slot *slot = &table->slots[locate(table, key)];
+        before = slot->value;
+        table->used += before == NULL;
+        *slot = (struct requests_slot){key, value};
+    }
+    unlock(table);
+    return before;
+}
+
+void *requests_find(struct requests *table, uintptr_t key)
+{
+    void *value = NULL;
+    lock(table);
+    if (table->used > 0)
+        value = table->slots[locate(table, key)].value;
+    unlock(table);
+    return value;
+}
+
+// Moves later slots of the run into the gap where they may stand there.
+static void close_gap(struct requests *table, size_t gap)
+{
+    size_t mask = table->size - 1;
+    for (size_t at = (gap + 1) & mask; table->slots[at].value != NULL; at = (at + 1) & mask) {
+        size_t wanted = home(table, table->slots[at].key);
+        if (((at - wanted) & mask) < ((at - gap) & mask))
+            continue;
+        table->slots[gap] = table->slots[at];
+        gap = at;
+    }
+    table->slots[gap].value = NULL;
+}
+
+void *requests_take(struct requests *table, uintptr_t key)
+{
+    void *value = NULL;
+    lock(table);
+    if (table->used > 0) {
+        size_t at = locate(table, key);
+        value = table->slots[at].value;
+        if (value != NULL) {
+            close_gap(table, at);
+            table->used--;
+        }
+    }
+    unlock(table);
+    return value;
+}
+
+void requests_free(struct requests *table)
+{
+    free(table->slots);
+    table->slots = NULL;
+    table->size = table->used = 0;
+}
