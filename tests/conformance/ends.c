@@ -1,5 +1,5 @@
 // How programs end. Run once per mode; what is compared is the exit status and the lines that begin
-// with "ends: ".
+// with "ends: ", in any order.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,6 +74,9 @@ static void fork_a_child(void)
 static void finalize(void)
 {
     int flag = 0;
+    if (rank == 0)
+        printf("end: only MPI_Finalize is left\n");
+    fflush(stdout);
     MPI_Finalize();
     MPI_Finalized(&flag);
     say(flag ? "finalized" : "not finalized");
@@ -94,6 +97,9 @@ int main(int argc, char **argv)
     exchange();
     if (strcmp(mode, "no_finalize") == 0)
         return 0;
+    if (strcmp(mode, "abort") == 0 || strcmp(mode, "killed") == 0 ||
+        strcmp(mode, "fatal_error") == 0)
+        usleep(300000); // what has been printed is on its way
     if (strcmp(mode, "abort") == 0) {
         if (rank == 1)
             MPI_Abort(MPI_COMM_WORLD, 3);
@@ -121,5 +127,5 @@ int main(int argc, char **argv)
         exchange();
     }
     finalize();
-    return strcmp(mode, "status") == 0 ? 5 : 0;
+    return strcmp(mode, "open") == 0 ? 5 : 0;
 }

@@ -1,0 +1,517 @@
+#!/usr/bin/env python3
+"""Runs the conformance programs without the library and with it, and compares. See README.md."""
+
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCES = os.path.dirname(os.path.realpath(__file__))
+LAB = [os.path.join(SOURCES, "..", "..", "bench", "lab"), "--name", "cosched-lab-conf2"]
+LIBRARY = "pmpi/libcosched_pmpi.so"
+FAMILIES = ("mpich", "openmpi")
+WARNINGS = ["-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
+FLAGS = {
+    "mpicc": ["-std=c17", "-O1", "-g", "-D_GNU_SOURCE", "-pthread", *WARNINGS],
+    "mpicxx": ["-std=c++17", "-O1", "-g", *WARNINGS, "-Wno-cast-function-type"],
+    "mpif90": ["-O1", "-g", "-w", "-fallow-argument-mismatch"],
+}
+# Without it, ranks of Open MPI that wait take the CPUs from those that work.
+YIELD = ["--mca", "mpi_yield_when_idle", "1"]
+SKIPPED = 77
+RESTARTS_MAX = 40  # of a program that dies in one case after another
+SHOWN_MAX = 25  # differences of one run
+DONE = r"^end: "
+CASE_LINE = re.compile(r"(ok|FAILED|skipped) ([^ :]+)")
+# Words that may differ between a run without the library and one with it: where the library mends an
+# MPI's own fault.
+BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any")}
+
+
+class Program:
+    """kind: "table" programs know --list, --only and --after; "text" ones just print their lines;
+    "ends" ones are run once per mode, to see how they end."""
+
+    def __init__(self, name, ranks=2, kind="table", sources=None, compiler="mpicc", flags=(), modes=(),
+                 waits=("", "yield")):
+        self.name = name
+        self.ranks = ranks
+        self.kind = kind
+        self.sources = sources or [name + ".c", "conform.c"]
+        self.compiler = compiler
+        self.flags = list(flags)
+        self.modes = list(modes)
+        self.waits = waits
+
+
+PROGRAMS = [
+    Program("basic"),
+    Program("basic_pmpi", sources=["basic.c", "conform.c"], flags=["-include", "pmpi_names.h"]),
+    Program("status"),
+    Program("types"),
+    Program("truncation"),
+    Program("probe"),
+    Program("requests"),
+    Program("persistent"),
+    Program("bsend"),
+    Program("errors"),
+    Program("comms", ranks=4),
+    Program("collectives", ranks=4),
+    Program("threads"),
+    Program("rma"),
+    Program("large"),
+    Program("mpi4"),
+    Program("dynamic"),
+    Program("sessions", kind="text", sources=["sessions.c"]),
+    Program("cpp", sources=["cpp.cpp", "conform.c"], compiler="mpicxx"),
+    *[Program(name, kind="text", sources=["fortran.F90"], compiler="mpif90",
+              flags=[f"-DBINDING={binding}"])
+      for binding, name in enumerate(["fortran_mpifh", "fortran_usempi", "fortran_f08"], 1)],
+    Program("python", kind="text", sources=["python.py"], compiler=None),
+    Program("ends", kind="ends", sources=["ends.c"],
+            modes=["open", "forked", "unreceived", "no_finalize", "abort", "killed", "fatal_error"],
+            waits=[""]),
+]
+
+
+class Variant:
+    """What a program is run with, as named on the command line: plain, or a carrier, and +yield."""
+
+    def __init__(self, name):
+        carrier, _, wait = name.partition("+")
+        if carrier not in ("plain", "off", "notice", "header") or wait not in ("", "yield"):
+            raise argparse.ArgumentTypeError(f"{name} is not plain, off, notice or header, +yield")
+        self.name = name
+        self.carrier = carrier
+        self.wait = wait
+        self.preload = carrier != "plain"
+        self.environment = {}
+        if self.preload:
+            self.environment["COSCHED_PIGGYBACK"] = carrier
+            self.environment["COSCHED_WAIT"] = wait or "spin"
+
+
+def library_says(where, variant):
+    """The line that COSCHED_STATS=1 must give."""
+    carrier = variant.carrier if where == "lab" else "off"  # one node: nobody to carry anything to
+    return f"carrier {carrier} wait {variant.environment['COSCHED_WAIT']}:"
+
+
+# --- Running one command -------------------------------------------------------------------------
+
+
+class Outcome:
+    def __init__(self, status, stdout, stderr, timed_out, hung):
+        self.status = status
+        self.lines = stdout.splitlines()
+        self.stderr = stderr
+        self.timed_out = timed_out
+        self.hung = hung  # in MPI_Finalize, its work done
+
+
+class Lab:
+    """Ranks on two nodes, over TCP."""
+
+    name = "lab"
+
+    def __init__(self, build, folder):
+        self.report = os.path.join(folder, "report.json")
+        subprocess.run([*LAB, "up", "--build", build, "--owner", str(os.getpid())], check=True)
+
+    def close(self):
+        subprocess.run([*LAB, "down"], check=True)
+
+    def run(self, family, variant, ranks, command, limit_s, **environment):
+        words = [*LAB, "mpiexec", "--mpi", family, "-n", str(ranks), "--timeout", str(limit_s),
+                 "--done-pattern", DONE, "--grace", "8", "--grace-cpu", "4", "--report", self.report]
+        if family == "openmpi":
+            words += [f"--mpi-arg={word}" for word in YIELD]
+        for name, value in {**variant.environment, **environment}.items():
+            words += ["--env", f"{name}={value}"]
+        if variant.preload:
+            words.append("--preload")
+        if os.path.exists(self.report):
+            os.unlink(self.report)
+        done = run_bounded([*words, *command], os.environ, limit_s + 30)
+        try:
+            with open(self.report, encoding="utf-8") as file:
+                report = json.load(file)
+        except (OSError, ValueError):
+            raise SystemExit(f"run.py: the lab gave no report:\n{done.stdout}{done.stderr}") from None
+        return Outcome(report["exit_status"], done.stdout, done.stderr, report["timed_out"],
+                       report["hung_in_finalize"] > 0)
+
+
+class Node:
+    """All ranks on this machine, as its mpiexec does it, over shared memory."""
+
+    name = "node"
+
+    def __init__(self, build, _folder):
+        self.library = os.path.join(build, LIBRARY)
+
+    def close(self):
+        pass
+
+    def run(self, family, variant, ranks, command, limit_s, **environment):
+        words = ["mpiexec." + family, "-n", str(ranks)]
+        variables = {**os.environ, **variant.environment, **environment,
+                     "COSCHED_RUNTIME_DIR": "/nonexistent"}
+        if family == "openmpi":
+            words[1:1] = ["--allow-run-as-root", "--oversubscribe", *YIELD]
+        if variant.preload:
+            variables["LD_PRELOAD"] = self.library
+        done = run_bounded([*words, *command], variables, limit_s)
+        hung = done.timed_out and re.search(DONE, done.stdout, re.MULTILINE) is not None
+        return Outcome(0 if hung else done.returncode, done.stdout, done.stderr,
+                       done.timed_out and not hung, hung)
+
+
+Bounded = collections.namedtuple("Bounded", "returncode stdout stderr timed_out")
+
+
+def run_bounded(command, environment, limit_s):
+    """Runs a command; whatever of its session is left after limit_s is killed."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=err, start_new_session=True)
+        timed_out = False
+        try:
+            process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                try:
+                    process.wait(5)
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    return Bounded(process.returncode, *texts, timed_out)
+
+
+# --- Running one program -------------------------------------------------------------------------
+
+
+class Result:
+    """Of one program in one variant: its cases' lines by name, in order."""
+
+    def __init__(self):
+        self.lines = {}
+        self.status = None
+        self.hung = 0
+        self.complaints = []  # of the library, on stderr
+        self.details = []
+        self.seconds = 0.0
+
+    def failed(self):
+        return {name for name, line in self.lines.items() if line.startswith("FAILED")}
+
+
+class Suite:
+    def __init__(self, build, folder, case_limit_s):
+        self.build = build
+        self.folder = folder
+        self.limit_s = case_limit_s
+
+    def path(self, family, program):
+        if program.compiler is None:
+            return os.path.join(SOURCES, program.sources[0])
+        return os.path.join(self.folder, family, program.name)
+
+    def compile(self, family, program):
+        target = self.path(family, program)
+        if program.compiler is None:
+            return
+        sources = [os.path.join(SOURCES, name) for name in program.sources]
+        headers = [os.path.join(SOURCES, name) for name in os.listdir(SOURCES) if name.endswith(".h")]
+        if os.path.exists(target) and all(os.path.getmtime(file) < os.path.getmtime(target)
+                                          for file in sources + headers):
+            return
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        rest = [*program.flags, "-I", SOURCES, "-o", target]
+        folder = os.path.dirname(target)  # where gfortran leaves its .mod files
+        if program.compiler == "mpicxx":  # conform.c is C, whoever links it
+            compile_file([f"mpicc.{family}", *FLAGS["mpicc"], "-c", "-o", target + ".o", sources.pop()],
+                         folder)
+            sources.append(target + ".o")
+        compile_file([f"{program.compiler}.{family}", *FLAGS[program.compiler], *rest, *sources],
+                     folder)
+
+    def cases_of(self, family, program):
+        done = subprocess.run([self.path(family, program), "--list"], capture_output=True, text=True,
+                              check=True)
+        return done.stdout.split()
+
+    def run(self, place, family, variant, program, only):
+        result = Result()
+        start = time.monotonic()
+        if program.kind == "table":
+            self._run_table(result, place, family, variant, program, only)
+        elif program.kind == "text":
+            self._run_text(result, place, family, variant, program)
+        else:
+            self._run_ends(result, place, family, variant, program, only)
+        result.seconds = time.monotonic() - start
+        return result
+
+    def _launch(self, result, place, family, variant, program, arguments):
+        command = [self.path(family, program), *arguments]
+        if program.compiler is None:
+            command.insert(0, python_of(family))
+        done = place.run(family, variant, program.ranks, command, self.limit_s)
+        result.complaints += [line for line in done.stderr.splitlines() if line.startswith("cosched:")]
+        result.details += [line for line in done.stderr.splitlines() if line.startswith("conform:")]
+        result.hung += done.hung
+        result.status = done.status
+        return done
+
+    def _run_table(self, result, place, family, variant, program, only):
+        wanted = [name for name in self.cases_of(family, program)
+                  if only is None or name == only or name.startswith(only + "/")]
+        arguments = ["--only", only] if only else []
+        retried = False
+        for _ in range(RESTARTS_MAX):
+            done = self._launch(result, place, family, variant, program, arguments)
+            collect(result, done.lines)
+            if done.hung and not retried:  # it must end in another way, too
+                retried = True
+                continue
+            missing = [name for name in wanted if name not in result.lines]
+            if any(re.match(DONE, line) for line in done.lines) or not missing:
+                break
+            how = "it hung" if done.timed_out else f"exit status {done.status}"
+            result.lines[missing[0]] = f"FAILED {missing[0]} the program died there: {how}"
+            result.details += died(done)
+            arguments = ["--after", missing[0]]
+            if only:
+                break
+        for name in wanted:
+            result.lines.setdefault(name, f"FAILED {name} not run: the program died too often")
+
+    def _run_text(self, result, place, family, variant, program):
+        for _ in range(2):
+            done = self._launch(result, place, family, variant, program, [])
+            collect(result, done.lines)
+            if not done.hung:
+                break
+        if not any(re.match(DONE, line) for line in done.lines):
+            result.lines["end"] = f"FAILED end the program died: exit status {done.status}"
+            result.details += died(done)
+
+    def _run_ends(self, result, place, family, variant, program, only):
+        """One line per mode: exit status and what the program itself printed."""
+        for mode in program.modes:
+            if only not in (None, mode):
+                continue
+            for _ in range(3):
+                done = self._launch(result, place, family, variant, program, [mode])
+                if not (done.hung or done.timed_out):
+                    break
+            said = sorted(line for line in done.lines if line.startswith("ends: "))
+            word = "FAILED" if done.timed_out else "ok"
+            status = "hung" if done.hung or done.timed_out else f"status {done.status}"
+            result.lines[mode] = " | ".join([f"{word} {mode} {status}", *said])
+            result.status = 0
+
+
+def died(done):
+    return [line for line in done.stderr.splitlines() if line.strip()][:12]
+
+
+def collect(result, lines):
+    for line in lines:
+        match = CASE_LINE.match(line)
+        if match:
+            result.lines[match[2]] = line
+
+
+def compile_file(command, folder):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"run.py: {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+
+
+# --- Comparing -----------------------------------------------------------------------------------
+
+
+def same(plain, line):
+    if plain == line:
+        return True
+    if plain is None or line is None:
+        return False
+    before, after = plain.translate(PLAIN_WORDS).split(), line.translate(PLAIN_WORDS).split()
+    return len(before) == len(after) and all(
+        one == other or (one, other) in BETTER for one, other in zip(before, after))
+
+
+PLAIN_WORDS = str.maketrans("[]:", "   ")
+
+
+class Table:
+    """The summary: a row per program, MPI, place and variant."""
+
+    def __init__(self):
+        self.rows = []
+        self.bad = 0
+
+    def add(self, program, family, place, variant, plain, result):
+        failed = result.failed()
+        own = failed & plain.failed()
+        names = list(dict.fromkeys([*plain.lines, *result.lines]))
+        differing = [name for name in names
+                     if not same(plain.lines.get(name), result.lines.get(name))]
+        status_differs = result.status != plain.status and not (result.hung or plain.hung)
+        if result is not plain:
+            self.bad += len(differing) + len(failed - own) + status_differs + len(result.complaints)
+        self.rows.append([program.name, family, place, variant.name, len(result.lines),
+                          len(failed - own) if result is not plain else 0,
+                          len(own), len(differing) + status_differs, result.hung,
+                          f"{result.seconds:.1f}"])
+        what = f"{program.name}, {family}, {place}, {variant.name}"
+        if result is plain:
+            for name in sorted(failed):
+                say(f"  {what}: fault of the MPI itself: {result.lines[name]}")
+            return
+        for name in differing[:SHOWN_MAX]:
+            say(f"  {what}: DIFFERENT", f"    without: {plain.lines.get(name)}",
+                f"    with:    {result.lines.get(name)}")
+        if len(differing) > SHOWN_MAX:
+            say(f"  {what}: and {len(differing) - SHOWN_MAX} more")
+        if status_differs:
+            say(f"  {what}: DIFFERENT exit status {result.status}, {plain.status} without")
+        for line in result.complaints[:5]:
+            say(f"  {what}: COMPLAINT {line}")
+        if differing or status_differs:
+            say(*(f"    {line}" for line in result.details[:20]))
+
+    def print(self):
+        heads = ["program", "MPI", "where", "carrier", "cases", "failed", "MPI's own", "different",
+                 "hung in end", "seconds"]
+        rows = [heads, *[[str(cell) for cell in row] for row in self.rows]]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+        for row in rows:
+            say("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def say(*lines):
+    for line in lines:
+        print(line, flush=True)
+
+
+def supported(suite, place, family, variant):
+    """Whether the library runs this variant as asked; a carrier that it does not know is skipped."""
+    probe = PROGRAMS[0]
+    suite.compile(family, probe)
+    done = place.run(family, variant, probe.ranks, [suite.path(family, probe), "--only", "blocking/8"],
+                     60, COSCHED_STATS="1")
+    if f"COSCHED_PIGGYBACK={variant.carrier} is not one of" in done.stderr:
+        say(f"skipped: {family}, {place.name}, {variant.name}: the library has no carrier "
+            f"{variant.carrier}")
+        return False
+    if library_says(place.name, variant) not in done.stderr:
+        raise SystemExit(f"run.py: {family}, {place.name}, {variant.name}: the library should say "
+                         f"\"{library_says(place.name, variant)}\", but:\n{done.stdout}{done.stderr}")
+    return True
+
+
+def run_all(options, suite, table):
+    only_program, _, only_case = (options.only or "").partition(":")
+    programs = [program for program in PROGRAMS if only_program in ("", program.name)]
+    if not programs:
+        raise SystemExit(f"run.py: no program {only_program}: "
+                         + " ".join(program.name for program in PROGRAMS))
+    for make_place in (Lab, Node):
+        if make_place.name not in options.where:
+            continue
+        place = make_place(options.build, suite.folder)
+        try:
+            for family in options.mpi:
+                run_family(options, suite, table, place, family, programs, only_case or None)
+        finally:
+            place.close()
+
+
+def run_family(options, suite, table, place, family, programs, only_case):
+    chosen = options.carrier or default_variants(place.name)
+    variants = [variant for variant in chosen
+                if variant.preload and supported(suite, place, family, variant)]
+    for program in programs:
+        if program.compiler is None and python_of(family) is None:
+            say(f"skipped: {program.name}, {family}: python3-mpi4py for this MPI is not installed")
+            continue
+        suite.compile(family, program)
+        base = Variant("plain")
+        plain = suite.run(place, family, base, program, only_case)
+        table.add(program, family, place.name, base, plain, plain)
+        for variant in variants:
+            if variant.wait not in program.waits:
+                continue
+            result = suite.run(place, family, variant, program, only_case)
+            table.add(program, family, place.name, variant, plain, result)
+
+
+def default_variants(place):
+    names = {"lab": ["notice", "notice+yield", "header", "header+yield"], "node": ["notice+yield"]}
+    return [Variant(name) for name in names[place]]
+
+
+def python_of(family):
+    """A Python whose mpi4py is made for this MPI, or None."""
+    ask = ("import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
+           "print(MPI.Get_library_version())")
+    for python in (sys.executable, "/usr/bin/python3"):
+        done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+        if done.returncode == 0 and ("Open MPI" in done.stdout) == (family == "openmpi"):
+            return python
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True, metavar="DIR", help="build directory of the library")
+    parser.add_argument("--mpi", action="append", choices=FAMILIES)
+    parser.add_argument("--carrier", action="append", type=Variant, metavar="CARRIER",
+                        help="off, notice or header, each also with +yield (plain is always run)")
+    parser.add_argument("--where", action="append", choices=["lab", "node"])
+    parser.add_argument("--only", metavar="PROGRAM[:CASE]")
+    parser.add_argument("--time-limit", type=float, default=200, metavar="S", help="of each run")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    options.where = options.where or ["lab", "node"]
+    options.mpi = options.mpi or [family for family in FAMILIES if shutil.which("mpiexec." + family)]
+    if not os.path.exists(os.path.join(options.build, LIBRARY)):
+        sys.exit(f"run.py: {options.build}/{LIBRARY} is not there: build first")
+    if "lab" in options.where and os.geteuid() != 0:
+        print("skipped: the lab needs root, for namespaces and cgroups")
+        sys.exit(SKIPPED)
+    os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
+    os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    folder = os.path.join(options.build, "conformance")
+    os.makedirs(folder, exist_ok=True)
+    table = Table()
+    start = time.monotonic()
+    try:
+        run_all(options, Suite(options.build, folder, options.time_limit), table)
+    finally:
+        table.print()
+    say(f"{len(table.rows)} runs in {time.monotonic() - start:.0f} s, "
+        + (f"{table.bad} things to look at" if table.bad else "nothing differs"))
+    sys.exit(1 if table.bad else 0)
+
+
+if __name__ == "__main__":
+    main()
