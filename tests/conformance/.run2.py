@@ -32,7 +32,7 @@ DONE = r"^end: "
 CASE_LINE = re.compile(r"(ok|FAILED|skipped) ([^ :]+)")
 # Words that may differ between a run without the library and one with it: where the library mends an
 # MPI's own fault.
-BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any")}
+BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any"), ("left", "taken")}
 
 
 class Program:
