@@ -300,8 +300,8 @@ BLOCKING = {
 
 # The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count
 # and datatype: these themselves where no header travels.
-OUT = {"send": "ONCE", "isend": "KEPT", "send_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "KEPT"}
-IN = {"recv": "ONCE", "irecv": "KEPT", "recv_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "KEPT",
+OUT = {"send": "ONCE", "isend": "KEPT", "send_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "JOINED"}
+IN = {"recv": "ONCE", "irecv": "KEPT", "recv_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "JOINED",
       "mrecv": "ONCE", "imrecv": "KEPT"}
 # The arguments of the calls that complete requests: number, requests, index or indices, statuses.
 COMPLETION = {
@@ -338,9 +338,8 @@ class Body:
         if f.role in OUT:
             names = ("sendbuf", "sendcount", "sendtype") if split else ("buf", "count", "datatype")
             tag = "sendtag" if "sendtag" in f.arguments else "tag"
-            make = "header_out_copy" if replaces else "header_out"
-            yield (f"struct parcel out = {make}(HEADER_{OUT[f.role]}, {', '.join(names)}, dest, {tag}, "
-                   "comm);")
+            make = "header_out_copy(" if replaces else f"header_out(HEADER_{OUT[f.role]}, "
+            yield f"struct parcel out = {make}{', '.join(names)}, dest, {tag}, comm);"
             ok.append("out.rc == MPI_SUCCESS")
             self.out = names
         if f.role in IN:

@@ -20,6 +20,7 @@
 #define COSCHED_PMPI_VARIANT_CARRIER_H
 
 #include "pmpi/variant/core.h"
+#include "pmpi/variant/header.h"
 #include "pmpi/variant/peers.h"
 #include "pmpi/variant/session.h"
 
@@ -119,6 +120,12 @@ static inline void carrier_collective(MPI_Comm comm)
     carrier_look();
 }
 
+static inline void carrier_finish_freed(void)
+{
+    if (atomic_load_explicit(&header_orphans, memory_order_relaxed))
+        header_look_after_orphans();
+}
+
 // A message of the given rank, or of somebody, has been received. An idle receiver whose sender is
 // scheduled asks for the CPU.
 static inline void carrier_arrived_from(MPI_Comm comm, int source)
@@ -128,6 +135,7 @@ static inline void carrier_arrived_from(MPI_Comm comm, int source)
     carrier_look();
     if (session_word_idle(session_word()))
         carrier_idle_arrival(peers_world_rank(comm, source));
+    carrier_finish_freed();
 }
 
 static inline void carrier_arrived(void)
@@ -137,6 +145,7 @@ static inline void carrier_arrived(void)
     carrier_look();
     if (session_word_idle(session_word()))
         carrier_idle_arrival(PEERS_UNKNOWN);
+    carrier_finish_freed();
 }
 
 // The program looked for messages and may have found none.
@@ -147,6 +156,7 @@ static inline void carrier_looked(void)
     carrier_look();
     if (session_word_idle(session_word()))
         carrier_idle_look();
+    carrier_finish_freed();
 }
 
 #endif

@@ -13,7 +13,14 @@
 
 enum { BSEND_ALIGNMENT = 16 }; // what an MPI may add to the header of each buffered message
 
+enum { PLACE_TAG = 2 }; // on the private communicator, from this process to itself
+
 bool header_on;
+_Atomic bool header_orphans;
+
+static MPI_Comm private_comm;
+static int private_rank;
+static atomic_flag placing = ATOMIC_FLAG_INIT;
 
 static struct requests requests = {.busy = ATOMIC_FLAG_INIT};
 static struct requests messages = {.busy = ATOMIC_FLAG_INIT};
@@ -21,7 +28,6 @@ static int message_mark; // its address stands for "this message has a header"
 
 static struct {
     struct wire *first; // of requests that the program freed
-    _Atomic bool any;
     atomic_flag busy;
 } orphans = {.busy = ATOMIC_FLAG_INIT};
 
@@ -32,8 +38,10 @@ static struct {
 } attached;
 static void *attaching;
 
-void header_start(void)
+void header_start(MPI_Comm comm, int rank)
 {
+    private_comm = comm;
+    private_rank = rank;
     int provided = MPI_THREAD_SINGLE;
     mpi_next[1].Query_thread(&provided);
     requests.threaded = messages.threaded = provided == MPI_THREAD_MULTIPLE;
@@ -53,7 +61,7 @@ static struct wire *outgoing(size_t room, size_t payload)
         *wire->header = (struct header){
             .magic = HEADER_MAGIC,
             .scheduled = scheduled_now(),
-            .length = payload < HEADER_LENGTH_MAX ? (uint32_t)payload : HEADER_LENGTH_MAX,
+            .length = payload,
         };
     return wire;
 }
@@ -113,26 +121,32 @@ static void be_struct(struct parcel *parcel, struct wire *wire)
         wire_free(wire);
 }
 
-static void pack_basic(struct parcel *parcel, enum header_use use, size_t size)
+// Sends to ourselves, which moves data between any two layouts, also part of an element, and from
+// MPI_BOTTOM: MPI_Unpack cannot do the first, MPICH's MPI_Pack not the second.
+static int to_self(const void *from, int from_count, MPI_Datatype from_type, void *to, int to_count,
+                   MPI_Datatype to_type)
 {
-    size_t bytes = size * (size_t)parcel->count;
-    bool bounce = bytes <= WIRE_SMALL || (bytes <= WIRE_BOUNCE && size <= WIRE_ELEMENT);
-    struct wire *wire = outgoing(bounce ? bytes : 0, bytes);
-    if (!bounce || wire == NULL) {
-        be_struct(parcel, wire);
-    } else {
-        memcpy(wire->header + 1, parcel->buf, bytes);
-        if (use == HEADER_PERSISTENT)
-            wire->user = parcel->buf;
-        wire->bytes = bytes;
-        be_bounced(parcel, wire, bytes);
-    }
+    while (atomic_flag_test_and_set_explicit(&placing, memory_order_acquire))
+        ;
+    int rc =
+        mpi_next[1].Sendrecv(from, from_count, from_type, private_rank, PLACE_TAG, to, to_count,
+                             to_type, private_rank, PLACE_TAG, private_comm, MPI_STATUS_IGNORE);
+    atomic_flag_clear_explicit(&placing, memory_order_release);
+    return rc;
 }
 
 static int pack_into(const struct parcel *parcel, struct wire *wire, size_t bytes)
 {
     const struct mpi_next *mpi = &mpi_next[1];
+    if (wire_basic_size(parcel->type) != 0 || bytes == 0) {
+        if (bytes > 0)
+            memcpy(wire->header + 1, parcel->buf, bytes);
+        return MPI_SUCCESS;
+    }
     if (bytes <= INT_MAX && parcel->count <= INT_MAX) {
+        if (parcel->buf == MPI_BOTTOM)
+            return to_self(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1,
+                           (int)bytes, MPI_BYTE);
         int position = 0;
         return mpi->Pack(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1,
                          (int)bytes, &position, MPI_COMM_WORLD);
@@ -151,50 +165,66 @@ static size_t size_of(const struct parcel *parcel)
     return size > 0 ? (size_t)size * (size_t)parcel->count : 0;
 }
 
+static void pack_bounced(struct parcel *parcel, size_t bytes)
+{
+    struct wire *wire = outgoing(bytes, bytes);
+    parcel->rc = wire == NULL ? MPI_ERR_OTHER : pack_into(parcel, wire, bytes);
+    if (parcel->rc == MPI_SUCCESS) {
+        wire->bytes = bytes;
+        be_bounced(parcel, wire, bytes);
+    } else if (wire != NULL) {
+        wire_free(wire);
+    }
+}
+
+static bool send_bounced(enum header_use use, bool basic, const void *buf, size_t bytes)
+{
+    if (bytes == 0)
+        return true;
+    // MPICH 4.0 gives up one reference too many to a datatype of its user's in MPI_Isendrecv.
+    if (use == HEADER_JOINED)
+        return true;
+    // The program may free the datatype of a persistent request, so that is not packed again later;
+    // and MPI_Pack does not take MPI_BOTTOM everywhere.
+    if (!basic)
+        return bytes <= WIRE_SMALL && use != HEADER_PERSISTENT && buf != MPI_BOTTOM;
+    return bytes <= WIRE_BOUNCE;
+}
+
 void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm)
 {
     size_t size = wire_basic_size(parcel->type);
+    void *user = parcel->buf;
     if (is_wrong(parcel, size))
         return;
-    if (size != 0) {
-        pack_basic(parcel, use, size);
-    } else if ((parcel->rc = validate_out(parcel, dest, tag, comm)) == MPI_SUCCESS) {
-        size_t bytes = size_of(parcel);
-        // The program may free the datatype of a persistent request, so that is never packed later.
-        bool bounce = bytes <= WIRE_SMALL && use != HEADER_PERSISTENT;
-        struct wire *wire = outgoing(bounce ? bytes : 0, bytes);
-        if (!bounce || wire == NULL) {
-            be_struct(parcel, wire);
-        } else if ((parcel->rc = pack_into(parcel, wire, bytes)) == MPI_SUCCESS) {
-            be_bounced(parcel, wire, bytes);
-        } else {
-            wire_free(wire);
-        }
-    }
-    if (parcel->wire != NULL && use == HEADER_PERSISTENT)
+    if (size == 0 && user != NULL &&
+        (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
+        return;
+    size_t bytes = size != 0 ? size * (size_t)parcel->count : size_of(parcel);
+    if (send_bounced(use, size != 0, user, bytes))
+        pack_bounced(parcel, bytes);
+    else
+        be_struct(parcel, outgoing(0, bytes));
+    if (parcel->wire != NULL && use == HEADER_PERSISTENT) {
         parcel->wire->persistent = true;
+        parcel->wire->user = user;
+    }
 }
 
-void header_pack_copy(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm)
+void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
 {
-    (void)use;
     size_t size = wire_basic_size(parcel->type);
     if (is_wrong(parcel, size))
         return;
-    // To nobody, but from somebody who sends a header: a wire all the same, without a header.
+    // To nobody, but from somebody who sends a header: a wire all the same.
     size_t bytes = 0;
     if (dest >= 0) {
-        if (size == 0 && (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
+        if (size == 0 && parcel->buf != NULL &&
+            (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
             return;
         bytes = size_of(parcel);
     }
-    struct wire *wire = outgoing(bytes, bytes);
-    if (wire == NULL)
-        parcel->rc = MPI_ERR_OTHER;
-    else if (dest >= 0 && (parcel->rc = pack_into(parcel, wire, bytes)) != MPI_SUCCESS)
-        wire_free(wire);
-    else
-        be_bounced(parcel, wire, bytes);
+    pack_bounced(parcel, bytes);
 }
 
 static struct wire *incoming(size_t room)
@@ -209,15 +239,21 @@ static struct wire *incoming(size_t room)
 
 static void expect(struct parcel *parcel, enum header_use use, size_t size)
 {
-    void *user = parcel->buf;
+    struct parcel user = *parcel;
     size_t bytes = size * (size_t)parcel->count;
-    bool bounce = size != 0 && bytes <= WIRE_BOUNCE;
+    if (size == 0)
+        bytes = size_of(parcel);
+    bool bounce = bytes == 0 || use == HEADER_JOINED || (size != 0 && bytes <= WIRE_BOUNCE);
     struct wire *wire = incoming(bounce ? bytes : 0);
     if (!bounce || wire == NULL) {
         be_struct(parcel, wire);
     } else {
-        wire->user = user;
+        wire->user = user.buf;
         wire->bytes = bytes;
+        if (size == 0 && bytes > 0) {
+            wire->count = user.count;
+            parcel->rc = mpi_next[1].Type_dup(user.type, &wire->layout);
+        }
         be_bounced(parcel, wire, bytes);
     }
     if (parcel->wire != NULL && use == HEADER_PERSISTENT)
@@ -229,7 +265,8 @@ void header_expect(struct parcel *parcel, enum header_use use, int source, int t
     size_t size = wire_basic_size(parcel->type);
     if (is_wrong(parcel, size))
         return;
-    if (size == 0 && (parcel->rc = validate_in(parcel, source, tag, comm)) != MPI_SUCCESS)
+    if (size == 0 && parcel->buf != NULL &&
+        (parcel->rc = validate_in(parcel, source, tag, comm)) != MPI_SUCCESS)
         return;
     expect(parcel, use, size);
 }
@@ -256,13 +293,31 @@ void header_correct(MPI_Status *status)
                                           bytes - (MPI_Count)sizeof(struct header));
 }
 
+// Puts a bounced payload where it belongs.
+static void place(struct wire *wire, const void *payload, size_t length)
+{
+    if (length > wire->bytes)
+        length = wire->bytes;
+    if (length == 0)
+        return;
+    if (wire->count == 0) {
+        memcpy(wire->user, payload, length);
+        return;
+    }
+    if (length > INT_MAX || wire->count > INT_MAX)
+        return;
+    to_self(payload, (int)length, MPI_BYTE, wire->user, (int)wire->count, wire->layout);
+}
+
 // A message without a header, from where the library was bypassed. What can be saved is.
 static void unpack_bare(struct wire *wire, const MPI_Status *status)
 {
+    const struct mpi_next *mpi = &mpi_next[1];
     MPI_Count bytes = 0;
-    if (wire->bounced && mpi_next[1].Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS &&
-        bytes > 0)
-        memcpy(wire->user, wire->header, (size_t)bytes < wire->bytes ? (size_t)bytes : wire->bytes);
+    int cancelled = 0;
+    if (wire->bounced && mpi->Test_cancelled(status, &cancelled) == MPI_SUCCESS && !cancelled &&
+        mpi->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > 0)
+        place(wire, wire->header, (size_t)bytes);
 }
 
 void header_arrived(struct wire *wire, int rc, MPI_Status *status)
@@ -273,8 +328,8 @@ void header_arrived(struct wire *wire, int rc, MPI_Status *status)
             unpack_bare(wire, status);
         return;
     }
-    if (wire->bounced && !wire->unpacked && wire->bytes > 0)
-        memcpy(wire->user, header + 1, header->length < wire->bytes ? header->length : wire->bytes);
+    if (wire->bounced && !wire->unpacked)
+        place(wire, header + 1, header->length);
     wire->unpacked = true;
     if (status != MPI_STATUS_IGNORE)
         header_correct(status);
@@ -320,10 +375,9 @@ static bool orphans_take(void)
     return !atomic_flag_test_and_set_explicit(&orphans.busy, memory_order_acquire);
 }
 
-// Requests that the program freed while active are completed on the way, as MPI itself would.
-static void look_after_orphans(void)
+void header_look_after_orphans(void)
 {
-    if (!atomic_load_explicit(&orphans.any, memory_order_relaxed) || !orphans_take())
+    if (!atomic_load_explicit(&header_orphans, memory_order_relaxed) || !orphans_take())
         return;
     for (struct wire **at = &orphans.first; *at != NULL;) {
         struct wire *wire = *at;
@@ -341,15 +395,15 @@ static void look_after_orphans(void)
             mpi_next[1].Request_free(&wire->request);
         header_release(wire);
     }
-    atomic_store_explicit(&orphans.any, orphans.first != NULL, memory_order_relaxed);
+    atomic_store_explicit(&header_orphans, orphans.first != NULL, memory_order_relaxed);
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
 }
 
 void header_stop(void)
 {
     uint64_t deadline = core_now() + ORPHANS_NS;
-    while (atomic_load_explicit(&orphans.any, memory_order_relaxed) && core_now() < deadline)
-        look_after_orphans();
+    while (atomic_load_explicit(&header_orphans, memory_order_relaxed) && core_now() < deadline)
+        header_look_after_orphans();
     header_on = false;
 }
 
@@ -367,7 +421,7 @@ int header_request_free(const struct mpi_next *next, MPI_Request *request)
     wire->request = *request;
     wire->next = orphans.first;
     orphans.first = wire;
-    atomic_store_explicit(&orphans.any, true, memory_order_relaxed);
+    atomic_store_explicit(&header_orphans, true, memory_order_relaxed);
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
@@ -385,7 +439,7 @@ int header_get_status(const struct mpi_next *next, MPI_Request request, int *fla
     int rc = next->Request_get_status(request, flag, status);
     if (rc == MPI_SUCCESS && *flag)
         header_arrived(wire, rc, status);
-    look_after_orphans();
+    header_look_after_orphans();
     return rc;
 }
 
@@ -490,7 +544,7 @@ void header_give_all(struct header_batch *batch, int rc, bool done, int outcount
         give_back(wire, request);
     }
     free(batch->memory);
-    look_after_orphans();
+    header_look_after_orphans();
 }
 
 // --- persistent requests -------------------------------------------------------------------------

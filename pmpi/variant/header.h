@@ -15,6 +15,8 @@
 #include "pmpi/variant/core.h"
 #include "pmpi/variant/peers.h"
 
+#include <stdatomic.h>
+
 struct wire;
 
 struct parcel {
@@ -29,6 +31,7 @@ enum header_use {
     HEADER_ONCE,       // until the call returns
     HEADER_KEPT,       // until its request completes
     HEADER_PERSISTENT, // until its persistent request is freed
+    HEADER_JOINED,     // like KEPT, of a request that stands for two messages
 };
 
 // Which requests a completing call completes: all, the one at *indices, or those at indices.
@@ -55,7 +58,15 @@ struct header_batch {
 // The same on all ranks; set at MPI_Init.
 extern bool header_on;
 
-void header_start(void);
+// There are active requests that the program has freed.
+extern _Atomic bool header_orphans;
+
+// `comm` is private to the library, `rank` this process's in it.
+void header_start(MPI_Comm comm, int rank);
+
+// Completes those of the freed requests that can be, as MPI itself would: the program may learn in
+// other ways that they are.
+void header_look_after_orphans(void);
 
 // Completes what is left of requests that the program freed. At MPI_Finalize.
 void header_stop(void);
@@ -68,7 +79,7 @@ static inline bool header_covers(MPI_Comm comm)
 
 // The slow paths of the functions below.
 void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm);
-void header_pack_copy(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm);
+void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm);
 void header_expect(struct parcel *parcel, enum header_use use, int source, int tag, MPI_Comm comm);
 void header_expect_matched(struct parcel *parcel, enum header_use use, MPI_Message message);
 void header_release(struct wire *wire);
@@ -92,12 +103,12 @@ static inline struct parcel header_out(enum header_use use, const void *buf, MPI
 }
 
 // The same as a copy, for calls that send from and receive into one buffer.
-static inline struct parcel header_out_copy(enum header_use use, const void *buf, MPI_Count count,
-                                            MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+static inline struct parcel header_out_copy(const void *buf, MPI_Count count, MPI_Datatype type,
+                                            int dest, int tag, MPI_Comm comm)
 {
     struct parcel parcel = {(void *)buf, count, type, NULL, MPI_SUCCESS};
     if (header_covers(comm))
-        header_pack_copy(&parcel, use, dest, tag, comm);
+        header_pack_copy(&parcel, dest, tag, comm);
     return parcel;
 }
 

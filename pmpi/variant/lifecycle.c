@@ -197,7 +197,7 @@ static void start_carrier(const struct ballot *ballots, bool headers)
     free(remote);
     free(nodes);
     if (headers && agree(started))
-        header_start();
+        header_start(job.comm, job.rank);
     else
         carrier.headers = false;
 }

@@ -38,7 +38,10 @@ struct wire *wire_new(size_t bytes)
             return NULL;
         }
     }
-    *wire = (struct wire){.header = wire->header, .room = wire->room, .made = MPI_DATATYPE_NULL};
+    *wire = (struct wire){.header = wire->header,
+                          .room = wire->room,
+                          .made = MPI_DATATYPE_NULL,
+                          .layout = MPI_DATATYPE_NULL};
     return wire;
 }
 
@@ -46,6 +49,8 @@ void wire_free(struct wire *wire)
 {
     if (wire->made != MPI_DATATYPE_NULL)
         mpi_next[1].Type_free(&wire->made);
+    if (wire->layout != MPI_DATATYPE_NULL)
+        mpi_next[1].Type_free(&wire->layout);
     if (pooled >= POOL_MAX || wire->room > sizeof(struct header) + WIRE_BOUNCE) {
         free(wire->header);
         free(wire);

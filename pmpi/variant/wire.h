@@ -6,22 +6,23 @@
 
 #include <stddef.h>
 
-// In front of every payload. Eight bytes: with fewer MPICH fails even on doubles, whose alignment
-// in its buffers a shorter header would break.
+// In front of every payload. As long as the largest basic element: where MPICH cuts a message into
+// fragments, it fails on an element that lies across a cut, and the payload must not be shifted
+// against the cuts by anything else than whole elements.
 struct header {
-    uint16_t magic;
+    uint32_t magic;
     uint8_t scheduled;
-    uint8_t reserved;
-    uint32_t length; // of the payload in bytes, HEADER_LENGTH_MAX if it is that or more
+    uint8_t reserved[3];
+    uint64_t length; // of the payload, in bytes
 };
 
-#define HEADER_MAGIC      UINT16_C(0xc05c)
-#define HEADER_LENGTH_MAX UINT32_MAX
+#define HEADER_MAGIC UINT32_C(0xc05c4ed1)
+
+_Static_assert(sizeof(struct header) == 16, "the same on all nodes");
 
 enum {
     WIRE_SMALL = 1024,  // up to here any message is packed
-    WIRE_BOUNCE = 8192, // up to here one of basic elements of at most WIRE_ELEMENT bytes is
-    WIRE_ELEMENT = 8,
+    WIRE_BOUNCE = 8192, // up to here one of basic elements is
 };
 
 struct wire {
@@ -31,7 +32,10 @@ struct wire {
     bool active;   // of a persistent request: it is started
     bool unpacked; // the payload has been given to the user
     void *user;
-    size_t bytes;          // of the user's buffer, of bounced messages
+    size_t bytes; // of the user's buffer, of bounced messages
+    // Of a bounced incoming message that is no row of basic elements; else count is 0.
+    MPI_Count count;
+    MPI_Datatype layout;
     struct header *header; // memory of `room` bytes
     size_t room;
     MPI_Datatype made;    // of header and payload, or MPI_DATATYPE_NULL; freed with the wire
