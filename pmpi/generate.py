@@ -28,6 +28,7 @@ class Function:
         self.twin = twin
         self.parameters = parameters
         self.suffix = suffix  # "_c": counts are MPI_Count
+        self.shunned = None  # the family of MPI whose twin is not to be used
         if parameters == "void":
             self.arguments = []
         else:
@@ -63,7 +64,9 @@ def large_count(parameters):
 def expand(role, name, flags, twin, parameters):
     """The function of a line and those that its flags stand for."""
     since = 4 if "4" in flags else 3
-    functions = [Function(role, name, since, twin, parameters)]
+    twin, _, shunned = (twin or "").partition("!")
+    functions = [Function(role, name, since, twin or None, parameters)]
+    functions[0].shunned = shunned or None
     if "i" in flags:
         immediate = f"I{name[0].lower()}{name[1:]}"
         functions.append(Function("icollective", immediate, 3, None, parameters + ", MPI_Request *request"))
@@ -71,8 +74,10 @@ def expand(role, name, flags, twin, parameters):
         functions.append(Function("icollective", name + "_init", 4, None,
                                   parameters + ", MPI_Info info, MPI_Request *request"))
     if "c" in flags:
-        functions += [Function(f.role, f.name + "_c", 4, f.twin and f.twin + "_c",
-                               large_count(f.parameters), "_c") for f in functions]
+        for f in list(functions):
+            functions.append(Function(f.role, f.name + "_c", 4, f.twin and f.twin + "_c",
+                                      large_count(f.parameters), "_c"))
+            functions[-1].shunned = f.shunned
     return functions
 
 
@@ -269,7 +274,7 @@ BEFORE = {
     "look": "carrier_look();",
     "rma_sync": "carrier_look();",
     "win_wait": "carrier_look();",
-    "comm_free": "peers_forget(*comm);",
+    "comm_free": "carrier_forget(*comm);",
 }
 AFTER = {
     "recv": "carrier_arrived_from(comm, status->MPI_SOURCE);",
@@ -368,6 +373,8 @@ class Body:
         if not polled:
             return direct
         test = "wait_polls_collectives()" if f.role == "collective" else "wait_polls()"
+        if f.shunned:
+            test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
     def both(self, call):
@@ -414,8 +421,10 @@ class Body:
                     f"rc = next->{f.twin}({args});",
                     "if (rc == MPI_SUCCESS)",
                     f"    rc = wait_request(next, &request, {status});"]
-        at = {"probe": 3, "mprobe": 3, "waitany": 3, "wait": len(f.arguments) - 1,
-              "waitall": len(f.arguments) - 1, "win_wait": 1}.get(f.role)
+        if f.role == "waitall":  # MPICH's MPI_Testall fails on persistent collectives
+            return [f"wait_for_all(next, {', '.join(f.arguments[:2])});",
+                    f"rc = next->{f.name}({f.call(self.replace)});"]
+        at = {"probe": 3, "mprobe": 3, "waitany": 3, "wait": len(f.arguments) - 1, "win_wait": 1}.get(f.role)
         arguments = [self.replace.get(a, a) for a in f.arguments]
         lines, unfinished = [start], "*outcount == 0"
         if at is not None:
@@ -534,9 +543,49 @@ def entry_lines(f):
     yield "core_leave(&call);"
 
 
+# The rule is that nothing has changed since the last call. Then these go on to MPI at once, and those
+# that wait look again afterwards. Neither depth nor anything else is kept: being seen twice costs such a
+# call one more look.
+QUICK_BEFORE = {
+    "send": "quick_peer(word, {comm}, dest)",
+    "isend": "quick_peer(word, {comm}, dest)",
+    "irecv": "quick_contact({comm}, source)",
+    "recv": "quick_look(word) && quick_contact({comm}, source)",
+    "collective": "quick_look(word) && quick_collective({comm})",
+    "icollective": "quick_look(word) && quick_collective({comm})",
+    **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
+                     "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
+}
+QUICK_AFTER = {"recv", "collective", "mrecv", "wait", "waitall", "waitany", "waitsome"}
+
+
+def quick_wrapper(f, entry):
+    prefix = ("MPI_", "PMPI_")[entry]
+    real = f"mpi_next[{entry}].{f.name}({f.call()})"
+    condition = QUICK_BEFORE[f.role].format(comm=f.argument_of_type("MPI_Comm"))
+    yield ""
+    yield f"static int entry_{prefix}{f.name}({f.parameters})"
+    yield "{"
+    if "word" in condition or f.role in QUICK_AFTER:
+        yield "    uint64_t word = session_word();"
+    if f.role in QUICK_AFTER:
+        yield f"    if ({condition}) {{"
+        yield f"        int rc = {real};"
+        yield "        if (__builtin_expect(session_word() != word, 0))"
+        yield "            quick_changed(rc);"
+        yield "        return rc;"
+        yield "    }"
+    else:
+        yield f"    if ({condition})"
+        yield f"        return {real};"
+    yield f"    return full_{prefix}{f.name}({f.call()});"
+    yield "}"
+
+
 def wrapper(f, entry):
     prefix = ("MPI_", "PMPI_")[entry]
-    yield f"static int entry_{prefix}{f.name}({f.parameters})"
+    kind = "static __attribute__((noinline)) int full_" if f.role in QUICK_BEFORE else "static int entry_"
+    yield f"{kind}{prefix}{f.name}({f.parameters})"
     yield "{"
     yield f"    const struct mpi_next *next = &mpi_next[{entry}];"
     if f.role in ("init", "finalize"):
@@ -550,6 +599,8 @@ def wrapper(f, entry):
     yield from indent(entry_lines(f))
     yield "    return rc;"
     yield "}"
+    if f.role in QUICK_BEFORE:
+        yield from quick_wrapper(f, entry)
 
 
 def wrappers(functions):
@@ -559,8 +610,14 @@ def wrappers(functions):
     yield '#include "pmpi/variant/header.h"'
     yield '#include "pmpi/variant/lifecycle.h"'
     yield '#include "pmpi/variant/peers.h"'
+    yield '#include "pmpi/variant/quick.h"'
     yield '#include "pmpi/variant/stats.h"'
     yield '#include "pmpi/variant/wait.h"'
+    yield "#ifdef OPEN_MPI"
+    yield "#define OPENMPI true"
+    yield "#else"
+    yield "#define OPENMPI false"
+    yield "#endif"
     for f in wrapped(functions):
         for entry in (0, 1):
             yield ""

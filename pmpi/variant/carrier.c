@@ -1,5 +1,7 @@
 #include "pmpi/variant/carrier.h"
 
+#include "pmpi/variant/quick.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,4 +299,13 @@ void carrier_stop(void)
     free(own.sent);
     carrier.peers = NULL;
     own.sent = NULL;
+}
+
+void quick_changed(int rc)
+{
+    if (rc != MPI_SUCCESS || core_nested())
+        return;
+    core_depth++;
+    carrier_arrived();
+    core_depth--;
 }

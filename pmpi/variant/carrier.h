@@ -39,10 +39,12 @@ struct carrier {
     bool headers; // messages on communicators that span nodes need no notice before them
     struct carrier_peer *peers;
     int size;
+    _Atomic uintptr_t
+        collective; // the communicator of the last collective, whose contacts are known
     _Atomic uint32_t seen_epoch; // of the status word, when it was last acted on
 };
 
-extern struct carrier carrier;
+extern struct carrier carrier HIDDEN;
 
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
 // world rank r is on another node. Returns 0, or -1 when memory is short.
@@ -117,6 +119,7 @@ static inline void carrier_collective(MPI_Comm comm)
     if (!carrier.on)
         return;
     carrier_collective_contacts(comm);
+    atomic_store_explicit(&carrier.collective, (uintptr_t)comm, memory_order_relaxed);
     carrier_look();
 }
 
@@ -124,6 +127,13 @@ static inline void carrier_finish_freed(void)
 {
     if (atomic_load_explicit(&header_orphans, memory_order_relaxed))
         header_look_after_orphans();
+}
+
+// A communicator is about to be freed.
+static inline void carrier_forget(MPI_Comm comm)
+{
+    atomic_store_explicit(&carrier.collective, 0, memory_order_relaxed);
+    peers_forget(comm);
 }
 
 // A message of the given rank, or of somebody, has been received. An idle receiver whose sender is

@@ -9,12 +9,18 @@
 #include <stdint.h>
 #include <time.h>
 
+// Without it the compiler goes to every global by way of a table.
+#define HIDDEN __attribute__((visibility("hidden")))
+
 // [0] goes on as MPI_X (a tool that was preloaded later, or the MPI), [1] as PMPI_X. The library's
 // own calls use [1].
-extern struct mpi_next mpi_next[2];
+extern struct mpi_next mpi_next[2] HIDDEN;
 
 // Set between MPI_Init and MPI_Finalize while the library has anything to do.
-extern bool core_active;
+extern bool core_active HIDDEN;
+
+// Set when only changes of the status word need any work: no headers, no yielding, no counting.
+extern bool core_quick HIDDEN;
 
 // Generated: the entry points in the front's order.
 extern void *const core_entries[MPI_NEXT_WRAPPED * 2];

@@ -56,10 +56,10 @@ struct header_batch {
 };
 
 // The same on all ranks; set at MPI_Init.
-extern bool header_on;
+extern bool header_on HIDDEN;
 
 // There are active requests that the program has freed.
-extern _Atomic bool header_orphans;
+extern _Atomic bool header_orphans HIDDEN;
 
 // `comm` is private to the library, `rank` this process's in it.
 void header_start(MPI_Comm comm, int rank);

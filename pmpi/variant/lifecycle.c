@@ -265,7 +265,8 @@ static void job_start(void)
         act_on_ballots(ballots);
     free(ballots);
     core_active = carrier.on || wait_yields || stats_on;
-    if (!core_active && !job.registered)
+    core_quick = carrier.on && !header_on && !wait_yields && !stats_on;
+    if (!core_active)
         core_bypass();
 }
 
@@ -343,7 +344,7 @@ static void print_stats(void)
 int lifecycle_Finalize(const struct mpi_next *next)
 {
     core_depth++;
-    core_active = false;
+    core_active = core_quick = false;
     if (job.comm != MPI_COMM_NULL) {
         if (stats_on)
             print_stats();

@@ -22,9 +22,10 @@ struct entry {
 
 static struct entry *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int peers_world_size;
+
 static MPI_Group world_group = MPI_GROUP_NULL;
 static int *nodes; // of each world rank
-static int world_size;
 static unsigned used;
 
 static uintptr_t key_of(MPI_Comm comm)
@@ -45,7 +46,7 @@ int peers_start(const int *node_of, int size)
         return -1;
     for (int i = 0; i < size; i++)
         nodes[i] = node_of[i];
-    world_size = size;
+    peers_world_size = size;
     if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
         return -1;
     peers_learn(MPI_COMM_WORLD);
@@ -115,7 +116,7 @@ static int *world_ranks_of(int (*get_group)(MPI_Comm, MPI_Group *), MPI_Comm com
 static bool known(const int *ranks, int size, int *node, bool *differ)
 {
     for (int i = 0; i < size; i++) {
-        if (ranks[i] < 0 || ranks[i] >= world_size)
+        if (ranks[i] < 0 || ranks[i] >= peers_world_size)
             return false;
         *differ = *differ || (*node >= 0 && *node != nodes[ranks[i]]);
         *node = nodes[ranks[i]];
@@ -209,6 +210,8 @@ void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))
 
 void peers_forget(MPI_Comm comm)
 {
+    if (comm == MPI_COMM_NULL)
+        return;
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
     if (entry != NULL) {

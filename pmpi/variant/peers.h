@@ -28,9 +28,11 @@ static inline bool peers_spans(MPI_Comm comm)
     return comm == MPI_COMM_WORLD || peers_find_spans(comm);
 }
 
+extern int peers_world_size HIDDEN;
+
 static inline int peers_world_rank(MPI_Comm comm, int rank)
 {
-    if (rank < 0)
+    if (rank < 0 || rank >= peers_world_size)
         return PEERS_UNKNOWN;
     return comm == MPI_COMM_WORLD ? rank : peers_find(comm, rank);
 }

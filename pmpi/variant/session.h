@@ -20,7 +20,7 @@ struct session_identity {
 };
 
 // The status word of this process's job; of a free process while there is no session.
-extern const _Atomic uint64_t *session_word_at;
+extern const _Atomic uint64_t *session_word_at __attribute__((visibility("hidden")));
 
 static inline uint64_t session_word(void)
 {

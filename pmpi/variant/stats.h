@@ -17,7 +17,7 @@ enum stats_counter {
     STATS_COUNTERS,
 };
 
-extern bool stats_on;
+extern bool stats_on __attribute__((visibility("hidden")));
 extern _Atomic uint64_t stats_counters[STATS_COUNTERS];
 
 static inline void stats_add(enum stats_counter counter, uint64_t amount)

@@ -50,6 +50,19 @@ int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *
     return rc;
 }
 
+void wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests)
+{
+    struct wait wait = wait_new();
+    for (int i = 0; i < count; i++) {
+        int flag = 0;
+        while (next->Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+               !flag)
+            wait_pause(&wait);
+        if (!flag)
+            return;
+    }
+}
+
 int wait_both(const struct mpi_next *next, int rc, MPI_Request *send, MPI_Request *receive,
               MPI_Status *status)
 {

@@ -15,7 +15,7 @@ struct wait {
 };
 
 // Set at MPI_Init, the same on all ranks.
-extern bool wait_yields;
+extern bool wait_yields HIDDEN;
 
 static inline struct wait wait_new(void)
 {
@@ -38,6 +38,9 @@ static inline bool wait_polls_collectives(void)
 
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
+
+// Returns when all requests are complete, or one of them cannot be asked; completes none.
+void wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests);
 
 // Polls a request until it is complete; the same result as MPI_Wait.
 int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status);
