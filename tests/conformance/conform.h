@@ -53,7 +53,7 @@ extern int threads_provided;
 
 // A message length on either side of every border between techniques that a library which adds
 // something to messages is likely to have.
-extern const struct parameter border_sizes[11];
+extern const struct parameter border_sizes[13];
 
 // Checks. A failed one is counted and the case goes on, so that its peers are not left waiting.
 #define OK(call)         conform_ok((call), #call, __FILE__, __LINE__)

@@ -133,6 +133,28 @@ CASE(long_collectives)
     EQUAL(0, wrong);
 }
 
+CASE(two_hundred_communicators)
+{
+    enum { COUNT = 220 };
+    static MPI_Comm comms[COUNT];
+    MPI_Request requests[2 * COUNT];
+    int numbers[COUNT], got[COUNT], wrong = 0;
+    for (int i = 0; i < COUNT; i++)
+        OK(MPI_Comm_dup(comm, &comms[i]));
+    for (int i = 0; i < COUNT; i++) {
+        numbers[i] = 5 * i + rank;
+        OK(MPI_Irecv(&got[i], 1, MPI_INT, MPI_ANY_SOURCE, TAG, comms[i], &requests[i]));
+    }
+    for (int i = COUNT - 1; i >= 0; i--)
+        OK(MPI_Isend(&numbers[i], 1, MPI_INT, 1 - rank, TAG, comms[i], &requests[COUNT + i]));
+    OK(MPI_Waitall(2 * COUNT, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < COUNT; i++) {
+        wrong += got[i] != 5 * i + 1 - rank;
+        OK(MPI_Comm_free(&comms[i]));
+    }
+    EQUAL(0, wrong);
+}
+
 #if MPI_VERSION >= 4
 // The variants with a large count, with what fits in a test.
 

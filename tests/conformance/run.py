@@ -14,7 +14,7 @@ import tempfile
 import time
 
 SOURCES = os.path.dirname(os.path.realpath(__file__))
-LAB = [os.path.join(SOURCES, "..", "..", "bench", "lab"), "--name", "cosched-lab-conformance"]
+LAB = os.path.realpath(os.path.join(SOURCES, "..", "..", "bench", "lab"))
 LIBRARY = "pmpi/libcosched_pmpi.so"
 FAMILIES = ("mpich", "openmpi")
 WARNINGS = ["-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
@@ -23,16 +23,18 @@ FLAGS = {
     "mpicxx": ["-std=c++17", "-O1", "-g", *WARNINGS, "-Wno-cast-function-type"],
     "mpif90": ["-O1", "-g", "-w", "-fallow-argument-mismatch"],
 }
-# Without it, ranks of Open MPI that wait take the CPUs from those that work.
-YIELD = ["--mca", "mpi_yield_when_idle", "1"]
+# Of Open MPI: ranks that wait leave the CPU to those that work, and may be more than the CPUs.
+OPENMPI = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+OPENMPI_TCP = ["--mca", "osc", "pt2pt"]  # without it, no windows over TCP
 SKIPPED = 77
 RESTARTS_MAX = 40  # of a program that dies in one case after another
 SHOWN_MAX = 25  # differences of one run
 DONE = r"^end: "
+DIED = "the program died"
 CASE_LINE = re.compile(r"(ok|FAILED|skipped) ([^ :]+)")
 # Words that may differ between a run without the library and one with it: where the library mends an
 # MPI's own fault.
-BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any")}
+BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any"), ("left", "taken")}
 
 
 class Program:
@@ -121,18 +123,20 @@ class Lab:
 
     name = "lab"
 
-    def __init__(self, build, folder):
-        self.report = os.path.join(folder, "report.json")
-        subprocess.run([*LAB, "up", "--build", build, "--owner", str(os.getpid())], check=True)
+    def __init__(self, options, folder):
+        self.lab = [LAB, "--name", options.lab_name]
+        self.report = os.path.join(folder, options.lab_name + ".json")
+        subprocess.run([*self.lab, "up", "--build", options.build, "--owner", str(os.getpid())],
+                       check=True)
 
     def close(self):
-        subprocess.run([*LAB, "down"], check=True)
+        subprocess.run([*self.lab, "down"], check=True)
 
     def run(self, family, variant, ranks, command, limit_s, **environment):
-        words = [*LAB, "mpiexec", "--mpi", family, "-n", str(ranks), "--timeout", str(limit_s),
-                 "--done-pattern", DONE, "--grace", "8", "--grace-cpu", "4", "--report", self.report]
+        words = [*self.lab, "mpiexec", "--mpi", family, "-n", str(ranks), "--timeout", str(limit_s),
+                 "--done-pattern", DONE, "--grace", "6", "--grace-cpu", "3", "--report", self.report]
         if family == "openmpi":
-            words += [f"--mpi-arg={word}" for word in YIELD]
+            words += [f"--mpi-arg={word}" for word in OPENMPI + OPENMPI_TCP]
         for name, value in {**variant.environment, **environment}.items():
             words += ["--env", f"{name}={value}"]
         if variant.preload:
@@ -154,8 +158,8 @@ class Node:
 
     name = "node"
 
-    def __init__(self, build, _folder):
-        self.library = os.path.join(build, LIBRARY)
+    def __init__(self, options, _folder):
+        self.library = os.path.join(options.build, LIBRARY)
 
     def close(self):
         pass
@@ -165,7 +169,7 @@ class Node:
         variables = {**os.environ, **variant.environment, **environment,
                      "COSCHED_RUNTIME_DIR": "/nonexistent"}
         if family == "openmpi":
-            words[1:1] = ["--allow-run-as-root", "--oversubscribe", *YIELD]
+            words[1:1] = ["--allow-run-as-root", *OPENMPI]
         if variant.preload:
             variables["LD_PRELOAD"] = self.library
         done = run_bounded([*words, *command], variables, limit_s)
@@ -293,13 +297,13 @@ class Suite:
             if any(re.match(DONE, line) for line in done.lines) or not missing:
                 break
             how = "it hung" if done.timed_out else f"exit status {done.status}"
-            result.lines[missing[0]] = f"FAILED {missing[0]} the program died there: {how}"
+            result.lines[missing[0]] = f"FAILED {missing[0]} {DIED} there: {how}"
             result.details += died(done)
             arguments = ["--after", missing[0]]
             if only:
                 break
         for name in wanted:
-            result.lines.setdefault(name, f"FAILED {name} not run: the program died too often")
+            result.lines.setdefault(name, f"FAILED {name} not run: {DIED} too often")
 
     def _run_text(self, result, place, family, variant, program):
         for _ in range(2):
@@ -308,7 +312,7 @@ class Suite:
             if not done.hung:
                 break
         if not any(re.match(DONE, line) for line in done.lines):
-            result.lines["end"] = f"FAILED end the program died: exit status {done.status}"
+            result.lines["end"] = f"FAILED end {DIED}: exit status {done.status}"
             result.details += died(done)
 
     def _run_ends(self, result, place, family, variant, program, only):
@@ -352,6 +356,8 @@ def same(plain, line):
         return True
     if plain is None or line is None:
         return False
+    if plain.startswith("FAILED") and line.startswith("FAILED"):
+        return DIED in plain or DIED not in line
     before, after = plain.translate(PLAIN_WORDS).split(), line.translate(PLAIN_WORDS).split()
     return len(before) == len(after) and all(
         one == other or (one, other) in BETTER for one, other in zip(before, after))
@@ -436,7 +442,7 @@ def run_all(options, suite, table):
     for make_place in (Lab, Node):
         if make_place.name not in options.where:
             continue
-        place = make_place(options.build, suite.folder)
+        place = make_place(options, suite.folder)
         try:
             for family in options.mpi:
                 run_family(options, suite, table, place, family, programs, only_case or None)
@@ -487,6 +493,8 @@ def main():
                         help="off, notice or header, each also with +yield (plain is always run)")
     parser.add_argument("--where", action="append", choices=["lab", "node"])
     parser.add_argument("--only", metavar="PROGRAM[:CASE]")
+    parser.add_argument("--lab-name", default="cosched-lab-conformance", metavar="NAME",
+                        help="of the lab that is brought up; must not be in use")
     parser.add_argument("--time-limit", type=float, default=200, metavar="S", help="of each run")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)

@@ -276,7 +276,7 @@ CASE_EACH(mrecv, few_pairs)
         OK(MPI_Mprobe(0, TAG, comm, &matched, &status));
         STATUS(&status, 0, TAG, MPI_BYTE, length_of(value));
         RETURNS(MPI_ERR_TRUNCATE, MPI_Mrecv(got, capacity_of(value), MPI_BYTE, &matched, &status));
-        note("%s", matched == MPI_MESSAGE_NULL ? "null" : "kept");
+        note("message %s", matched == MPI_MESSAGE_NULL ? "taken" : "left");
         note_status(&status);
     }
     check_that_messages_pass();
