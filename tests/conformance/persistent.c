@@ -85,6 +85,12 @@ CASE_EACH(rsend, border_sizes)
 
 CASE_EACH(bsend, border_sizes)
 {
+#ifdef OPEN_MPI
+    if (value > 4000) {
+        skip("Open MPI 4.1 sends something else than what was there at the start");
+        return;
+    }
+#endif
     restart(BUFFERED, (int)value);
 }
 
