@@ -372,7 +372,7 @@ class Body:
         polled = self.polled()
         if not polled:
             return direct
-        test = "wait_polls_collectives()" if f.role == "collective" else "wait_polls()"
+        test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
         if f.shunned:
             test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
@@ -395,44 +395,65 @@ class Body:
         return ["if (out.wire != NULL) {", *indent(made), "} else {",
                 f"    rc = next->{f.name}({f.call()});", "}"]
 
+    def polled_receive(self):
+        """Waits for the message and then receives it. Faulty arguments are found before there is one, and
+        a fault of the message is the blocking call's, which tells the user's error handler."""
+        f, c = self.f, self.f.suffix
+        arguments = f.call(self.replace, drop=("status",))
+        return ["MPI_Request trial = MPI_REQUEST_NULL;",
+                f"rc = next->Recv_init{c}({arguments}, &trial);",
+                "if (rc == MPI_SUCCESS)",
+                "    rc = wait_for_message(next, &trial, source, tag, comm);",
+                "if (rc == MPI_SUCCESS)",
+                f"    rc = next->Recv{c}({arguments}, status);"]
+
     def polled_sendrecv(self):
+        """The same beside a nonblocking send."""
         c = self.f.suffix
         out = f"out.buf, {self.cast}out.count, out.type, dest, sendtag, comm"
         in_ = f"in.buf, {self.cast}in.count, in.type, source, recvtag, comm"
-        return ["MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;",
-                f"rc = next->Irecv{c}({in_}, &receive);",
+        return ["MPI_Request trial = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;",
+                f"rc = next->Recv_init{c}({in_}, &trial);",
                 "if (rc == MPI_SUCCESS)",
                 f"    rc = next->Isend{c}({out}, &send);",
-                "rc = wait_both(next, rc, &send, &receive, status);"]
+                "if (rc == MPI_SUCCESS)",
+                "    rc = wait_for_message(next, &trial, source, recvtag, comm);",
+                "if (rc == MPI_SUCCESS)",
+                f"    rc = next->Recv{c}({in_}, status);",
+                "rc = wait_sent(next, rc, &trial, &send);"]
 
     def polled(self):
-        """The body of a blocking call as polls of its twin, or None where it has none."""
+        """The body of a blocking call as polls, or None where it has none. What a poll completes, or
+        finds at fault, is left to the blocking call wherever that can be."""
         f = self.f
         if f.role == "sendrecv":
             return self.polled_sendrecv()
+        if f.role == "recv":
+            return self.polled_receive()
         if f.twin is None:
             return None
-        start = "struct wait wait = wait_new();"
-        loop = ("while (({call}) == MPI_SUCCESS && {unfinished})", "    wait_pause(&wait);")
-        if f.role in ("send", "recv", "mrecv", "collective"):
-            status = "status" if "status" in f.arguments else "MPI_STATUS_IGNORE"
-            args = f.call(self.replace, drop=("status",), add=("&request",))
+        if f.role in ("send", "collective"):
             return ["MPI_Request request = MPI_REQUEST_NULL;",
-                    f"rc = next->{f.twin}({args});",
+                    f"rc = next->{f.twin}({f.call(self.replace, add=('&request',))});",
                     "if (rc == MPI_SUCCESS)",
-                    f"    rc = wait_request(next, &request, {status});"]
-        if f.role == "waitall":  # MPICH's MPI_Testall fails on persistent collectives
-            return [f"wait_for_all(next, {', '.join(f.arguments[:2])});",
-                    f"rc = next->{f.name}({f.call(self.replace)});"]
-        at = {"probe": 3, "mprobe": 3, "waitany": 3, "wait": len(f.arguments) - 1, "win_wait": 1}.get(f.role)
+                    "    rc = wait_request(next, &request);"]
         arguments = [self.replace.get(a, a) for a in f.arguments]
-        lines, unfinished = [start], "*outcount == 0"
-        if at is not None:
+        lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
+        if f.role != "waitsome":
+            at = {"probe": 3, "mprobe": 3, "win_wait": 1, "wait": 1, "waitall": 2, "waitany": 3}[f.role]
             arguments.insert(at, "&flag")
             lines.append("int flag = 0;")
             unfinished = "!flag"
-        call = f"rc = next->{f.twin}({', '.join(arguments)})"
-        return lines + [line.format(call=call, unfinished=unfinished) for line in loop]
+        lines += [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished})",
+                  "    wait_pause(&wait);"]
+        direct = f"rc = next->{f.name}({f.call(self.replace)});"
+        if f.role == "waitany":  # MPICH's MPI_Testany leaves the status alone when there is nothing
+            lines += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]
+        if f.role == "waitall":
+            lines = ["if (wait_persistent_collectives) {",
+                     "    wait_for_collectives(next, count, array_of_requests);",
+                     "    " + direct, "} else {", *indent(lines), "}"]
+        return lines
 
     def after_parcels(self):
         f = self.f
@@ -537,6 +558,8 @@ def entry_lines(f):
         yield "    header_matched(comm, *message, status);"
     if f.role == "start":
         yield "carrier_look();"
+    if f.name.endswith(("_init", "_init_c")) and f.role == "icollective":
+        yield "wait_persistent_collectives = true;"
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"
@@ -584,7 +607,8 @@ def quick_wrapper(f, entry):
 
 def wrapper(f, entry):
     prefix = ("MPI_", "PMPI_")[entry]
-    kind = "static __attribute__((noinline)) int full_" if f.role in QUICK_BEFORE else "static int entry_"
+    quick = f.role in QUICK_BEFORE and not (f.role == "icollective" and "MPI_Info" in f.parameters)
+    kind = "static __attribute__((noinline)) int full_" if quick else "static int entry_"
     yield f"{kind}{prefix}{f.name}({f.parameters})"
     yield "{"
     yield f"    const struct mpi_next *next = &mpi_next[{entry}];"
@@ -599,7 +623,7 @@ def wrapper(f, entry):
     yield from indent(entry_lines(f))
     yield "    return rc;"
     yield "}"
-    if f.role in QUICK_BEFORE:
+    if quick:
         yield from quick_wrapper(f, entry)
 
 

@@ -13,6 +13,7 @@ enum {
 #define STILL_WAITING_NS UINT64_C(50000000)
 
 bool wait_yields;
+_Atomic bool wait_persistent_collectives;
 
 static void pause_scheduled(struct wait *wait)
 {
@@ -41,16 +42,13 @@ void wait_pause(struct wait *wait)
         sched_yield();
 }
 
-int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status)
+bool wait_polls_on(MPI_Comm comm)
 {
-    struct wait wait = wait_new();
-    int flag = 0, rc;
-    while ((rc = next->Test(request, &flag, status)) == MPI_SUCCESS && !flag)
-        wait_pause(&wait);
-    return rc;
+    int inter = 0;
+    return mpi_next[1].Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
 }
 
-void wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests)
+void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Request *requests)
 {
     struct wait wait = wait_new();
     for (int i = 0; i < count; i++) {
@@ -58,22 +56,37 @@ void wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests)
         while (next->Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
                !flag)
             wait_pause(&wait);
-        if (!flag)
-            return;
     }
 }
 
-int wait_both(const struct mpi_next *next, int rc, MPI_Request *send, MPI_Request *receive,
-              MPI_Status *status)
+int wait_request(const struct mpi_next *next, MPI_Request *request)
 {
-    if (rc != MPI_SUCCESS) {
-        if (*receive != MPI_REQUEST_NULL) {
-            next->Cancel(receive);
-            mpi_next[1].Request_free(receive);
-        }
+    struct wait wait = wait_new();
+    int flag = 0, rc;
+    while ((rc = next->Test(request, &flag, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !flag)
+        wait_pause(&wait);
+    return rc;
+}
+
+int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
+                     MPI_Comm comm)
+{
+    struct wait wait = wait_new();
+    int flag = 0, rc;
+    next->Request_free(trial);
+    while ((rc = next->Iprobe(source, tag, comm, &flag, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !flag)
+        wait_pause(&wait);
+    return rc;
+}
+
+int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send)
+{
+    if (*trial != MPI_REQUEST_NULL)
+        next->Request_free(trial);
+    if (*send == MPI_REQUEST_NULL)
         return rc;
-    }
-    int sent = wait_request(next, send, MPI_STATUS_IGNORE);
-    rc = wait_request(next, receive, status);
-    return rc == MPI_SUCCESS ? sent : rc;
+    if (rc == MPI_SUCCESS)
+        return wait_request(next, send);
+    next->Request_free(send); // nobody may be there to take it
+    return rc;
 }

@@ -5,6 +5,7 @@
 
 #include "pmpi/variant/carrier.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,24 +31,31 @@ static inline bool wait_polls(void)
 }
 
 // The same for collectives. All ranks must decide alike, since a nonblocking collective does not
-// match a blocking one: so this never depends on the state of one node.
-static inline bool wait_polls_collectives(void)
+// match a blocking one: so this never depends on the state of one node. Not on intercommunicators,
+// whose nonblocking collectives MPICH 4.0 gets wrong.
+bool wait_polls_on(MPI_Comm comm);
+
+static inline bool wait_polls_collectives(MPI_Comm comm)
 {
-    return wait_yields;
+    return wait_yields && (comm == MPI_COMM_WORLD || wait_polls_on(comm));
 }
 
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 
-// Returns when all requests are complete, or one of them cannot be asked; completes none.
-void wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests);
+// Set by the first persistent collective. With those MPICH 4.0's MPI_Testall fails, so they are
+// waited for one by one before it is called.
+extern _Atomic bool wait_persistent_collectives;
+void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Request *requests);
 
-// Polls a request until it is complete; the same result as MPI_Wait.
-int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status);
+// Polls a request of the library's own making until it is complete.
+int wait_request(const struct mpi_next *next, MPI_Request *request);
 
-// The same for the two halves of an MPI_Sendrecv; `rc` says whether they could be begun. When the
-// send could not, the receive is taken back.
-int wait_both(const struct mpi_next *next, int rc, MPI_Request *send, MPI_Request *receive,
-              MPI_Status *status);
+// Frees the request `trial`, then waits until there is a message to receive.
+int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
+                     MPI_Comm comm);
+
+// The end of an MPI_Sendrecv that has come to `rc`; either request may be null.
+int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send);
 
 #endif
