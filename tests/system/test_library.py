@@ -7,6 +7,7 @@ caught, and that no call is counted twice.
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import unittest
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mpi")
 BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 LIBRARY = os.path.join(BUILD, "pmpi", "libcosched_pmpi.so")
+HOST = socket.gethostname()
 FAMILIES = ("mpich", "openmpi")
 RANKS = 2
 MESSAGES = 20 * RANKS  # ten sends and ten immediate sends of each rank
@@ -93,10 +95,15 @@ class Library(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 program = self.programs[family, "c"]
-                done = mpiexec(family, ["-n", "1", "env", "LD_PRELOAD=" + LIBRARY, program, ":",
-                                        "-n", "1", program], COSCHED_INIT_TIMEOUT="2s")
+                wrapped = ["env", "LD_PRELOAD=" + LIBRARY, program]
+                done = mpiexec(family, ["-n", "1", *wrapped, ":", "-n", "1", program, ":",
+                                        "-n", "1", *wrapped], COSCHED_INIT_TIMEOUT="2s")
                 self.assertNotEqual(done.returncode, 0)
-                self.assertIn("export LD_PRELOAD to every node", done.stderr)
+                self.assertEqual(done.stderr.count("cosched:"), 1)
+                self.assertIn(f"of this job's 3 ranks, 0 ({HOST}), 2 ({HOST}) have loaded "
+                              "libcosched_pmpi.so and 1 have not", done.stderr)
+                self.assertIn({"mpich": "mpiexec without -genvlist and -genvnone",
+                               "openmpi": "mpirun -x LD_PRELOAD"}[family], done.stderr)
                 self.assertNotIn("token", done.stdout)
 
     def test_inert_in_other_programs(self):
