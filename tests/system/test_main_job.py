@@ -17,6 +17,7 @@ import unittest
 BENCH = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
 NAME = "cosched-lab-main-job"
 LAB = [os.path.join(BENCH, "lab"), "--name", NAME]
+SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mpi")
 BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 FAMILIES = [family for family in ("mpich", "openmpi") if shutil.which("mpiexec." + family)]
 NODES = ("node0", "node1")
@@ -76,13 +77,15 @@ class MainJob(unittest.TestCase):
         lab("up", "--build", BUILD, *FAST, *settings)
 
     def start(self, family, repeat, ranks=2):
-        path = os.path.join(self.folder, f"job{len(self.running)}")
         program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
+        self.start_program(family, [program, "A", "--repeat", str(repeat)], ranks)
+
+    def start_program(self, family, command, ranks=2, *options):
+        path = os.path.join(self.folder, f"job{len(self.running)}")
         with open(path, "w", encoding="utf-8") as output:
             process = subprocess.Popen(
                 [*LAB, "mpiexec", "--mpi", family, "-n", str(ranks), "--preload", "--timeout", "120",
-                 "--env", "COSCHED_STATS=1", "--done-pattern", "^NPB kernel=.*",
-                 program, "A", "--repeat", str(repeat)],
+                 "--env", "COSCHED_STATS=1", "--done-pattern", "verified=yes", *options, *command],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self.running.append((process, path))
 
@@ -138,6 +141,46 @@ class MainJob(unittest.TestCase):
                 for text in texts:
                     self.assertRegex(text, r"carrier notice .* notices [1-9]")
                 lab("down")
+
+    def build_cpp(self, family):
+        program = os.path.join(self.folder, "exchange." + family)
+        subprocess.run(["mpicxx." + family, "-O1", "-o", program, os.path.join(SOURCES, "exchange.cpp")],
+                       check=True)
+        return program
+
+    def take_turns(self, family, command, *options):
+        """Runs the command beside CG; each must have been the idle one at some time, on both nodes."""
+        self.up()
+        self.start_program(family, command, 2, *options)
+        self.start(family, 4)
+        self.eventually(self.both_registered, "both jobs are on both nodes")
+        idle = set()
+        while all(process.poll() is None for process, _ in self.running):
+            for name, jobs in zip(NODES, jobs_by_node()):
+                if len(jobs) == 2:
+                    idle |= {(name, job) for job in jobs if not jobs[job]["scheduled"]}
+            time.sleep(0.03)
+        texts = self.finish()
+        self.assertEqual(len(idle), 4, idle)
+        for text in texts:
+            self.assertRegex(text, r"carrier (notice|header) .* notices [1-9]")
+        lab("down")
+
+    def test_a_cpp_program_takes_turns(self):
+        for family in FAMILIES:
+            for carrier in ("notice", "header"):
+                with self.subTest(mpi=family, carrier=carrier):
+                    self.take_turns(family, [self.build_cpp(family), "3"],
+                                    "--env", "COSCHED_PIGGYBACK=" + carrier)
+
+    def test_an_mpi4py_script_takes_turns(self):
+        python = "/usr/bin/python3"  # Debian's own, for which Debian's mpi4py is
+        asked = subprocess.run([python, "-c", "import mpi4py.MPI as m; print(m.Get_library_version())"],
+                               capture_output=True, text=True, check=False)
+        if asked.returncode != 0:
+            self.skipTest("no python3-mpi4py")
+        family = "openmpi" if asked.stdout.startswith("Open MPI") else "mpich"
+        self.take_turns(family, [python, os.path.join(SOURCES, "exchange.py"), "3"])
 
     def test_a_node_without_timer_follows_messages(self):
         for family in FAMILIES:
