@@ -328,12 +328,13 @@ void header_arrived(struct wire *wire, int rc, MPI_Status *status)
             unpack_bare(wire, status);
         return;
     }
-    if (wire->bounced && !wire->unpacked)
-        place(wire, header + 1, header->length);
+    bool first = !wire->unpacked; // a look at the request may have come before its completion
     wire->unpacked = true;
+    if (wire->bounced && first)
+        place(wire, header + 1, header->length);
     if (status != MPI_STATUS_IGNORE)
         header_correct(status);
-    if (header->scheduled)
+    if (header->scheduled && first)
         carrier_heard_scheduled();
 }
 
