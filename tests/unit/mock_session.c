@@ -1,0 +1,48 @@
+#include "tests/unit/mock_session.h"
+
+#include "pmpi/variant/session.h"
+
+#include <errno.h>
+
+static _Atomic uint64_t word = STATUS_WORD_FREE;
+static _Atomic int requests;
+
+const _Atomic uint64_t *session_word_at = &word;
+
+void mock_status(uint16_t flags)
+{
+    uint32_t epoch = status_word_epoch(atomic_load_explicit(&word, memory_order_relaxed)) + 1;
+    atomic_store_explicit(&word, status_word(1, flags, epoch), memory_order_release);
+}
+
+int mock_session_requests(void)
+{
+    return atomic_exchange_explicit(&requests, 0, memory_order_relaxed);
+}
+
+bool session_request(uint64_t now_ns)
+{
+    (void)now_ns;
+    atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed);
+    return true;
+}
+
+void session_check_generation(uint64_t now)
+{
+    (void)now;
+}
+
+int session_register(const struct session_identity *identity, struct error *err)
+{
+    (void)identity;
+    return error_set(err, ENOENT, "a test has no scheduler");
+}
+
+const struct status_page *session_page(void)
+{
+    return NULL;
+}
+
+void session_exit(void)
+{
+}

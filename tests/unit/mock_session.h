@@ -1,0 +1,14 @@
+// A session for tests of the preloaded library: the status word is the test's, requests are
+// counted.
+#ifndef COSCHED_TESTS_UNIT_MOCK_SESSION_H
+#define COSCHED_TESTS_UNIT_MOCK_SESSION_H
+
+#include <stdint.h>
+
+// Publishes new flags (enum status_flag) under a new epoch.
+void mock_status(uint16_t flags);
+
+// How many requests for the CPU have been made since this was last asked.
+int mock_session_requests(void);
+
+#endif
