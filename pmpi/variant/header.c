@@ -469,7 +469,7 @@ void header_take_all(struct header_batch *batch)
 {
     MPI_Status *users = batch->statuses;
     int first = 0;
-    if (requests.used == 0)
+    if (requests_none(&requests))
         return;
     while (first < batch->count &&
            requests_find(&requests, (uintptr_t)batch->requests[first]) == NULL)

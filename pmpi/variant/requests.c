@@ -17,6 +17,17 @@ static void unlock(struct requests *table)
         atomic_flag_clear_explicit(&table->busy, memory_order_release);
 }
 
+// Only the holder of the lock changes the number; others may read it.
+static size_t used(const struct requests *table)
+{
+    return atomic_load_explicit(&table->used, memory_order_relaxed);
+}
+
+static void set_used(struct requests *table, size_t number)
+{
+    atomic_store_explicit(&table->used, number, memory_order_relaxed);
+}
+
 static size_t home(const struct requests *table, uintptr_t key)
 {
     return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (table->size - 1);
@@ -51,11 +62,11 @@ void *requests_insert(struct requests *table, uintptr_t key, void *value, bool *
 {
     void *before = NULL;
     lock(table);
-    *failed = table->used * 2 >= table->size && !grow(table) && table->used + 1 >= table->size;
+    *failed = used(table) * 2 >= table->size && !grow(table) && used(table) + 1 >= table->size;
     if (!*failed) {
         struct requests_slot *slot = &table->slots[locate(table, key)];
         before = slot->value;
-        table->used += before == NULL;
+        set_used(table, used(table) + (before == NULL));
         *slot = (struct requests_slot){key, value};
     }
     unlock(table);
@@ -66,7 +77,7 @@ void *requests_find(struct requests *table, uintptr_t key)
 {
     void *value = NULL;
     lock(table);
-    if (table->used > 0)
+    if (used(table) > 0)
         value = table->slots[locate(table, key)].value;
     unlock(table);
     return value;
@@ -90,12 +101,12 @@ void *requests_take(struct requests *table, uintptr_t key)
 {
     void *value = NULL;
     lock(table);
-    if (table->used > 0) {
+    if (used(table) > 0) {
         size_t at = locate(table, key);
         value = table->slots[at].value;
         if (value != NULL) {
             close_gap(table, at);
-            table->used--;
+            set_used(table, used(table) - 1);
         }
     }
     unlock(table);
@@ -106,5 +117,6 @@ void requests_free(struct requests *table)
 {
     free(table->slots);
     table->slots = NULL;
-    table->size = table->used = 0;
+    table->size = 0;
+    set_used(table, 0);
 }

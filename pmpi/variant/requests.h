@@ -16,7 +16,7 @@ struct requests_slot {
 struct requests {
     struct requests_slot *slots;
     size_t size; // a power of two, or 0
-    size_t used;
+    _Atomic size_t used;
     bool threaded;
     atomic_flag busy;
 };
@@ -29,6 +29,12 @@ void *requests_find(struct requests *table, uintptr_t key);
 
 // The same, and removes it.
 void *requests_take(struct requests *table, uintptr_t key);
+
+// Is nothing in it? What a thread itself has inserted, or been told of, it sees.
+static inline bool requests_none(const struct requests *table)
+{
+    return atomic_load_explicit(&table->used, memory_order_relaxed) == 0;
+}
 
 // Frees the table's own memory; what it refers to is the caller's.
 void requests_free(struct requests *table);
