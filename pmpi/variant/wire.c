@@ -1,6 +1,7 @@
 #include "pmpi/variant/wire.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,28 @@ enum {
 
 static _Thread_local struct wire *pool __attribute__((tls_model("initial-exec")));
 static _Thread_local int pooled __attribute__((tls_model("initial-exec")));
+static _Thread_local bool pool_ends __attribute__((tls_model("initial-exec"))); // with its thread
+
+static pthread_key_t end_of_thread;
+static bool end_is_seen;
 
 static struct {
     MPI_Datatype type;
     size_t size;
 } basics[BASIC_SLOTS];
+
+static void free_pool(void *ignored)
+{
+    (void)ignored;
+    while (pool != NULL) {
+        struct wire *wire = pool;
+        pool = wire->next;
+        free(wire->header);
+        free(wire);
+    }
+    pooled = 0;
+    pool_ends = false;
+}
 
 struct wire *wire_new(size_t bytes)
 {
@@ -56,6 +74,8 @@ void wire_free(struct wire *wire)
         free(wire);
         return;
     }
+    if (!pool_ends && end_is_seen)
+        pool_ends = pthread_setspecific(end_of_thread, &pool) == 0;
     wire->next = pool;
     pool = wire;
     pooled++;
@@ -131,6 +151,7 @@ void wire_start(void)
         MPI_REAL4,
         MPI_REAL8,
     };
+    end_is_seen = end_is_seen || pthread_key_create(&end_of_thread, free_pool) == 0;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         add_basic(types[i]);
 }
