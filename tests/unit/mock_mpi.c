@@ -1107,13 +1107,15 @@ static const char *const names[MPI_NEXT_FUNCTIONS] = {MPI_NEXT_NAMES};
 #define SIXTY_FOUR(each, digit)                                                                    \
     EIGHT(each, digit##0)                                                                          \
     EIGHT(each, digit##1)                                                                          \
-    EIGHT(each, digit##2) EIGHT(each, digit##3) EIGHT(each, digit##4) EIGHT(each, digit##5)        \
-        EIGHT(each, digit##6) EIGHT(each, digit##7)
+    EIGHT(each, digit##2)                                                                          \
+    EIGHT(each, digit##3) EIGHT(each, digit##4) EIGHT(each, digit##5) EIGHT(each, digit##6)        \
+        EIGHT(each, digit##7)
 #define ALL(each)                                                                                  \
     SIXTY_FOUR(each, 0)                                                                            \
     SIXTY_FOUR(each, 1)                                                                            \
-    SIXTY_FOUR(each, 2) SIXTY_FOUR(each, 3) SIXTY_FOUR(each, 4) SIXTY_FOUR(each, 5)                \
-        SIXTY_FOUR(each, 6) SIXTY_FOUR(each, 7)
+    SIXTY_FOUR(each, 2)                                                                            \
+    SIXTY_FOUR(each, 3) SIXTY_FOUR(each, 4) SIXTY_FOUR(each, 5) SIXTY_FOUR(each, 6)                \
+        SIXTY_FOUR(each, 7)
 
 ALL(MISSING)
 static void *const missing[] = {ALL(NAME)};
@@ -1174,6 +1176,25 @@ long mock_peer_receive(MPI_Comm comm, int tag, void *bytes, size_t room)
     }
     leave(MPI_SUCCESS);
     return length;
+}
+
+void mock_peer_echo(void)
+{
+    enter();
+    for (struct message **at = &messages; *at != NULL;) {
+        struct message *message = *at;
+        if (message->dest != MOCK_PEER) {
+            at = &message->next;
+            continue;
+        }
+        *at = message->next;
+        open_message(message);
+        message->next = NULL;
+        message->source = MOCK_PEER;
+        message->dest = MOCK_SELF;
+        post(message);
+    }
+    leave(MPI_SUCCESS);
 }
 
 void mock_hold_sends(MPI_Comm comm)

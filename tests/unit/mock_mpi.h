@@ -33,6 +33,9 @@ void mock_peer_send(MPI_Comm comm, int tag, const void *bytes, size_t length);
 // in `bytes`; -1 when there is none.
 long mock_peer_receive(MPI_Comm comm, int tag, void *bytes, size_t room);
 
+// Rank 1 sends back all that it has been sent, on every communicator.
+void mock_peer_echo(void);
+
 // From now on nonblocking sends on this communicator (or null: on none) are complete only when they
 // have been received, others at once.
 void mock_hold_sends(MPI_Comm comm);
