@@ -23,6 +23,7 @@ BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 DONE = r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL"
 TURN_S = 0.05
 PRIORITY = -20  # "nice" of the jobs: what else runs on the machine hardly counts
+FIRST_TURN_S = 1.0  # launchers do not take it well to be stopped
 LAUNCH_S = 2.0  # for so much running time new processes are looked for after each turn
 TURNS_PER_LOOK = 50  # afterwards
 
@@ -114,7 +115,9 @@ def run_once(variants, mpi, program, shuffle, turn_s=TURN_S):
                 output = open(os.path.join(folder, variant.name), "w+b")
                 job = Job(variant, mpi, program, output)
                 jobs.append(job)
-                job.run(0.01)
+                if job.run(FIRST_TURN_S):
+                    raise Disturbed(f"{variant.name}: the job is too short, or failed; it ended in its "
+                                    f"first turn of {FIRST_TURN_S} s")
                 job.stop()
             left = list(jobs)
             while left:
