@@ -15,4 +15,13 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+// The time of day, which nodes with synchronised clocks have in common. Only for what they are to
+// agree on; nothing is measured by it.
+static inline uint64_t clock_wall_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
 #endif

@@ -1,5 +1,6 @@
 #include "classd/command.h"
 
+#include "classd/clock.h"
 #include "classd/log.h"
 #include "common/status_page.h"
 
@@ -54,7 +55,7 @@ static int do_switch(struct commands *commands, const struct caller *caller, uin
 {
     if (!command_privileged(commands, caller->peer.uid))
         return EPERM;
-    scheduler_switch(commands->scheduler, now_ns);
+    scheduler_switch(commands->scheduler, now_ns, clock_wall_ns());
     return 0;
 }
 

@@ -283,11 +283,21 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     end_job(scheduler, job);
 }
 
+// The same on all nodes (FNV-1a of the job's id).
+static uint64_t name_of(const struct job *job)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *at = job->job_id; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static int change_width(struct scheduler *scheduler, struct process *process, uint32_t width,
                         uint64_t now_ns, struct error *err)
 {
     struct job *job = process->job;
-    struct engine_event come = {.kind = ENGINE_REGISTER, .job = job->id, .width = width};
+    struct engine_event come = {
+        .kind = ENGINE_REGISTER, .job = job->id, .width = width, .name = name_of(job)};
     struct engine_event go = {.kind = ENGINE_EXIT, .job = job->id, .width = process->width};
     if (width == process->width)
         return 0;
@@ -341,7 +351,8 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
         return NULL;
     }
     page_record_member(job->page, &member);
-    struct engine_event event = {.kind = ENGINE_REGISTER, .job = job->id, .width = member.width};
+    struct engine_event event = {
+        .kind = ENGINE_REGISTER, .job = job->id, .width = member.width, .name = name_of(job)};
     if (happen(scheduler, event, now_ns) != ENGINE_DONE) {
         process->pidfd = -1; // the applicant's again
         page_forget_member(job->page, process->slot);
@@ -433,7 +444,7 @@ int scheduler_deaths_fd(const scheduler_t *scheduler)
 
 // ---- turns
 
-void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns)
+void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
     uint64_t slice_ns = scheduler->config->time_slice_ns;
     bool was_silent = scheduler->last_switch_ns == 0 ||
@@ -441,7 +452,11 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns)
     scheduler->last_switch_ns = now_ns;
     scheduler->switches++;
     read_all_usage(scheduler, now_ns);
-    happen(scheduler, (struct engine_event){.kind = ENGINE_SWITCH}, now_ns);
+    struct engine_event event = {.kind = ENGINE_SWITCH};
+    uint64_t early_ns = slice_ns / 8; // timerd's ticks come at about the multiples of the slice
+    if (scheduler->config->timer_align && (wall_ns + early_ns) % slice_ns < 2 * early_ns)
+        event.turn = (wall_ns + early_ns) / slice_ns;
+    happen(scheduler, event, now_ns);
     if (was_silent)
         scheduler_reassert(scheduler);
 }
@@ -472,7 +487,7 @@ uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 static int tell_engine(struct scheduler *scheduler, const struct job *job, uint64_t now_ns,
                        struct error *err)
 {
-    struct engine_event event = {.kind = ENGINE_REGISTER, .job = job->id};
+    struct engine_event event = {.kind = ENGINE_REGISTER, .job = job->id, .name = name_of(job)};
     for (uint32_t i = 0; i < job->process_count; i++) {
         event.width = job->processes[i]->width;
         if (engine_event(scheduler->engine, &event, now_ns).outcome != ENGINE_DONE)

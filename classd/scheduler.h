@@ -50,8 +50,8 @@ void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t no
 void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns);
 int scheduler_deaths_fd(const scheduler_t *scheduler);
 
-// CMDCSW.
-void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns);
+// CMDCSW. wall_ns is the time of day, which nodes have in common; 0 when it is not known.
+void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
 // CMDSCH, by a process.
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns);

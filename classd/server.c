@@ -237,7 +237,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     struct server *server = watcher->data;
-    scheduler_switch(server->commands->scheduler, clock_now_ns());
+    scheduler_switch(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
     arm_deadline(server);
 }
 

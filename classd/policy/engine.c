@@ -105,7 +105,7 @@ static void add_process(struct policy_node *node, const struct engine_event *eve
     if (job == NULL) {
         uint64_t service_ns = newcomer_service_ns(node);
         job = &node->jobs[node->count++];
-        *job = (struct policy_job){.id = event->job, .service_ns = service_ns};
+        *job = (struct policy_job){.id = event->job, .name = event->name, .service_ns = service_ns};
     }
     job->processes++;
     job->width += width_of_process(event);
@@ -306,6 +306,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         return result;
     }
     advance_clock(node, now_ns);
+    node->turn = event->kind == ENGINE_SWITCH ? event->turn : 0;
     if (event->kind == ENGINE_USAGE) {
         account_usage(node, event);
         return result;

@@ -40,6 +40,9 @@ struct engine_event {
     engine_job_t job;
     uint32_t width;    // REGISTER, EXIT
     uint64_t usage_ns; // USAGE
+    // Known alike on all nodes, so that they can agree without a word; 0: not known.
+    uint64_t name; // REGISTER: a number for the job, e.g. a hash of its name
+    uint64_t turn; // SWITCH: the number of the time-slice that begins
 };
 
 // What is to be done for one job. Only jobs whose line is not what was last decided are listed, a

@@ -8,6 +8,7 @@
 
 struct policy_job {
     engine_job_t id;
+    uint64_t name;      // the same on all nodes, 0: not known
     uint32_t processes; // at least 1
     uint64_t width;     // CPUs that its processes can use together, at least 1 each
 
@@ -37,6 +38,7 @@ struct policy_node {
     uint64_t cpus;
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
+    uint64_t turn; // of the tick that is being decided, the same on all nodes; 0: not known
 };
 
 // Every function but `crowded` is asked only while crowded() says so, and answers in `next` of the

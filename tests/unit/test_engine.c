@@ -779,6 +779,65 @@ static void test_short_memory_changes_nothing(void **state)
     caller_close(&node);
 }
 
+// Runs a node with jobs 1 and 2 for one slice, all of which its scheduled job consumes. Returns
+// that.
+static engine_job_t run_slice(engine_t *engine, uint64_t *now_ns, uint64_t usage_ns[3],
+                              uint64_t turn)
+{
+    const uint64_t slice_ns = 1000000000;
+    struct engine_job_view view;
+    engine_job_t scheduled = 0;
+    struct engine_event tick = {.kind = ENGINE_SWITCH, .turn = turn};
+    assert_int_equal(engine_event(engine, &tick, *now_ns).outcome, ENGINE_DONE);
+    for (engine_job_t job = 1; job <= 2; job++) {
+        assert_true(engine_job_find(engine, job, &view));
+        if (view.scheduled)
+            scheduled = job;
+    }
+    *now_ns += slice_ns;
+    usage_ns[scheduled] += slice_ns;
+    for (engine_job_t job = 1; job <= 2; job++)
+        engine_event(
+            engine,
+            &(struct engine_event){.kind = ENGINE_USAGE, .job = job, .usage_ns = usage_ns[job]},
+            *now_ns);
+    return scheduled;
+}
+
+// Two nodes that the same jobs reached in the opposite order, and no request ever. Without the
+// number of the slice they would go on to choose differently for ever.
+static void test_nodes_agree_by_the_clock(void **state)
+{
+    (void)state;
+    const struct engine_settings settings = {"yoo-jette", 1, 10000, 1000000000, 100000000};
+    for (int with_turns = 0; with_turns < 2; with_turns++) {
+        engine_t *nodes[2] = {engine_new(&settings), engine_new(&settings)};
+        uint64_t now_ns[2] = {1000, 1000}, usage_ns[2][3] = {{0}};
+        for (int node = 0; node < 2; node++) {
+            for (engine_job_t i = 1; i <= 2; i++) {
+                engine_job_t job = node == 0 ? i : 3 - i;
+                struct engine_event come = {
+                    .kind = ENGINE_REGISTER, .job = job, .width = 1, .name = 100 - job};
+                engine_event(nodes[node], &come, now_ns[node]);
+            }
+        }
+        int together = 0;
+        for (uint64_t slice = 1; slice <= 20; slice++) {
+            uint64_t turn = with_turns ? 1000 + slice : 0;
+            together += run_slice(nodes[0], &now_ns[0], usage_ns[0], turn) ==
+                        run_slice(nodes[1], &now_ns[1], usage_ns[1], turn);
+        }
+        if (with_turns)
+            assert_in_range(together, 17, 20);
+        else
+            assert_in_range(together, 0, 3);
+        for (int node = 0; node < 2; node++) {
+            assert_in_range(usage_ns[node][1], 9000000000, 11000000000);
+            engine_free(nodes[node]);
+        }
+    }
+}
+
 static void test_uncoordinated(void **state)
 {
     (void)state;
@@ -846,6 +905,7 @@ int main(void)
         cmocka_unit_test(test_time_does_not_go_backwards),
         cmocka_unit_test(test_unknown_jobs),
         cmocka_unit_test(test_short_memory_changes_nothing),
+        cmocka_unit_test(test_nodes_agree_by_the_clock),
         cmocka_unit_test(test_uncoordinated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

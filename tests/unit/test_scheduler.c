@@ -168,7 +168,7 @@ static void losers_go_first_page_before_quota(void **state)
     come(node, "b", B);
     clear(node);
     node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     // The loser is told before its limit; the winner, still idle by its page, after its own. What
     // follows is the first SWITCH asserting everything once more.
     const char *expected = "a 10000 while idle\nb 990000 while idle\n";
@@ -182,10 +182,10 @@ static void regular_switches_write_only_changes(void **state)
     struct node *node = *state;
     come(node, "a", A);
     come(node, "b", B);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     clear(node);
     node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     assert_string_equal(effects.text, "b 10000 while idle\na 990000 while idle\n");
 }
 
@@ -195,10 +195,10 @@ static void after_a_silence_everything_is_asserted(void **state)
     come(node, "a", A);
     come(node, "b", B);
     come(node, "c", C);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     clear(node);
     node->now_ns += 2 * node->config.time_slice_ns; // timerd has lifted all limits by now
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     assert_non_null(strstr(effects.text, "a 10000"));
     assert_non_null(strstr(effects.text, "b 10000"));
     assert_non_null(strstr(effects.text, "c 980000"));
@@ -212,7 +212,7 @@ static void a_limit_that_cannot_be_set_leaves_the_job_free(void **state)
     clear(node);
     node->now_ns += node->config.time_slice_ns;
     test_backend_fail(node->backend, "share", EIO, 1);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     const char *expected = "a 10000 while idle\na max while idle\nb 990000 while idle\n";
     assert_memory_equal(effects.text, expected, strlen(expected));
 }
@@ -224,7 +224,7 @@ static void a_kernel_that_refuses_limits_harms_nobody(void **state)
     test_backend_fail(node->backend, "share", EIO, 1000);
     struct process *b = come(node, "b", B);
     node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
     assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED);
     assert_true(b->job->share_failed);
@@ -294,10 +294,10 @@ static void usage_is_counted_from_registration(void **state)
     struct node *node = *state;
     test_backend_set_usage(node->backend, "job-0-a", 50 * NS_PER_SEC); // a class that was there
     struct process *a = come(node, "a", A);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     assert_int_equal(a->job->page->service_ns, 0);
     test_backend_set_usage(node->backend, "job-0-a", 57 * NS_PER_SEC);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
 }
 
@@ -346,9 +346,9 @@ static void adoption_keeps_those_that_live(void **state)
     come(node, "b", alone);
     come(node, "c", C); // no such process
     test_backend_set_usage(node->backend, "job-0-a", 0);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     test_backend_set_usage(node->backend, "job-0-a", 3 * NS_PER_SEC);
-    scheduler_switch(node->scheduler, node->now_ns);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
     stop(node);
     end(dies);
     clear(node);
