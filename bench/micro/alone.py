@@ -7,10 +7,10 @@ the median of the ratios (with / without) with its 90 % bootstrap interval.
 
 import argparse
 import os
-import statistics
 import sys
 
 import interleave
+import ratios
 
 
 def main():
@@ -43,12 +43,13 @@ def main():
                 f"ratio {result['with'] / result['without']:.4f}", flush=True))
     except interleave.Disturbed as error:
         sys.exit(f"run_alone: {error}")
-    ratios = interleave.ratios(results, "with", "without")
-    low, high = interleave.interval(ratios)
+    # Each run starts its jobs afresh: a sitting of its own.
+    values = [result["with"] / result["without"] for result in results]
+    middle, low, high = ratios.median_and_interval([[value] for value in values], options.seed)
     print(f"{options.mpi} {os.path.basename(options.program)} {' '.join(options.arguments)}"
           f"{' (against itself)' if options.against_itself else ''}: {options.runs} runs, ratio "
-          f"{statistics.median(ratios):.4f} (90 % interval {low:.4f} to {high:.4f}; "
-          f"{min(ratios):.4f} to {max(ratios):.4f})")
+          f"{middle:.4f} (90 % interval {low:.4f} to {high:.4f}; "
+          f"{min(values):.4f} to {max(values):.4f})")
 
 
 if __name__ == "__main__":

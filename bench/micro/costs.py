@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import interleave
 import ratios
 import standing
 
@@ -309,11 +310,6 @@ def kernel_programs(options, mpi):
 
 def kernel_lines(options, folder, mpi, times):
     """The table's lines of whole programs, as records; every single time goes to `times`."""
-    try:
-        import interleave
-    except ImportError:
-        say("kernels are left out: bench/micro/interleave.py is not there")
-        return
     with contextlib.ExitStack() as stack:
         chosen = [variant for variant in Bench(options, CASES[0], folder, stack).usable(mpi)
                   if variant.name != "forward"]

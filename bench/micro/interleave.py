@@ -11,7 +11,6 @@ import random
 import re
 import select
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -109,17 +108,16 @@ class Job:
 def run_once(variants, mpi, program, shuffle, turn_s=TURN_S):
     """{variant name: seconds of running} of one run of each variant, all at once."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs = []
+        jobs, left = [], []
         try:
             for variant in variants:
-                output = open(os.path.join(folder, variant.name), "w+b")
-                job = Job(variant, mpi, program, output)
+                job = Job(variant, mpi, program, open(os.path.join(folder, variant.name), "w+b"))
                 jobs.append(job)
                 if job.run(FIRST_TURN_S):
-                    raise Disturbed(f"{variant.name}: the job is too short, or failed; it ended in its "
-                                    f"first turn of {FIRST_TURN_S} s")
-                job.stop()
-            left = list(jobs)
+                    job.finish()
+                else:
+                    job.stop()
+                    left.append(job)
             while left:
                 for job in shuffle.sample(left, len(left)):
                     job.resume()
@@ -152,18 +150,6 @@ def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress
         for variant in variants:
             subprocess.run(variant.command("down"), stdin=subprocess.DEVNULL, check=False)
     return results
-
-
-def ratios(results, name, base):
-    return [result[name] / result[base] for result in results]
-
-
-def interval(values, seed=0, confidence=0.90, draws=10000):
-    """Bootstrap confidence interval of the median."""
-    shuffle = random.Random(seed)
-    medians = sorted(statistics.median(shuffle.choices(values, k=len(values))) for _ in range(draws))
-    tail = (1 - confidence) / 2
-    return medians[int(tail * draws)], medians[min(draws - 1, int((1 - tail) * draws))]
 
 
 def terminate_by_exception():

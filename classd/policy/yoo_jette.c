@@ -72,10 +72,7 @@ static bool may_join(const struct policy_job *job, uint64_t widest, enum among a
     return !job->next && job->width <= widest && (among == ALL_JOBS || job->scheduled);
 }
 
-// "The local scheduler selects a job which has received the least CPU time as the next job to run
-// to maintain fairness" (section 2.1), of those that are not in the next set and not too wide for
-// it.
-static struct policy_job *least_served(struct policy_node *node, uint64_t widest, enum among among)
+static uint64_t least_service_ns(const struct policy_node *node, uint64_t widest, enum among among)
 {
     uint64_t least_ns = UINT64_MAX;
     for (size_t i = 0; i < node->count; i++) {
@@ -83,6 +80,15 @@ static struct policy_job *least_served(struct policy_node *node, uint64_t widest
         if (may_join(job, widest, among) && job->service_ns < least_ns)
             least_ns = job->service_ns;
     }
+    return least_ns;
+}
+
+// "The local scheduler selects a job which has received the least CPU time as the next job to run
+// to maintain fairness" (section 2.1), of those that are not in the next set and not too wide for
+// it.
+static struct policy_job *least_served(struct policy_node *node, uint64_t widest, enum among among)
+{
+    uint64_t least_ns = least_service_ns(node, widest, among);
     struct policy_job *best = NULL;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
@@ -217,12 +223,11 @@ static struct policy_job *whose_turn(struct policy_node *node)
 // send few requests that would bring them together.
 static struct policy_job *next_in_turn(struct policy_node *node)
 {
-    struct policy_job *least = least_served(node, UINT64_MAX, ALL_JOBS);
     struct policy_job *turn = whose_turn(node);
-    if (turn != NULL && (turn->service_ns <= least->service_ns ||
-                         turn->service_ns - least->service_ns <= node->time_slice_ns / 2))
+    uint64_t least_ns = least_service_ns(node, UINT64_MAX, ALL_JOBS);
+    if (turn != NULL && turn->service_ns - least_ns <= node->time_slice_ns / 2)
         return turn;
-    return least;
+    return least_served(node, UINT64_MAX, ALL_JOBS);
 }
 
 // CMDCSW: "schedule a job that has received the least CPU time", (c) unless others have waited too

@@ -29,7 +29,6 @@ struct carrier carrier;
 
 static struct {
     MPI_Comm comm;
-    int rank;
     int *sent; // by world rank
     int received;
     int contacts[CONTACTS_MAX];
@@ -55,7 +54,7 @@ static void give_back(void)
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
 }
 
-int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote, bool headers)
+int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
 {
     carrier.peers = calloc((size_t)size, sizeof *carrier.peers);
     own.sent = calloc((size_t)size, sizeof *own.sent);
@@ -76,7 +75,6 @@ int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote, bool he
     for (unsigned i = 0; i < OUTBOX_SLOTS; i++)
         own.outbox[i].request = MPI_REQUEST_NULL;
     own.comm = comm;
-    own.rank = rank;
     carrier.size = size;
     carrier.seen_epoch = status_word_epoch(word) - 1;
     carrier.headers = headers;

@@ -48,7 +48,7 @@ extern struct carrier carrier HIDDEN;
 
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
 // world rank r is on another node. Returns 0, or -1 when memory is short.
-int carrier_start(MPI_Comm comm, int rank, int size, const bool *remote, bool headers);
+int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);
 
 // Notices sent to each world rank so far, for the exact count at the end (null while off), and the
 // number received.

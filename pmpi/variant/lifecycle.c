@@ -3,6 +3,7 @@
 #include "common/units.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
@@ -17,18 +18,6 @@
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
-#define ROLL_CALL_NS      NS_PER_SEC
-
-enum {
-    ROLL_CALL_TAG = 32749, // below what any MPI allows at most
-    RANKS_LISTED = 8,
-};
-
-// A rank that runs the library, where some do not.
-struct presence {
-    bool here;
-    char host[64];
-};
 
 // What each rank tells all others at MPI_Init.
 struct ballot {
@@ -70,94 +59,13 @@ static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
     return flag != 0;
 }
 
-// Who else runs the library? Asked on MPI_COMM_WORLD, since there is no other communicator yet, and
-// only when the job is lost. present[r] is set for each rank that answers within a moment.
-static void roll_call(struct presence *present)
-{
-    struct presence *own = &present[job.rank];
-    MPI_Request request = MPI_REQUEST_NULL;
-    own->here = true;
-    gethostname(own->host, sizeof own->host - 1);
-    for (int i = 0; i < job.size; i++) {
-        if (i != job.rank)
-            job.mpi->Isend(own, sizeof *own, MPI_BYTE, i, ROLL_CALL_TAG, MPI_COMM_WORLD, &request);
-    }
-    for (uint64_t end = core_now() + ROLL_CALL_NS; core_now() < end; sched_yield()) {
-        MPI_Status status;
-        int flag = 0;
-        job.mpi->Iprobe(MPI_ANY_SOURCE, ROLL_CALL_TAG, MPI_COMM_WORLD, &flag, &status);
-        if (flag)
-            job.mpi->Recv(&present[status.MPI_SOURCE], sizeof *own, MPI_BYTE, status.MPI_SOURCE,
-                          ROLL_CALL_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-}
-
-// "0 (node0), 1 (node0)" or, of those who are not here, "2, 3"; cut short after a few.
-static void list_ranks(const struct presence *present, bool here, char *text, size_t size)
-{
-    size_t used = 0;
-    int listed = 0;
-    text[0] = '\0';
-    for (int i = 0; i < job.size && used < size; i++) {
-        if (present[i].here != here)
-            continue;
-        if (listed++ == RANKS_LISTED) {
-            snprintf(text + used, size - used, ", ...");
-            return;
-        }
-        used += (size_t)snprintf(text + used, size - used, "%s%d", used > 0 ? ", " : "", i);
-        if (here && used < size)
-            used += (size_t)snprintf(text + used, size - used, " (%.*s)",
-                                     (int)sizeof present[i].host - 1, present[i].host);
-    }
-}
-
-static const char *launcher_remedy(void)
-{
-    if (getenv("OMPI_COMM_WORLD_RANK") != NULL)
-        return "start it with mpirun -x LD_PRELOAD";
-    if (getenv("SLURM_STEP_ID") != NULL)
-        return "start it with srun --export=ALL";
-    if (getenv("PMI_RANK") != NULL)
-        return "start mpiexec without -genvlist and -genvnone";
-    return "export LD_PRELOAD on every node";
-}
-
-// The one place where the library ends a program: the ranks cannot agree because some of them do
-// not run the library, so this duplicate of MPI_COMM_WORLD will never be complete, and the first
-// collective operation of the others may already have been paired with it.
-static void give_up_half_wrapped(void)
-{
-    struct presence *present = calloc((size_t)job.size, sizeof *present);
-    char with[400] = "?", without[200] = "?";
-    int first = job.rank;
-    if (present != NULL) {
-        roll_call(present);
-        for (first = 0; !present[first].here;)
-            first++;
-        list_ranks(present, true, with, sizeof with);
-        list_ranks(present, false, without, sizeof without);
-    }
-    if (first == job.rank)
-        fprintf(
-            stderr,
-            "cosched: of this job's %d ranks, %s have loaded libcosched_pmpi.so and %s have not; "
-            "%s, or without the library (statically linked and set-uid programs cannot have it). "
-            "The job is ended, since its messages may be mixed up\n",
-            job.size, with, without, launcher_remedy());
-    else
-        sleep(1); // so that the first one has its say
-    free(present);
-    job.mpi->Abort(MPI_COMM_WORLD, 1);
-}
-
 static bool make_communicator(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     if (job.mpi->Comm_idup(MPI_COMM_WORLD, &job.comm, &request) != MPI_SUCCESS)
         return false;
     if (!patient_wait(&request, job.settings.init_timeout_ns))
-        give_up_half_wrapped();
+        half_wrapped_end(job.rank, job.size);
     job.mpi->Comm_set_errhandler(job.comm, MPI_ERRORS_RETURN);
     return true;
 }
@@ -270,7 +178,7 @@ static void start_carrier(const struct ballot *ballots, bool headers)
     // A rank without memory only stays silent: its peers take it for scheduled. Headers are all or
     // none, so for them the ranks ask each other.
     int started = remote != NULL && nodes != NULL && peers_start(nodes, job.size) == 0 &&
-                  carrier_start(job.comm, job.rank, job.size, remote, headers) == 0;
+                  carrier_start(job.comm, job.size, remote, headers) == 0;
     free(remote);
     free(nodes);
     if (headers && agree(started))

@@ -50,6 +50,7 @@ int peers_start(const int *node_of, int size)
     if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
         return -1;
     peers_learn(MPI_COMM_WORLD);
+    peers_learn(MPI_COMM_SELF);
     return 0;
 }
 
@@ -208,6 +209,17 @@ void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))
     }
 }
 
+// Removed entries at the end of a run are free again: else, after many communicators, a look at an
+// unknown one would go through all of them.
+static void clear_removed(unsigned slot)
+{
+    if (atomic_load_explicit(&entries[(slot + 1) % SLOTS].key, memory_order_relaxed) != 0)
+        return;
+    for (; atomic_load_explicit(&entries[slot].key, memory_order_relaxed) == REMOVED;
+         slot = (slot + SLOTS - 1) % SLOTS)
+        atomic_store_explicit(&entries[slot].key, 0, memory_order_relaxed);
+}
+
 void peers_forget(MPI_Comm comm)
 {
     if (comm == MPI_COMM_NULL)
@@ -215,10 +227,11 @@ void peers_forget(MPI_Comm comm)
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
     if (entry != NULL) {
-        atomic_store_explicit(&entry->key, REMOVED, memory_order_relaxed);
         free(entry->world_ranks);
         entry->world_ranks = NULL;
         used--;
+        atomic_store_explicit(&entry->key, REMOVED, memory_order_relaxed);
+        clear_removed((unsigned)(entry - entries));
     }
     pthread_mutex_unlock(&lock);
 }

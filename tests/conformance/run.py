@@ -161,7 +161,7 @@ class Node:
     name = "node"
 
     def __init__(self, options, _folder):
-        self.library = os.path.join(options.build, LIBRARY)
+        self.preloaded = os.path.join(options.build, LIBRARY)
 
     def close(self):
         pass
@@ -173,7 +173,7 @@ class Node:
         if family == "openmpi":
             words[1:1] = ["--allow-run-as-root", *OPENMPI]
         if variant.preload:
-            variables["LD_PRELOAD"] = self.library
+            variables["LD_PRELOAD"] = self.preloaded
         done = run_bounded([*words, *command], variables, limit_s)
         hung = done.timed_out and re.search(DONE, done.stdout, re.MULTILINE) is not None
         return Outcome(0 if hung else done.returncode, done.stdout, done.stderr,

@@ -98,10 +98,8 @@ static inline void caller_compare(struct caller *caller)
     }
 }
 
-static inline struct engine_result caller_event(struct caller *caller, enum engine_event_kind kind,
-                                                engine_job_t job, uint32_t width, uint64_t usage_ns)
+static inline struct engine_result caller_post(struct caller *caller, struct engine_event event)
 {
-    struct engine_event event = {.kind = kind, .job = job, .width = width, .usage_ns = usage_ns};
     struct engine_result result = engine_event(caller->engine, &event, caller->now_ns);
     caller_forget_the_gone(caller);
     for (size_t i = 0; i < result.decision_count; i++) {
@@ -112,6 +110,13 @@ static inline struct engine_result caller_event(struct caller *caller, enum engi
     caller_compare(caller);
     CALLER_CHECK(caller, result.deadline_ns == ENGINE_NO_DEADLINE);
     return result;
+}
+
+static inline struct engine_result caller_event(struct caller *caller, enum engine_event_kind kind,
+                                                engine_job_t job, uint32_t width, uint64_t usage_ns)
+{
+    return caller_post(caller, (struct engine_event){
+                                   .kind = kind, .job = job, .width = width, .usage_ns = usage_ns});
 }
 
 #endif

@@ -42,6 +42,7 @@ struct history {
     uint64_t seed;
     uint64_t random;
     uint64_t clock_ns; // never goes back, unlike caller.now_ns
+    uint64_t turn;     // the number of the slice
     unsigned most_jobs;
     uint32_t uniform_width; // 0: any
     struct model_job jobs[JOBS];
@@ -242,10 +243,14 @@ static void check_request(struct history *h, const struct model_job *requester,
     CHECK(outcome == ENGINE_GRANTED || decisions == 0);
 }
 
-// After a tick the set contains one that was the least served (to within GMET), or else the one
-// with the fewest slices left, and the latter only when somebody waits.
-static void check_tick(struct history *h)
+// After a tick the set contains one that was the least served (to within GMET, or half a slice when
+// the number of the slice decided), or else the one with the fewest slices left, and the latter
+// only when somebody waits.
+static void check_tick(struct history *h, uint64_t turn)
 {
+    uint64_t equal_ns = h->caller.settings.gmet_ns;
+    if (turn != 0 && equal_ns <= h->caller.settings.time_slice_ns / 2)
+        equal_ns = h->caller.settings.time_slice_ns / 2 + 1;
     uint64_t least_ns = UINT64_MAX;
     for (size_t i = 0; i < h->count; i++)
         least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
@@ -254,8 +259,8 @@ static void check_tick(struct history *h)
     for (size_t i = 0; i < h->count; i++) {
         const struct model_job *job = &h->jobs[i];
         uint64_t ahead_ns = job->service_ns - least_ns;
-        least_served = least_served || (view_at(h, i).scheduled &&
-                                        (ahead_ns == 0 || ahead_ns < h->caller.settings.gmet_ns));
+        least_served =
+            least_served || (view_at(h, i).scheduled && (ahead_ns == 0 || ahead_ns < equal_ns));
         int64_t left = (int64_t)job->most_jobs - job->slices_waited;
         if (job->scheduled)
             continue;
@@ -282,8 +287,7 @@ static struct engine_result step(struct history *h, struct engine_event event)
     if (h->caller.now_ns > h->clock_ns)
         h->clock_ns = h->caller.now_ns;
 
-    struct engine_result result =
-        caller_event(&h->caller, event.kind, event.job, event.width, event.usage_ns);
+    struct engine_result result = caller_post(&h->caller, event);
     check_table(h);
     check_limits(h);
     if (event.kind == ENGINE_SCHEDULE)
@@ -296,7 +300,7 @@ static struct engine_result step(struct history *h, struct engine_event event)
         check_shares(h);
         check_packing(h);
         if (event.kind == ENGINE_SWITCH)
-            check_tick(h);
+            check_tick(h, event.turn);
     }
     check_waits(h, event.kind == ENGINE_SWITCH);
     check_accounts(h, h->clock_ns - before_ns);
@@ -321,7 +325,17 @@ static void step_register(struct history *h)
     if (width == 0)
         width = (uint32_t)(1 + (draw(h, 4) == 0 ? draw(h, cpus(h) + 2) : draw(h, 2)));
     job->widths[job->processes++] = width;
-    step(h, (struct engine_event){.kind = ENGINE_REGISTER, .job = job->id, .width = width});
+    step(h, (struct engine_event){.kind = ENGINE_REGISTER,
+                                  .job = job->id,
+                                  .width = width,
+                                  .name = job->id * UINT64_C(0x9e3779b97f4a7c15)});
+}
+
+// In every other history nodes know the number of the slice; ticks may be missed, or come twice.
+static void step_tick(struct history *h)
+{
+    h->turn += draw(h, 8) < 6 ? 1 : draw(h, 4);
+    step(h, (struct engine_event){.kind = ENGINE_SWITCH, .turn = h->seed % 2 == 0 ? h->turn : 0});
 }
 
 static void step_exit(struct history *h)
@@ -376,7 +390,7 @@ static void random_event(struct history *h)
         step(h,
              (struct engine_event){.kind = ENGINE_SCHEDULE, .job = h->jobs[draw(h, h->count)].id});
     else
-        step(h, (struct engine_event){.kind = ENGINE_SWITCH});
+        step_tick(h);
 }
 
 static void assert_same_view(struct history *h, const struct engine_job_view *one,
@@ -511,7 +525,7 @@ static void regular_slice(struct history *h, uint64_t *scheduled_until_ns)
     }
     for (size_t i = 0; i < h->count; i++)
         step_usage(h, &h->jobs[i]);
-    step(h, (struct engine_event){.kind = ENGINE_SWITCH});
+    step_tick(h);
 }
 
 // With a tick at every slice nobody is without the CPUs for longer than as many slices as there are

@@ -204,7 +204,7 @@ static void run(bool headers, bool yields, bool counts)
     mock_start(MPI_THREAD_MULTIPLE);
     MPI_Comm comm = mock_comm();
     assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
-    assert_int_equal(carrier_start(comm, MOCK_SELF, MOCK_SIZE, remote, headers), 0);
+    assert_int_equal(carrier_start(comm, MOCK_SIZE, remote, headers), 0);
     if (headers)
         header_start(comm, MOCK_SELF);
     wait_yields = yields;

@@ -190,7 +190,7 @@ static void run(bool headers)
     MPI_Comm private_comm = mock_comm(), comm = MPI_COMM_WORLD;
     mock_status(STATUS_SCHEDULED);
     assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
-    assert_int_equal(carrier_start(private_comm, MOCK_SELF, MOCK_SIZE, remote, headers), 0);
+    assert_int_equal(carrier_start(private_comm, MOCK_SIZE, remote, headers), 0);
     if (headers)
         header_start(private_comm, MOCK_SELF);
     core_active = true;
