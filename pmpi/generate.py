@@ -579,15 +579,34 @@ QUICK_BEFORE = {
     **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
                      "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
 }
+# These must not cost a look-up: where the communicator is MPI_COMM_WORLD there is none, and the way through
+# needs no stack.
+QUICK_WORLD = {
+    "send": "quick_peer_in_world(word, {comm}, dest)",
+    "isend": "quick_peer_in_world(word, {comm}, dest)",
+    "irecv": "quick_contact_in_world({comm}, source)",
+}
 QUICK_AFTER = {"recv", "collective", "mrecv", "wait", "waitall", "waitany", "waitsome"}
+
+
+NOINLINE = "static __attribute__((noinline)) int "
 
 
 def quick_wrapper(f, entry):
     prefix = ("MPI_", "PMPI_")[entry]
+    if f.role in QUICK_WORLD:
+        yield from quick_function(f, entry, QUICK_BEFORE[f.role], NOINLINE + "looked_up_", "full_" + prefix)
+        yield from quick_function(f, entry, QUICK_WORLD[f.role], "static int entry_", "looked_up_" + prefix)
+    else:
+        yield from quick_function(f, entry, QUICK_BEFORE[f.role], "static int entry_", "full_" + prefix)
+
+
+def quick_function(f, entry, condition, kind, otherwise):
+    prefix = ("MPI_", "PMPI_")[entry]
     real = f"mpi_next[{entry}].{f.name}({f.call()})"
-    condition = QUICK_BEFORE[f.role].format(comm=f.argument_of_type("MPI_Comm"))
+    condition = condition.format(comm=f.argument_of_type("MPI_Comm"))
     yield ""
-    yield f"static int entry_{prefix}{f.name}({f.parameters})"
+    yield f"{kind}{prefix}{f.name}({f.parameters})"
     yield "{"
     if "word" in condition or f.role in QUICK_AFTER:
         yield "    uint64_t word = session_word();"
@@ -601,14 +620,14 @@ def quick_wrapper(f, entry):
     else:
         yield f"    if ({condition})"
         yield f"        return {real};"
-    yield f"    return full_{prefix}{f.name}({f.call()});"
+    yield f"    return {otherwise}{f.name}({f.call()});"
     yield "}"
 
 
 def wrapper(f, entry):
     prefix = ("MPI_", "PMPI_")[entry]
     quick = f.role in QUICK_BEFORE and not (f.role == "icollective" and "MPI_Info" in f.parameters)
-    kind = "static __attribute__((noinline)) int full_" if quick else "static int entry_"
+    kind = NOINLINE + "full_" if quick else "static int entry_"
     yield f"{kind}{prefix}{f.name}({f.parameters})"
     yield "{"
     yield f"    const struct mpi_next *next = &mpi_next[{entry}];"

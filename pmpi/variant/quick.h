@@ -25,6 +25,11 @@ static inline bool quick_peer(uint64_t word, MPI_Comm comm, int rank)
                atomic_load_explicit(&carrier.peers[peer].told_epoch, memory_order_relaxed);
 }
 
+static inline bool quick_peer_in_world(uint64_t word, MPI_Comm comm, int rank)
+{
+    return comm == MPI_COMM_WORLD && quick_peer(word, comm, rank);
+}
+
 // The peer is known to be one.
 static inline bool quick_contact(MPI_Comm comm, int rank)
 {
@@ -32,6 +37,11 @@ static inline bool quick_contact(MPI_Comm comm, int rank)
         return false;
     int peer = peers_world_rank(comm, rank);
     return peer < 0 || atomic_load_explicit(&carrier.peers[peer].contact, memory_order_relaxed);
+}
+
+static inline bool quick_contact_in_world(MPI_Comm comm, int rank)
+{
+    return comm == MPI_COMM_WORLD && quick_contact(comm, rank);
 }
 
 // And so are the communicator's.

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""A small virtual machine whose root is a throw-away view of this machine's.
+
+Linux with cgroup v2, under qemu's software emulation (no /dev/kvm): 30 to 60 times slower than native.
+The guest sees this machine's files through virtiofs, with a tmpfs laid over them: whatever it writes is
+gone at the end, and nothing of the host is ever changed.
+
+usage: vm.py [--cpus N] [--memory MIB] [--systemd] COMMAND...
+"""
+import argparse
+import glob
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
+MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_net")
+BUSYBOX = "/bin/busybox"
+
+# The guest's first process. Serial lines: 0 the console, 1 what the command prints, 2 its exit status.
+INIT = """#!/bin/busybox sh
+b=/bin/busybox
+$b mkdir -p /dev /proc /sys /lower /upper /new
+$b mount -t proc p /proc
+$b mount -t sysfs s /sys
+$b mount -t devtmpfs d /dev
+for m in {modules}; do $b insmod $m; done
+$b mount -t virtiofs root /lower -o ro
+$b mount -t tmpfs t /upper
+$b mkdir -p /upper/data /upper/work
+$b mount -t overlay o /new -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work
+for d in dev proc sys; do $b mount --move /$d /new/$d; done
+$b mount -t tmpfs t /new/run
+$b mkdir -p /new/dev/shm /new/dev/pts /new/run/vm
+$b cp /command /new/run/vm/command
+{start}
+"""
+
+PLAIN = """$b mount -t tmpfs t /new/dev/shm
+$b mount -t devpts p /new/dev/pts
+$b mount -t cgroup2 c /new/sys/fs/cgroup
+$b ip link set lo up
+$b hostname {name}
+{network}
+exec $b switch_root /new /bin/sh -c '
+    stty -F /dev/ttyS1 raw -echo
+    sh /run/vm/command < /dev/null > /dev/ttyS1 2>&1
+    echo $? > /dev/ttyS2
+    sync
+    echo o > /proc/sysrq-trigger
+    sleep 60'
+"""
+
+# systemd mounts the rest itself; the command is the last unit of the boot.
+SYSTEMD = """$b hostname {name}
+{network}
+$b mkdir -p /new/run/systemd/system
+$b cat > /new/run/systemd/system/vm.target <<'U'
+[Unit]
+Requires=basic.target vm-command.service
+After=basic.target
+AllowIsolate=yes
+U
+$b cat > /new/run/systemd/system/vm-command.service <<'U'
+[Unit]
+After=basic.target
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'stty -F /dev/ttyS1 raw -echo; sh /run/vm/command < /dev/null > /dev/ttyS1 2>&1; echo $$? > /dev/ttyS2'
+U
+exec $b switch_root /new /lib/systemd/systemd --unit=vm.target --show-status=no
+"""
+
+
+class Unavailable(Exception):
+    """What a virtual machine needs is not installed."""
+
+
+def kernel():
+    """The newest small kernel of Debian: path and release."""
+    found = sorted(glob.glob("/boot/vmlinuz-*-cloud-amd64"), key=os.path.getmtime)
+    if not found:
+        raise Unavailable("no kernel /boot/vmlinuz-*-cloud-amd64; apt-get install linux-image-cloud-amd64")
+    return found[-1], os.path.basename(found[-1])[len("vmlinuz-"):]
+
+
+def require():
+    kernel()
+    for program, package in ((VIRTIOFSD, "qemu-system-common"), (BUSYBOX, "busybox-static"),
+                             ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"), ("/usr/bin/cpio", "cpio")):
+        if not os.path.exists(program):
+            raise Unavailable(f"no {program}; apt-get install {package}")
+
+
+def module_files(release):
+    files = []
+    for module in MODULES:
+        out = subprocess.run(["modprobe", "-S", release, "-D", module], check=True, capture_output=True,
+                             text=True).stdout
+        for line in out.splitlines():
+            word = line.split()
+            if word[0] == "insmod" and word[1] not in files:
+                files.append(word[1])
+    return files
+
+
+class Machine:
+    """One guest. Use as a context manager; wait() gives the command's exit status."""
+
+    def __init__(self, command, *, name="vm", cpus=2, memory=1024, systemd=False, network=None,
+                 address=None, output=None):
+        require()
+        self.directory = tempfile.mkdtemp(prefix="cosched-vm-")
+        self.name = name
+        self.output = output
+        self.text = ""
+        self.processes = []
+        image, release = kernel()
+        initrd = self._initramfs(release, command, systemd, address)
+        socket = os.path.join(self.directory, "fs")
+        self._start([VIRTIOFSD, f"--socket-path={socket}", "-o", "source=/", "-o", "cache=always",
+                     "-o", "sandbox=chroot"], "virtiofsd.log")
+        wait_for(lambda: os.path.exists(socket), "virtiofsd")
+        self.qemu = self._start(
+            ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-no-reboot", "-M", "pc",
+             "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
+             "-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem",
+             "-chardev", f"socket,id=fs,path={socket}", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
+             "-kernel", image, "-initrd", initrd,
+             "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable"
+                        " systemd.unified_cgroup_hierarchy=1",
+             "-serial", f"file:{self._path('console')}", "-serial", "stdio",
+             "-serial", f"file:{self._path('status')}", *self._network(network, address)],
+            None)
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _path(self, name):
+        return os.path.join(self.directory, name)
+
+    def _start(self, argv, log):
+        out = open(self._path(log), "wb") if log else subprocess.PIPE
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=subprocess.STDOUT if log else open(self._path("qemu.log"), "wb"))
+        self.processes.append(process)
+        return process
+
+    def _network(self, network, address):
+        if network is None:
+            return []
+        number = int(address.split("/")[0].rsplit(".", 1)[1])
+        return ["-netdev", network + ",id=n0", "-device",
+                f"virtio-net-pci,netdev=n0,romfile=,mac=52:54:00:00:00:{number:02x}"]
+
+    def _initramfs(self, release, command, systemd, address):
+        root = self._path("root")
+        os.makedirs(os.path.join(root, "bin"))
+        shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
+        modules = module_files(release)
+        for module in modules:
+            os.makedirs(root + os.path.dirname(module), exist_ok=True)
+            shutil.copy(module, root + module)
+        network = f"$b ip addr add {address} dev eth0; $b ip link set eth0 up" if address else ""
+        start = (SYSTEMD if systemd else PLAIN).format(name=self.name, network=network)
+        with open(os.path.join(root, "init"), "w", encoding="utf-8") as init:
+            init.write(INIT.format(modules=" ".join(modules), start=start))
+        os.chmod(os.path.join(root, "init"), 0o755)
+        with open(os.path.join(root, "command"), "w", encoding="utf-8") as script:
+            script.write("export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root\n")
+            script.write(command + "\n")
+        with open(self._path("initrd"), "wb") as out:
+            subprocess.run("find . | cpio -o -H newc --quiet -R 0:0", shell=True, check=True, cwd=root,
+                           stdout=out)
+        return self._path("initrd")
+
+    def _read(self):
+        for line in self.qemu.stdout:
+            line = line.decode(errors="replace").replace("\r", "")
+            self.text += line
+            if self.output:
+                self.output.write(f"{self.name}: {line}")
+                self.output.flush()
+
+    def wait(self, timeout):
+        """The exit status of the command; None when the guest did not come to its end."""
+        try:
+            self.qemu.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        self.reader.join()
+        try:
+            with open(self._path("status"), encoding="ascii", errors="replace") as status:
+                return int(status.read().strip())
+        except (OSError, ValueError):
+            return None
+
+    def console(self):
+        with open(self._path("console"), encoding="utf-8", errors="replace") as text:
+            return text.read()
+
+    def close(self):
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.reader.join()
+        self.qemu.stdout.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def wait_for(condition, what, timeout=20):
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(what)
+        time.sleep(0.02)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--memory", type=int, default=1024, help="MiB")
+    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--systemd", action="store_true", help="boot with systemd")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    try:
+        with Machine(shlex.join(options.command), cpus=options.cpus, memory=options.memory,
+                     systemd=options.systemd) as machine:
+            status = machine.wait(options.timeout)
+            sys.stdout.write(machine.text)
+            if status is None:
+                sys.stderr.write(machine.console()[-3000:])
+                sys.exit("vm.py: the guest did not come to its end")
+            sys.exit(status)
+    except Unavailable as missing:
+        sys.exit(f"vm.py: {missing}")
+
+
+if __name__ == "__main__":
+    main()
