@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     finalize();
     if (strcmp(mode, "open") != 0)
         return 0;
-    usleep(
-        300000); // Open MPI's launcher ends the others as soon as one has ended with such a status
+    // Open MPI's launcher ends the others as soon as one has ended with such a status.
+    usleep(300000);
     return 5;
 }
