@@ -579,26 +579,21 @@ QUICK_BEFORE = {
     **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
                      "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
 }
-# These must not cost a look-up: where the communicator is MPI_COMM_WORLD there is none, and the way through
-# needs no stack.
-QUICK_WORLD = {
-    "send": "quick_peer_in_world(word, {comm}, dest)",
-    "isend": "quick_peer_in_world(word, {comm}, dest)",
-    "irecv": "quick_contact_in_world({comm}, source)",
-}
 QUICK_AFTER = {"recv", "collective", "mrecv", "wait", "waitall", "waitany", "waitsome"}
 
 
+ENTRY = "static int entry_"
 NOINLINE = "static __attribute__((noinline)) int "
 
 
 def quick_wrapper(f, entry):
     prefix = ("MPI_", "PMPI_")[entry]
-    if f.role in QUICK_WORLD:
-        yield from quick_function(f, entry, QUICK_BEFORE[f.role], NOINLINE + "looked_up_", "full_" + prefix)
-        yield from quick_function(f, entry, QUICK_WORLD[f.role], "static int entry_", "looked_up_" + prefix)
-    else:
-        yield from quick_function(f, entry, QUICK_BEFORE[f.role], "static int entry_", "full_" + prefix)
+    condition = QUICK_BEFORE[f.role]
+    if f.role in QUICK_AFTER:
+        yield from quick_function(f, entry, f"quick_settled(word) || ({condition})", ENTRY, "full_" + prefix)
+    else:  # the way through a settled job needs no stack
+        yield from quick_function(f, entry, condition, NOINLINE + "looked_up_", "full_" + prefix)
+        yield from quick_function(f, entry, "quick_settled(word)", ENTRY, "looked_up_" + prefix)
 
 
 def quick_function(f, entry, condition, kind, otherwise):

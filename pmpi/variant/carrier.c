@@ -33,6 +33,7 @@ static struct {
     int received;
     int contacts[CONTACTS_MAX];
     _Atomic int contact_count;
+    int remote_count;
     _Atomic int scheduled_contacts; // contacts whose last word was "scheduled"
     struct outgoing outbox[OUTBOX_SLOTS];
     unsigned next_out;
@@ -66,8 +67,10 @@ int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
         return -1;
     }
     uint64_t word = session_word();
+    own.remote_count = 0;
     for (int i = 0; i < size; i++) {
         carrier.peers[i].remote = remote[i];
+        own.remote_count += remote[i];
         carrier.peers[i].told_scheduled = true;
         carrier.peers[i].heard_scheduled = true;
         carrier.peers[i].told_epoch = status_word_epoch(word) - 1;
@@ -75,6 +78,7 @@ int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
     for (unsigned i = 0; i < OUTBOX_SLOTS; i++)
         own.outbox[i].request = MPI_REQUEST_NULL;
     own.comm = comm;
+    carrier.settled = 0;
     carrier.size = size;
     carrier.seen_epoch = status_word_epoch(word) - 1;
     carrier.headers = headers;
@@ -143,12 +147,30 @@ static void add_contact(int peer)
         atomic_fetch_add_explicit(&own.scheduled_contacts, 1, memory_order_relaxed);
 }
 
+// Nothing is left to do until the word changes; the caller holds the flag.
+static void settle(uint64_t word)
+{
+    int count = atomic_load_explicit(&own.contact_count, memory_order_relaxed);
+    if (!core_quick || session_word_contended(word) || count < own.remote_count ||
+        status_word_epoch(word) != atomic_load_explicit(&carrier.seen_epoch, memory_order_relaxed))
+        return;
+    for (int i = 0; i < count; i++) {
+        const struct carrier_peer *peer = &carrier.peers[own.contacts[i]];
+        if (status_word_epoch(word) !=
+            atomic_load_explicit(&peer->told_epoch, memory_order_relaxed))
+            return;
+    }
+    atomic_store_explicit(&carrier.settled, word, memory_order_relaxed);
+}
+
 void carrier_add_contact(int peer)
 {
     if (!take())
         return;
+    uint64_t word = session_word();
     add_contact(peer);
-    tell(peer, session_word(), false);
+    tell(peer, word, false);
+    settle(word);
     give_back();
 }
 
@@ -214,6 +236,7 @@ void carrier_changed(uint64_t word)
     own.idle = idle;
     tell_contacts(word, false);
     atomic_store_explicit(&carrier.seen_epoch, status_word_epoch(word), memory_order_relaxed);
+    settle(word);
     give_back();
 }
 
@@ -225,6 +248,7 @@ void carrier_tell(int peer, uint64_t word)
         return;
     add_contact(peer);
     tell(peer, word, false);
+    settle(word);
     give_back();
 }
 
@@ -293,6 +317,7 @@ void carrier_stop(void)
             mpi->Wait(&own.outbox[i].request, MPI_STATUS_IGNORE);
     }
     carrier.on = false;
+    carrier.settled = 0;
     free(carrier.peers);
     free(own.sent);
     carrier.peers = NULL;

@@ -5,6 +5,12 @@
 
 #include "pmpi/variant/carrier.h"
 
+// All of the following for every peer at once.
+static inline bool quick_settled(uint64_t word)
+{
+    return word == atomic_load_explicit(&carrier.settled, memory_order_relaxed);
+}
+
 // This process's status is the one that was last acted on, and nobody else wants the node.
 static inline bool quick_look(uint64_t word)
 {
@@ -25,11 +31,6 @@ static inline bool quick_peer(uint64_t word, MPI_Comm comm, int rank)
                atomic_load_explicit(&carrier.peers[peer].told_epoch, memory_order_relaxed);
 }
 
-static inline bool quick_peer_in_world(uint64_t word, MPI_Comm comm, int rank)
-{
-    return comm == MPI_COMM_WORLD && quick_peer(word, comm, rank);
-}
-
 // The peer is known to be one.
 static inline bool quick_contact(MPI_Comm comm, int rank)
 {
@@ -37,11 +38,6 @@ static inline bool quick_contact(MPI_Comm comm, int rank)
         return false;
     int peer = peers_world_rank(comm, rank);
     return peer < 0 || atomic_load_explicit(&carrier.peers[peer].contact, memory_order_relaxed);
-}
-
-static inline bool quick_contact_in_world(MPI_Comm comm, int rank)
-{
-    return comm == MPI_COMM_WORLD && quick_contact(comm, rank);
 }
 
 // And so are the communicator's.

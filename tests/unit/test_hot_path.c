@@ -182,12 +182,12 @@ static _Noreturn void run_watched(MPI_Comm comm)
         syscall(SYS_exit, result);
 }
 
-static void run(bool headers)
+static void begin(bool headers)
 {
     const int nodes[MOCK_SIZE] = {0, 1};
     const bool remote[MOCK_SIZE] = {false, true};
     mock_start(MPI_THREAD_MULTIPLE);
-    MPI_Comm private_comm = mock_comm(), comm = MPI_COMM_WORLD;
+    MPI_Comm private_comm = mock_comm();
     mock_status(STATUS_SCHEDULED);
     assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
     assert_int_equal(carrier_start(private_comm, MOCK_SIZE, remote, headers), 0);
@@ -195,7 +195,6 @@ static void run(bool headers)
         header_start(private_comm, MOCK_SELF);
     core_active = true;
     core_quick = !headers;
-    assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
     for (int entry = 0; entry < 2; entry++) {
         struct mpi_next *next = &mpi_next[entry];
         next->Send = at_once_send;
@@ -209,6 +208,22 @@ static void run(bool headers)
         next->Barrier = at_once_barrier;
         next->Request_get_status = at_once_get_status;
     }
+}
+
+static void end(bool headers)
+{
+    core_active = core_quick = false;
+    if (headers)
+        header_stop();
+    carrier_stop();
+    peers_stop();
+}
+
+static void run(bool headers)
+{
+    MPI_Comm comm = MPI_COMM_WORLD;
+    begin(headers);
+    assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
     for (int world = 0; world < 2; world++, comm = MPI_COMM_WORLD) {
         one_round(comm); // what is new is learnt
         int status = -1;
@@ -219,11 +234,7 @@ static void run(bool headers)
         assert_false(WIFSIGNALED(status)); // a system call
         assert_int_equal(WEXITSTATUS(status), ALL_WELL);
     }
-    core_active = core_quick = false;
-    if (headers)
-        header_stop();
-    carrier_stop();
-    peers_stop();
+    end(headers);
 }
 
 static void notices_cost_nothing_while_nothing_changes(void **state)
@@ -238,11 +249,41 @@ static void headers_need_no_memory_and_no_kernel(void **state)
     run(true);
 }
 
+// Sends without a look at anything but the status word must not miss that it has changed.
+static void each_change_is_told_once(void **state)
+{
+    (void)state;
+    begin(false);
+    one_round(MPI_COMM_WORLD);
+    for (int i = 0; i < 20; i++) {
+        char byte = 0;
+        MPI_Request request;
+        bool scheduled = i % 2 == 1;
+        mock_status(scheduled ? STATUS_SCHEDULED : 0);
+        assert_int_not_equal(carrier.settled, session_word());
+        int sent = carrier_sent()[MOCK_PEER];
+        for (int repeat = 0; repeat < 3; repeat++) {
+            if (i % 4 < 2)
+                lib.Send(&byte, 1, MPI_BYTE, MOCK_PEER, 0, MPI_COMM_WORLD);
+            else
+                lib.Isend(&byte, 1, MPI_BYTE, MOCK_PEER, 0, MPI_COMM_WORLD, &request);
+            assert_int_equal(carrier_sent()[MOCK_PEER], sent + 1);
+            assert_int_equal(carrier.peers[MOCK_PEER].told_scheduled, scheduled);
+            assert_int_equal(carrier.settled, session_word());
+        }
+    }
+    mock_status(STATUS_SCHEDULED | STATUS_CONTENDED); // here a call has more to do
+    lib.Send(NULL, 0, MPI_BYTE, MOCK_PEER, 0, MPI_COMM_WORLD);
+    assert_int_not_equal(carrier.settled, session_word());
+    end(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notices_cost_nothing_while_nothing_changes),
         cmocka_unit_test(headers_need_no_memory_and_no_kernel),
+        cmocka_unit_test(each_change_is_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
