@@ -67,15 +67,18 @@ CASES = [
 
 class Row:
     """A line of the table. `per` operations are done in one repetition; `rate` rows give work per time,
-    so that their ratios are the inverse ones."""
+    so that their ratios are the inverse ones. `base` is the row whose plain times are the ones to compare
+    with, if not this one's own; `of` the row whose times are compared, if nothing is measured for this."""
 
-    def __init__(self, name, pattern, size, per=1, rate=False, collective=False):
+    def __init__(self, name, pattern, size, per=1, rate=False, collective=False, of=None, base=None):
         self.name = name
         self.pattern = pattern
         self.size = size
         self.per = per
         self.rate = rate
         self.collective = collective
+        self.of = of or name
+        self.base = base or name
 
     def ratio(self, with_s, without_s):
         return without_s / with_s if self.rate else with_s / without_s
@@ -98,6 +101,9 @@ ROWS = [
     Row("latency 64 KiB", "pingpong", 64 << 10, per=2),
     Row("bandwidth 1 MiB", "pingpong", 1 << 20, per=2, rate=True),
     Row("bandwidth 4 MiB", "pingpong", 4 << 20, per=2, rate=True),
+    Row("headed by hand 1 MiB", "pingpong-headed", 1 << 20, per=2, rate=True),
+    Row("1 MiB to headed", None, 1 << 20, per=2, rate=True, of="bandwidth 1 MiB",
+        base="headed by hand 1 MiB"),
     Row("strided 1 KiB", "pingpong-strided", 1 << 10, per=2),
     Row("strided 64 KiB", "pingpong-strided", 64 << 10, per=2),
     Row("strided 1 MiB", "pingpong-strided", 1 << 20, per=2, rate=True),
@@ -126,6 +132,7 @@ def target(variant, mpi, case, row):
                 "bandwidth 1 MiB": (">=", 0.99), "message rate 8 B": (">=", 0.97)}.get(row)
     if variant == "header":
         return {"latency 8 B": ("<=", 1.03 if transport == "tcp" else 1.25),
+                "1 MiB to headed": (">=", 0.99),
                 "bandwidth 1 MiB": (">=", HEADER_BANDWIDTH[mpi, transport])}.get(row)
     return None
 
@@ -233,7 +240,7 @@ class Bench:
     def rows(self):
         # Ranks that spin without a CPU of their own would measure the kernel's scheduler.
         room = self.case.ranks <= len(os.sched_getaffinity(0))
-        return [row for row in ROWS if (room or not row.collective)
+        return [row for row in ROWS if row.pattern and (room or not row.collective)
                 and (not self.options.quick or row.name in QUICK_ROWS)]
 
     def sit(self, mpi, chosen, repeats, rounds):
@@ -276,17 +283,17 @@ class Bench:
 def cells(mpi, case, sittings, seed):
     """The table's lines of one case and MPI, as records."""
     for row in ROWS:
-        if row.name not in sittings[0]:
+        if row.of not in sittings[0] or row.base not in sittings[0]:
             continue
-        plain = [sitting[row.name]["plain"] for sitting in sittings]
+        plain = [sitting[row.base]["plain"] for sitting in sittings]
         line = {"mpi": mpi, "case": case.name, "row": row.name, "ratios": {},
                 "plain_s": statistics.median(value for each in plain for value in each) / row.per,
                 "plain": row.text(statistics.median(value for each in plain for value in each))}
-        for name in sittings[0][row.name]:
+        for name in sittings[0][row.of]:
             if name == "plain":
                 continue
             pairs = [[row.ratio(with_s, without_s)
-                      for with_s, without_s in zip(sitting[row.name][name], base)]
+                      for with_s, without_s in zip(sitting[row.of][name], base)]
                      for sitting, base in zip(sittings, plain)]
             line["ratios"][name] = cell(pairs, target(name, mpi, case, row.name), seed)
         yield line

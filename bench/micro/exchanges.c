@@ -27,6 +27,7 @@ enum {
     BYTES_MAX = 4 << 20,
     BLOCK_DOUBLES = 8, // of a strided message: as many are left out between two blocks
     WINDOW = 64,
+    HEADER_BYTES = 16,
 };
 
 struct job {
@@ -59,6 +60,34 @@ static void pingpong(const struct job *job, struct message message)
         MPI_Recv(job->in, message.count, message.type, job->peer, TAG, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
         MPI_Send(job->out, message.count, message.type, job->peer, TAG, MPI_COMM_WORLD);
+    }
+}
+
+// What the carrier does with a large message, by hand and without a library: a structure of 16
+// bytes and the message.
+static MPI_Datatype headed(void *header, char *payload, struct message message)
+{
+    int lengths[2] = {HEADER_BYTES, message.count};
+    MPI_Aint places[2];
+    MPI_Datatype types[2] = {MPI_BYTE, message.type}, made;
+    MPI_Get_address(header, &places[0]);
+    MPI_Get_address(payload, &places[1]);
+    MPI_Type_create_struct(2, lengths, places, types, &made);
+    MPI_Type_commit(&made);
+    return made;
+}
+
+static void pingpong_headed(const struct job *job, struct message message)
+{
+    char header[HEADER_BYTES] = {0};
+    for (int sender = 0; sender < 2; sender++) {
+        bool sends = sender == job->rank;
+        MPI_Datatype type = headed(header, sends ? job->out : job->in, message);
+        if (sends)
+            MPI_Send(MPI_BOTTOM, 1, type, job->peer, TAG, MPI_COMM_WORLD);
+        else
+            MPI_Recv(MPI_BOTTOM, 1, type, job->peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Type_free(&type);
     }
 }
 
@@ -111,6 +140,7 @@ static void barrier(const struct job *job, struct message message)
 static const struct pattern patterns[] = {
     {.name = "pingpong", .once = pingpong},
     {.name = "pingpong-strided", .strided = true, .once = pingpong},
+    {.name = "pingpong-headed", .once = pingpong_headed},
     {.name = "exchange", .once = exchange},
     {.name = "exchange-strided", .strided = true, .once = exchange},
     {.name = "window", .once = window},
@@ -268,7 +298,7 @@ static void serve(const struct job *job, FILE *commands, FILE *answer)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    struct job job = {.out = calloc(2, BYTES_MAX), .in = calloc(2, BYTES_MAX)};
+    struct job job = {.out = malloc(2 * BYTES_MAX), .in = malloc(2 * BYTES_MAX)};
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
     job.peer = 1 - job.rank;
@@ -277,6 +307,9 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
         return 2;
     }
+    // Memory that was never written is one page of zeros, which is read faster than a message.
+    memset(job.out, 1, 2 * BYTES_MAX);
+    memset(job.in, 2, 2 * BYTES_MAX);
     come_first();
     stay_on_one_cpu();
     char name[32];
