@@ -2,9 +2,11 @@
 
 #include "classd/clock.h"
 #include "classd/log.h"
+#include "classd/reload.h"
 #include "common/status_page.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 bool command_privileged(const struct commands *commands, uid_t uid)
 {
@@ -51,11 +53,78 @@ static int do_exit(struct commands *commands, struct caller *caller, uint64_t no
     return 0;
 }
 
-static int do_switch(struct commands *commands, const struct caller *caller, uint64_t now_ns)
+static void describe_slice(const struct commands *commands, struct protocol_switched *switched)
+{
+    switched->time_slice_ns = commands->config->time_slice_ns;
+    switched->align = commands->config->timer_align;
+}
+
+struct protocol_reply command_switched(const struct commands *commands,
+                                       const struct protocol_request *request)
+{
+    struct protocol_reply reply = protocol_reply_new(request, 0);
+    describe_slice(commands, &reply.switched);
+    return reply;
+}
+
+static int do_switch(struct commands *commands, const struct caller *caller, uint64_t now_ns,
+                     struct protocol_reply *reply)
 {
     if (!command_privileged(commands, caller->peer.uid))
         return EPERM;
     scheduler_switch(commands->scheduler, now_ns, clock_wall_ns());
+    describe_slice(commands, &reply->switched);
+    return 0;
+}
+
+int command_reload(struct commands *commands, uint64_t now_ns, struct error *err)
+{
+    if (reload(commands->config_file, commands->config, err) < 0) {
+        log_line(LOG_ERR, "configuration not reloaded: %s", err->text);
+        return -1;
+    }
+    log_set_level(commands->config->log_level);
+    scheduler_reconfigure(commands->scheduler, now_ns);
+    log_line(LOG_NOTICE, "configuration reloaded from %s", commands->config_file);
+    return 0;
+}
+
+static int do_reload(struct commands *commands, const struct caller *caller, uint64_t now_ns,
+                     struct protocol_reply *reply)
+{
+    struct error err;
+    if (!command_privileged(commands, caller->peer.uid))
+        return EPERM;
+    if (command_reload(commands, now_ns, &err) == 0)
+        return 0;
+    snprintf(reply->text, sizeof reply->text, "%s", err.text);
+    return err.code > 0 ? err.code : EINVAL;
+}
+
+static int do_trace(struct commands *commands, const struct caller *caller,
+                    const struct protocol_trace_request *wish, uint64_t now_ns)
+{
+    struct error err;
+    if (!command_privileged(commands, caller->peer.uid))
+        return EPERM;
+    if (wish->on == 0)
+        trace_stop(scheduler_trace(commands->scheduler));
+    else if (scheduler_start_trace(commands->scheduler, wish->capacity, now_ns, &err) < 0)
+        return err.code;
+    return 0;
+}
+
+static int do_query_trace(const struct commands *commands, const struct caller *caller,
+                          const struct protocol_query_request *query, uint64_t now_ns,
+                          struct protocol_reply *reply)
+{
+    const trace_t *trace = scheduler_trace(commands->scheduler);
+    if (!command_privileged(commands, caller->peer.uid))
+        return EPERM;
+    if (query->kind == PROTOCOL_QUERY_TRACE_JOB)
+        return trace_job_at(trace, query->index, &reply->event_job) ? 0 : ENOENT;
+    trace_read(trace, query->index, &reply->events);
+    reply->events.wall_offset_ns = (int64_t)(clock_wall_ns() - now_ns);
     return 0;
 }
 
@@ -78,6 +147,8 @@ static int do_query(struct commands *commands, const struct caller *caller,
         scheduler_describe_node(commands->scheduler, &reply->node, now_ns);
         return 0;
     }
+    if (query->kind != PROTOCOL_QUERY_JOB)
+        return do_query_trace(commands, caller, query, now_ns, reply);
     return scheduler_describe_job(commands->scheduler, uid, command_privileged(commands, uid),
                                   query->index, &reply->job, now_ns)
                ? 0
@@ -99,7 +170,7 @@ bool command_execute(struct commands *commands, struct caller *caller,
         status = do_exit(commands, caller, now_ns);
         break;
     case PROTOCOL_SWITCH:
-        status = do_switch(commands, caller, now_ns);
+        status = do_switch(commands, caller, now_ns, reply);
         break;
     case PROTOCOL_SCHEDULE: {
         struct process *process = registered(commands, caller);
@@ -109,6 +180,12 @@ bool command_execute(struct commands *commands, struct caller *caller,
     }
     case PROTOCOL_SHUTDOWN:
         status = do_shutdown(commands, caller);
+        break;
+    case PROTOCOL_RELOAD:
+        status = do_reload(commands, caller, now_ns, reply);
+        break;
+    case PROTOCOL_TRACE:
+        status = do_trace(commands, caller, &request->trace, now_ns);
         break;
     case PROTOCOL_QUERY:
         status = do_query(commands, caller, &request->query, now_ns, reply);

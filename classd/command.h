@@ -5,6 +5,7 @@
 
 #include "classd/peer.h"
 #include "classd/scheduler.h"
+#include "common/config.h"
 #include "common/protocol.h"
 
 #include <stdbool.h>
@@ -12,8 +13,10 @@
 
 struct commands {
     scheduler_t *scheduler;
-    uid_t service_uid; // may, besides root, send SWITCH and SHUTDOWN and see all jobs
-    bool shutdown;     // set by SHUTDOWN: the daemon is to end and to leave no classes
+    struct config *config;   // what RELOAD changes
+    const char *config_file; // and from where
+    uid_t service_uid;       // may, besides root, send SWITCH and SHUTDOWN and see all jobs
+    bool shutdown;           // set by SHUTDOWN: the daemon is to end and to leave no classes
 };
 
 // The sender of a request, as long as its connection lives.
@@ -22,6 +25,13 @@ struct caller {
     int socket_fd;
     uint64_t serial; // of its registration; 0: none
 };
+
+// RELOAD, also by SIGHUP. On error everything is as it was.
+int command_reload(struct commands *commands, uint64_t now_ns, struct error *err);
+
+// The reply to a SWITCH: what is in force now.
+struct protocol_reply command_switched(const struct commands *commands,
+                                       const struct protocol_request *request);
 
 // True for root and the service user.
 bool command_privileged(const struct commands *commands, uid_t uid);

@@ -32,10 +32,15 @@ static int priority_named(const char *name)
     return LOG_INFO;
 }
 
+void log_set_level(const char *level)
+{
+    state.level = priority_named(level);
+}
+
 void log_init(const char *program, const char *level)
 {
     state.program = program;
-    state.level = priority_named(level);
+    log_set_level(level);
     state.journal = getenv("JOURNAL_STREAM") != NULL;
 }
 

@@ -16,6 +16,9 @@
 // from LOG_INFO up is logged. `program` must outlive all calls.
 void log_init(const char *program, const char *level);
 
+// Another level from now on, by its name.
+void log_set_level(const char *level);
+
 // One line to stderr; `format` ends without a newline. Longer lines than 1 KiB are cut.
 void log_line(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -63,10 +63,10 @@ static void run(server_t *server)
     notify_stopping();
 }
 
-static int serve(const struct config *config, struct error *err)
+static int serve(struct config *config, const char *config_file, struct error *err)
 {
     struct backend_settings settings = backend_settings(config);
-    struct commands commands = {0};
+    struct commands commands = {.config = config, .config_file = config_file};
     runtime_t *runtime = NULL;
     backend_t *backend = NULL;
     pages_t *pages = NULL;
@@ -145,7 +145,7 @@ static int execute(const struct options *options, struct config *config, struct 
     switch (options->mode) {
     case MODE_SERVE:
         log_init("classd", config->log_level);
-        return serve(config, err);
+        return serve(config, options->config_file, err);
     case MODE_CHECK_CONFIG:
         return check(config, err);
     case MODE_PRINT_CONFIG:

@@ -61,7 +61,7 @@ void page_name(char name[PAGE_NAME_MAX], uid_t uid, const char *job_id)
     snprintf(name, PAGE_NAME_MAX, "%u-%s", (unsigned)uid, job_id);
 }
 
-static void describe_node(const struct pages *pages, struct status_page *page)
+void pages_describe_node(const pages_t *pages, struct status_page *page)
 {
     const struct config *config = pages->config;
     page->node_id = pages->node_id;
@@ -90,7 +90,7 @@ int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
         status_page_close(*page, *fd);
         return error_set(err, EBADMSG, "status page %s belongs to another job", name);
     }
-    describe_node(pages, *page);
+    pages_describe_node(pages, *page);
     if (!adopt)
         pages_publish(pages, *page, true, false);
     return 0;

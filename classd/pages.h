@@ -28,6 +28,9 @@ uint16_t pages_generation(const pages_t *pages);
 int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
                    struct status_page **page, int *fd, struct error *err);
 
+// Fills in again what the page says about the node: the configuration has changed.
+void pages_describe_node(const pages_t *pages, struct status_page *page);
+
 // Removes the file; a missing one is no fault. Clients that still map it read its last word.
 void pages_remove_job(pages_t *pages, uid_t uid, const char *job_id);
 

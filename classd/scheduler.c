@@ -20,6 +20,7 @@ struct scheduler {
     pages_t *pages;
     engine_t *engine;
     table_t *table;
+    trace_t *trace;
     int deaths;
     uint64_t started_ns;
     uint64_t usage_read_ns;
@@ -30,6 +31,17 @@ struct scheduler {
     uint64_t granted;
     uint64_t discarded;
 };
+
+static struct engine_settings engine_settings(const struct config *config)
+{
+    return (struct engine_settings){
+        .policy = config->policy,
+        .cpus = config_cpus(config),
+        .idle_share_ppm = config->idle_share_ppm,
+        .time_slice_ns = config->time_slice_ns,
+        .gmet_ns = config->gmet_ns,
+    };
+}
 
 int scheduler_open(const struct config *config, backend_t *backend, pages_t *pages, uint64_t now_ns,
                    scheduler_t **scheduler, struct error *err)
@@ -42,16 +54,12 @@ int scheduler_open(const struct config *config, backend_t *backend, pages_t *pag
     made->pages = pages;
     made->started_ns = now_ns;
     made->deadline_ns = ENGINE_NO_DEADLINE;
-    made->engine = engine_new(&(struct engine_settings){
-        .policy = config->policy,
-        .cpus = config_cpus(config),
-        .idle_share_ppm = config->idle_share_ppm,
-        .time_slice_ns = config->time_slice_ns,
-        .gmet_ns = config->gmet_ns,
-    });
+    struct engine_settings settings = engine_settings(config);
+    made->engine = engine_new(&settings);
     made->table = table_new();
+    made->trace = trace_new();
     made->deaths = deaths_open(err);
-    if (made->deaths >= 0 && made->engine != NULL && made->table != NULL) {
+    if (made->deaths >= 0 && made->engine != NULL && made->table != NULL && made->trace != NULL) {
         *scheduler = made;
         return 0;
     }
@@ -71,6 +79,7 @@ void scheduler_close(scheduler_t *scheduler)
         status_page_close(job->page, job->page_fd);
     }
     table_free(scheduler->table);
+    trace_free(scheduler->trace);
     engine_free(scheduler->engine);
     if (scheduler->deaths >= 0)
         close(scheduler->deaths);
@@ -118,6 +127,34 @@ static void carry_out(struct scheduler *scheduler, struct job *job, bool schedul
                  share_ppm * 100.0 / SHARE_WHOLE_PPM);
 }
 
+// The same on all nodes (FNV-1a of the job's id).
+static uint64_t name_of(const struct job *job)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *at = job->job_id; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void record(struct scheduler *scheduler, const struct job *job, bool scheduled, bool limited,
+                   uint32_t share_ppm, uint64_t now_ns)
+{
+    trace_event(scheduler->trace,
+                !limited    ? PROTOCOL_EVENT_FREE
+                : scheduled ? PROTOCOL_EVENT_SCHEDULED
+                            : PROTOCOL_EVENT_IDLE,
+                name_of(job), share_ppm, now_ns);
+}
+
+static void record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns)
+{
+    struct engine_job_view view;
+    if (!trace_recording(scheduler->trace) || !engine_job_find(scheduler->engine, job->id, &view))
+        return;
+    trace_job(scheduler->trace, name_of(job), job->uid, job->job_id, view.width, now_ns);
+    record(scheduler, job, view.scheduled, view.limited, view.share_ppm, now_ns);
+}
+
 static enum engine_outcome happen(struct scheduler *scheduler, struct engine_event event,
                                   uint64_t now_ns)
 {
@@ -125,8 +162,10 @@ static enum engine_outcome happen(struct scheduler *scheduler, struct engine_eve
     for (size_t i = 0; i < result.decision_count; i++) {
         const struct engine_decision *decision = &result.decisions[i];
         struct job *job = table_job_with_id(scheduler->table, decision->job);
-        if (job != NULL)
-            carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
+        if (job == NULL)
+            continue;
+        carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
+        record(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm, now_ns);
     }
     scheduler->deadline_ns = result.deadline_ns;
     return result.outcome;
@@ -213,6 +252,14 @@ static void end_job(struct scheduler *scheduler, struct job *job)
     publish_degree(scheduler);
 }
 
+static uint64_t jobs_of(const struct scheduler *scheduler, uid_t uid)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        count += table_job_at(scheduler->table, i)->uid == uid;
+    return count;
+}
+
 static struct job *start_job(struct scheduler *scheduler, uid_t uid, const char *job_id,
                              uint64_t now_ns, struct error *err)
 {
@@ -220,6 +267,11 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, const char 
     if (table_job_count(scheduler->table) >= scheduler->config->max_jobs) {
         error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
                   (unsigned long long)scheduler->config->max_jobs);
+        return NULL;
+    }
+    if (uid != 0 && jobs_of(scheduler, uid) >= scheduler->config->max_jobs_per_user) {
+        error_set(err, ENOSPC, "user %u has [daemon] max_jobs_per_user = %llu jobs here already",
+                  (unsigned)uid, (unsigned long long)scheduler->config->max_jobs_per_user);
         return NULL;
     }
     struct job *job = table_add_job(scheduler->table, uid, job_id);
@@ -277,19 +329,11 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     happen(scheduler, event, now_ns);
     if (job->process_count > 0)
         return;
+    trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, name_of(job), 0, now_ns);
     log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
              (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,
              table_job_count(scheduler->table) - 1);
     end_job(scheduler, job);
-}
-
-// The same on all nodes (FNV-1a of the job's id).
-static uint64_t name_of(const struct job *job)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = job->job_id; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    return hash;
 }
 
 static int change_width(struct scheduler *scheduler, struct process *process, uint32_t width,
@@ -381,6 +425,8 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
         return NULL;
     job->ranks = wish->ranks;
     job->page->ranks = wish->ranks;
+    if (new)
+        record_arrival(scheduler, job, now_ns);
     log_line(new ? LOG_INFO : LOG_DEBUG, "job %u/%s: process %d, rank %u of %u, width %u%s",
              (unsigned)job->uid, job->job_id, (int)applicant->pid, wish->rank, wish->ranks,
              wish->width, new ? ", is the first here" : "");
@@ -452,6 +498,7 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
     scheduler->last_switch_ns = now_ns;
     scheduler->switches++;
     read_all_usage(scheduler, now_ns);
+    trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     struct engine_event event = {.kind = ENGINE_SWITCH};
     uint64_t early_ns = slice_ns / 8; // timerd's ticks come at about the multiples of the slice
     if (scheduler->config->timer_align && (wall_ns + early_ns) % slice_ns < 2 * early_ns)
@@ -469,10 +516,41 @@ void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t
     if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)
         read_all_usage(scheduler, now_ns);
     enum engine_outcome outcome = happen(scheduler, event, now_ns);
-    if (outcome == ENGINE_GRANTED)
+    bool granted = outcome == ENGINE_GRANTED;
+    if (granted)
         scheduler->granted++;
     else
         scheduler->discarded++;
+    trace_event(scheduler->trace, granted ? PROTOCOL_EVENT_GRANTED : PROTOCOL_EVENT_DISCARDED,
+                name_of(process->job), 0, now_ns);
+}
+
+// ---- changes from outside
+
+void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns)
+{
+    struct engine_settings settings = engine_settings(scheduler->config);
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        pages_describe_node(scheduler->pages, table_job_at(scheduler->table, i)->page);
+    read_all_usage(scheduler, now_ns);
+    happen(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
+           now_ns);
+    scheduler_reassert(scheduler); // [scheduler] strict is no decision of the engine's
+}
+
+int scheduler_start_trace(scheduler_t *scheduler, uint32_t capacity, uint64_t now_ns,
+                          struct error *err)
+{
+    if (trace_start(scheduler->trace, capacity, err) < 0)
+        return -1;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        record_arrival(scheduler, table_job_at(scheduler->table, i), now_ns);
+    return 0;
+}
+
+trace_t *scheduler_trace(const scheduler_t *scheduler)
+{
+    return scheduler->trace;
 }
 
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)

@@ -9,6 +9,7 @@
 #include "cgroup-backend/backend.h"
 #include "classd/pages.h"
 #include "classd/table.h"
+#include "classd/trace.h"
 #include "common/config.h"
 #include "common/protocol.h"
 
@@ -20,6 +21,17 @@ typedef struct scheduler scheduler_t;
 // *config, *backend and *pages must outlive the scheduler.
 int scheduler_open(const struct config *config, backend_t *backend, pages_t *pages, uint64_t now_ns,
                    scheduler_t **scheduler, struct error *err);
+
+// The configuration behind *config has changed: policy, shares, times and words for the library are
+// in force from now on, for the jobs that are here too.
+void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns);
+
+// Starts the recording anew, with the state that everything is in; `capacity` as in trace_start().
+int scheduler_start_trace(scheduler_t *scheduler, uint32_t capacity, uint64_t now_ns,
+                          struct error *err);
+
+// The recording, which stays the scheduler's.
+trace_t *scheduler_trace(const scheduler_t *scheduler);
 
 // Releases memory and descriptors; classes, limits and pages stay as they are. Null is allowed.
 void scheduler_close(scheduler_t *scheduler);

@@ -3,6 +3,7 @@
 #include "classd/clock.h"
 #include "classd/log.h"
 #include "classd/notify.h"
+#include "classd/users.h"
 #include "common/cleanup.h"
 
 #include <errno.h>
@@ -23,11 +24,15 @@ enum {
 };
 
 #define ACCEPT_PAUSE_S 0.1
+#define FLOOD_PAUSE_S  0.02 // of a user who has sent too much
 
 struct connection {
     ev_io readable;
+    ev_timer pause;
     struct server *server;
     struct caller caller;
+    struct user *user;
+    struct protocol_request switch_; // the last SWITCH that came by it; command 0: none
     struct connection *previous, *next;
 };
 
@@ -45,6 +50,7 @@ struct server {
     ev_signal signals[3];
     struct connection *connections;
     size_t connection_count;
+    struct users users;
     struct log_valve valve;
 };
 
@@ -60,7 +66,10 @@ static void connection_close(struct connection *connection)
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
     server->connection_count--;
+    if (connection->user != NULL)
+        users_leave(&server->users, connection->user);
     ev_io_stop(server->loop, &connection->readable);
+    ev_timer_stop(server->loop, &connection->pause);
     close(connection->caller.socket_fd);
     free(connection);
 }
@@ -104,6 +113,17 @@ static void arm_deadline(struct server *server)
     ev_timer_start(server->loop, &server->deadline);
 }
 
+// Who sends SWITCH goes by the slice in force: told at once, as the next tick may be an hour away.
+static void tell_timers(struct server *server)
+{
+    for (struct connection *c = server->connections; c != NULL; c = c->next) {
+        if (c->switch_.header.command != PROTOCOL_SWITCH)
+            continue;
+        struct protocol_reply reply = command_switched(server->commands, &c->switch_);
+        send_reply(c->caller.socket_fd, &reply, -1);
+    }
+}
+
 static void handle_packet(struct connection *connection, const void *bytes, size_t length)
 {
     struct server *server = connection->server;
@@ -116,6 +136,10 @@ static void handle_packet(struct connection *connection, const void *bytes, size
         answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
                                  &reply, &page_fd);
         arm_deadline(server);
+        if (request.header.command == PROTOCOL_SWITCH && reply.header.status == 0)
+            connection->switch_ = request;
+        else if (request.header.command == PROTOCOL_RELOAD && reply.header.status == 0)
+            tell_timers(server);
     } else if (err.code == EPROTONOSUPPORT) {
         reply = protocol_reply_new(&request, EPROTONOSUPPORT);
     } else {
@@ -132,11 +156,30 @@ static void handle_packet(struct connection *connection, const void *bytes, size
         ev_break(server->loop, EVBREAK_ALL);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+static bool may_send(const struct connection *connection)
 {
-    (void)loop;
+    const struct server *server = connection->server;
+    return command_privileged(server->commands, connection->caller.peer.uid) ||
+           user_may_send(connection->user, server->config->max_requests_per_second, clock_now_ns());
+}
+
+static void on_pause_over(struct ev_loop *loop, ev_timer *watcher, int events)
+{
     (void)events;
     struct connection *connection = watcher->data;
+    ev_timer_stop(loop, watcher);
+    ev_io_start(loop, &connection->readable);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)events;
+    struct connection *connection = watcher->data;
+    if (!may_send(connection)) { // what it sends waits in its socket, then it waits itself
+        ev_io_stop(loop, watcher);
+        ev_timer_again(loop, &connection->pause);
+        return;
+    }
     unsigned char bytes[sizeof(struct protocol_request) + 1]; // one more: too long is noticed
     // No room for control data: descriptors that a client sends are dropped by the kernel.
     ssize_t length = recv(connection->caller.socket_fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -147,20 +190,20 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 }
 
 // Null when the client may stay, else why not.
-static const char *check_limits(const struct server *server, const struct peer *peer)
+static const char *check_limits(const struct server *server, const struct connection *connection)
 {
     const struct config *config = server->config;
-    if (command_privileged(server->commands, peer->uid))
+    if (connection->user == NULL)
+        return "out of memory";
+    if (command_privileged(server->commands, connection->caller.peer.uid))
         return server->connection_count >= config->max_connections + CONNECTIONS_PRIVILEGED
                    ? "[daemon] max_connections is reached"
                    : NULL;
     if (server->connection_count >= config->max_connections)
         return "[daemon] max_connections is reached";
-    uint64_t own = 0;
-    for (const struct connection *c = server->connections; c != NULL; c = c->next)
-        own += c->caller.peer.uid == peer->uid;
-    return own >= config->max_connections_per_user ? "[daemon] max_connections_per_user is reached"
-                                                   : NULL;
+    return connection->user->connections > config->max_connections_per_user
+               ? "[daemon] max_connections_per_user is reached"
+               : NULL;
 }
 
 static void connection_open(struct server *server, int socket_fd)
@@ -176,10 +219,13 @@ static void connection_open(struct server *server, int socket_fd)
     connection->server = server;
     connection->caller.socket_fd = socket_fd;
     ev_io_init(&connection->readable, on_readable, socket_fd, EV_READ);
-    connection->readable.data = connection;
-    const char *refused = peer_identify(socket_fd, &connection->caller.peer, &err) < 0
-                              ? err.text
-                              : check_limits(server, &connection->caller.peer);
+    ev_timer_init(&connection->pause, on_pause_over, 0., FLOOD_PAUSE_S);
+    connection->readable.data = connection->pause.data = connection;
+    const char *refused = err.text;
+    if (peer_identify(socket_fd, &connection->caller.peer, &err) == 0) {
+        connection->user = users_join(&server->users, connection->caller.peer.uid, clock_now_ns());
+        refused = check_limits(server, connection);
+    }
     connection->next = server->connections;
     if (connection->next != NULL)
         connection->next->previous = connection;
@@ -252,9 +298,12 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
 static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     (void)events;
+    struct server *server = watcher->data;
+    struct error err;
     if (watcher->signum == SIGHUP) {
-        log_line(LOG_NOTICE, "SIGHUP ignored; restart classd to read the configuration again: "
-                             "jobs are kept over a restart");
+        if (command_reload(server->commands, clock_now_ns(), &err) == 0) // says what is wrong
+            tell_timers(server);
+        arm_deadline(server);
         return;
     }
     log_line(LOG_NOTICE, "%s received", strsignal(watcher->signum));
@@ -279,6 +328,7 @@ static void watch_all(struct server *server)
         ev_timer_start(server->loop, &server->watchdog);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         ev_signal_init(&server->signals[i], on_signal, numbers[i]);
+        server->signals[i].data = server;
         ev_signal_start(server->loop, &server->signals[i]);
     }
 }

@@ -33,6 +33,8 @@ struct config {
     uint64_t max_processes;
     uint64_t max_connections;
     uint64_t max_connections_per_user;
+    uint64_t max_jobs_per_user;
+    uint64_t max_requests_per_second;
     bool timer_align;
     char piggyback[CONFIG_TEXT_MAX];
     char wait[CONFIG_TEXT_MAX];

@@ -69,13 +69,19 @@ int protocol_check_request(const void *bytes, size_t length, struct protocol_req
     case PROTOCOL_REGISTER:
         return check_register(&request->register_, err);
     case PROTOCOL_QUERY:
-        if (request->query.kind != PROTOCOL_QUERY_NODE && request->query.kind != PROTOCOL_QUERY_JOB)
+        if (request->query.kind < PROTOCOL_QUERY_NODE ||
+            request->query.kind > PROTOCOL_QUERY_TRACE_JOB)
             return error_set(err, EPROTO, "QUERY of unknown kind %u", request->query.kind);
+        return 0;
+    case PROTOCOL_TRACE:
+        if (request->trace.on > 1)
+            return error_set(err, EPROTO, "TRACE of neither on nor off");
         return 0;
     case PROTOCOL_EXIT:
     case PROTOCOL_SWITCH:
     case PROTOCOL_SCHEDULE:
     case PROTOCOL_SHUTDOWN:
+    case PROTOCOL_RELOAD:
         return 0;
     default:
         return error_set(err, EPROTO, "unknown command %u", request->header.command);

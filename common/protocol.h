@@ -1,5 +1,6 @@
 // What travels over the scheduler's socket: fixed-size packets over SOCK_SEQPACKET, one request and
-// at most one reply each. These are the five commands of Yoo & Jette, section 2.2.3, and a query.
+// at most one reply each. These are the five commands of Yoo & Jette, section 2.2.3, and what
+// people need to look at the node and to change it.
 //
 // Neither side trusts the other: protocol_check_request() and protocol_check_reply() are the only
 // doors, and whatever passes them has known sizes, known values and terminated strings. Who the
@@ -21,15 +22,21 @@
 enum protocol_command {
     PROTOCOL_REGISTER = 1, // CMDREG: the sender joins a job. Reply with a descriptor of the page
     PROTOCOL_EXIT = 2,     // CMDOUT: the sender leaves its job. Reply
-    PROTOCOL_SWITCH = 3,   // CMDCSW: from timerd. Reply: proof that the scheduler lives
+    PROTOCOL_SWITCH = 3,   // CMDCSW: from timerd. Reply: proof of life, and the slice in force
     PROTOCOL_SCHEDULE = 4, // CMDSCH: the sender's job wants the CPU. No reply
     PROTOCOL_SHUTDOWN = 5, // CMDDWN. Reply, then the daemon ends
     PROTOCOL_QUERY = 6,    // status, read-only. Reply
+    PROTOCOL_RELOAD = 7,   // reads the configuration again. Reply, with a text when it was refused
+    PROTOCOL_TRACE = 8,    // starts or stops the recording of scheduling events. Reply
 };
 
 enum protocol_query {
     PROTOCOL_QUERY_NODE = 1, // one node record
     PROTOCOL_QUERY_JOB = 2,  // the job record at `index`, ENOENT in `status` behind the last
+    // Of the recording, for root and the service user: the events from number `index` on, and the
+    // job at `index` of those that the events name (ENOENT behind the last).
+    PROTOCOL_QUERY_TRACE = 3,
+    PROTOCOL_QUERY_TRACE_JOB = 4,
 };
 
 struct protocol_header {
@@ -53,10 +60,16 @@ struct protocol_query_request {
     uint32_t index;
 };
 
+struct protocol_trace_request {
+    uint32_t on;       // 1: start anew, 0: stop; what was recorded can be read until the next start
+    uint32_t capacity; // events kept, the oldest go first; 0: the daemon's default
+};
+
 struct protocol_request {
     struct protocol_header header;
     union {
         struct protocol_register register_;
+        struct protocol_trace_request trace;
         struct protocol_query_request query;
         uint8_t bytes[112];
     };
@@ -67,6 +80,50 @@ struct protocol_registered {
     uint32_t page_bytes;
     uint32_t reserved;
 };
+
+struct protocol_switched {
+    uint64_t time_slice_ns;
+    uint32_t align; // 0 or 1
+    uint32_t reserved;
+};
+
+enum protocol_event_kind {
+    PROTOCOL_EVENT_CAME = 1,  // the job is here, `value` CPUs wide
+    PROTOCOL_EVENT_LEFT,      // it has ended here
+    PROTOCOL_EVENT_SCHEDULED, // it holds the CPUs; `value` is its share in ppm
+    PROTOCOL_EVENT_IDLE,      // it does not; `value` is its share in ppm
+    PROTOCOL_EVENT_FREE,      // nothing is limited
+    PROTOCOL_EVENT_GRANTED,   // its request scheduled it
+    PROTOCOL_EVENT_DISCARDED, // its request was not followed
+    PROTOCOL_EVENT_SWITCH,    // job 0: the time-slice was over
+};
+
+struct protocol_event {
+    uint64_t at_ns; // of the node's monotonic clock
+    uint64_t job;   // its number, the same on all nodes; 0: none
+    uint32_t kind;  // enum protocol_event_kind
+    uint32_t value;
+};
+
+#define PROTOCOL_EVENTS_MAX 8 // in one reply
+
+struct protocol_events {
+    uint64_t first;         // number of the first event here: later than asked for, if that is lost
+    uint64_t end;           // number that the next event will have
+    int64_t wall_offset_ns; // what to add to at_ns for the time of day
+    uint32_t count;
+    uint32_t recording; // 0 or 1
+    struct protocol_event events[PROTOCOL_EVENTS_MAX];
+};
+
+struct protocol_event_job {
+    uint64_t job;
+    uint32_t uid;
+    uint32_t reserved;
+    char job_id[PROTOCOL_JOB_ID_MAX];
+};
+
+#define PROTOCOL_TEXT_MAX 240
 
 struct protocol_node_record {
     uint64_t node_id;
@@ -111,6 +168,10 @@ struct protocol_reply {
         struct protocol_registered registered;
         struct protocol_node_record node;
         struct protocol_job_record job;
+        struct protocol_switched switched;
+        struct protocol_events events;
+        struct protocol_event_job event_job;
+        char text[PROTOCOL_TEXT_MAX]; // of a refused RELOAD
         uint8_t bytes[240];
     };
 };

@@ -1,12 +1,18 @@
-// coschedctl: looks at a node's scheduler, and stops it.
+// coschedctl: looks at a node's scheduler, and changes it.
 #include "cgroup-backend/backend.h"
 #include "common/cleanup.h"
 #include "common/config.h"
+#include "common/units.h"
+#include "ctl/doctor.h"
+#include "ctl/metrics.h"
 #include "ctl/show.h"
 #include "ctl/talk.h"
+#include "ctl/top.h"
+#include "ctl/trace.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +23,8 @@ enum { EXIT_USAGE = 2 };
 struct wishes {
     bool json;
     bool force;
+    int count; // of what follows the command
+    char *const *arguments;
 };
 
 static int do_status(const struct config *config, const struct wishes *wishes, struct error *err)
@@ -37,6 +45,50 @@ static int do_jobs(const struct config *config, const struct wishes *wishes, str
     if (fd < 0 || talk_jobs(fd, &jobs, &count, err) < 0)
         return -1;
     show_jobs(jobs, count, wishes->json);
+    return 0;
+}
+
+static int do_metrics(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    cleanup_free struct protocol_job_record *jobs = NULL;
+    struct protocol_node_record node;
+    size_t count = 0;
+    (void)wishes;
+    cleanup_close int fd = talk_connect(config, err);
+    if (fd < 0 || talk_node(fd, &node, err) < 0 || talk_jobs(fd, &jobs, &count, err) < 0)
+        return -1;
+    metrics_print(&node, jobs, count, stdout);
+    return 0;
+}
+
+static int do_top(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    uint64_t interval_ns = NS_PER_SEC;
+    if (wishes->count == 1 && units_parse_duration(wishes->arguments[0], &interval_ns, err) < 0)
+        return -1;
+    if (interval_ns < 100 * NS_PER_MS || interval_ns > 3600 * NS_PER_SEC)
+        return error_set(err, EINVAL, "the interval must be between 100ms and 1h");
+    return top_run(config, (double)interval_ns / (double)NS_PER_SEC, err);
+}
+
+static int do_trace(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    return trace_command(config, wishes->count, wishes->arguments, err);
+}
+
+static int do_doctor(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    (void)wishes;
+    int faults = doctor_run(config);
+    return faults == 0 ? 0 : error_set(err, ENOTRECOVERABLE, "see the faults above");
+}
+
+static int do_reload(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    cleanup_close int fd = talk_connect(config, err);
+    if (fd < 0 || talk_reload(fd, err) < 0)
+        return -1;
+    puts(wishes->json ? "{\"reloaded\": true}" : "classd has read its configuration again");
     return 0;
 }
 
@@ -85,12 +137,19 @@ static int do_shutdown(const struct config *config, const struct wishes *wishes,
 static const struct command {
     const char *name;
     int (*run)(const struct config *config, const struct wishes *wishes, struct error *err);
+    int most; // arguments
     const char *meaning;
 } commands[] = {
-    {"status", do_status, "the node, its policy and what was switched so far"},
-    {"jobs", do_jobs, "the jobs on this node: your own, or as root all"},
-    {"release", do_release, "lift every limit when classd does not run; --force: even if it does"},
-    {"shutdown", do_shutdown, "end classd; every job then runs without a limit"},
+    {"status", do_status, 0, "the node, its policy and what was switched so far"},
+    {"jobs", do_jobs, 0, "the jobs on this node: your own, or as root all"},
+    {"top", do_top, 1, "the jobs, refreshed; top INTERVAL"},
+    {"metrics", do_metrics, 0, "the same as OpenMetrics text"},
+    {"trace", do_trace, INT_MAX, "records what is scheduled when, and draws it: see coschedctl(1)"},
+    {"doctor", do_doctor, 0, "what on this node would keep cosched from working"},
+    {"reload", do_reload, 0, "have classd read its configuration again"},
+    {"release", do_release, 0,
+     "lift every limit when classd does not run; --force: even if it does"},
+    {"shutdown", do_shutdown, 0, "end classd; every job then runs without a limit"},
 };
 
 static const struct command *find_command(const char *name)
@@ -174,10 +233,14 @@ int main(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
-    if (optind + 1 != argc)
-        return misused(optind == argc ? "which command?" : "one command at a time", "");
+    if (optind == argc)
+        return misused("which command?", "");
     const struct command *command = find_command(argv[optind]);
     if (command == NULL)
         return misused("no such command: ", argv[optind]);
+    wishes.count = argc - optind - 1;
+    wishes.arguments = argv + optind + 1;
+    if (wishes.count > command->most)
+        return misused("too many arguments for ", command->name);
     return execute(config_file, command, &wishes);
 }

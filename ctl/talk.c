@@ -66,6 +66,35 @@ int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct e
     return 0;
 }
 
+int talk_reload(int fd, struct error *err)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_RELOAD, 1);
+    struct protocol_reply reply;
+    if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) == 0)
+        return 0;
+    if (reply.header.status == EPERM)
+        return error_set(err, EPERM, "only root and [daemon] service_user may reload");
+    if (reply.header.status > 0 && reply.text[0] != '\0')
+        return error_set(err, reply.header.status, "nothing has changed: %.*s",
+                         (int)sizeof reply.text - 1, reply.text);
+    return -1;
+}
+
+int talk_trace(int fd, bool on, uint32_t capacity, struct error *err)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_TRACE, 1);
+    struct protocol_reply reply;
+    request.trace.on = on;
+    request.trace.capacity = capacity;
+    if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) == 0)
+        return 0;
+    if (reply.header.status == EPERM)
+        return error_set(err, EPERM, "only root and [daemon] service_user may record a trace");
+    if (reply.header.status == EINVAL)
+        return error_set(err, EINVAL, "%u events are more than a trace keeps", capacity);
+    return -1;
+}
+
 int talk_shutdown(int fd, struct error *err)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_SHUTDOWN, 1);

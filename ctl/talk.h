@@ -17,6 +17,12 @@ int talk_node(int fd, struct protocol_node_record *node, struct error *err);
 // The jobs that the caller may see; the caller frees *jobs.
 int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err);
 
+// Asks classd to read its configuration again; err says why it did not.
+int talk_reload(int fd, struct error *err);
+
+// Starts (with room for `capacity` events, 0: the default) or stops the recording.
+int talk_trace(int fd, bool on, uint32_t capacity, struct error *err);
+
 // Asks classd to end and waits until it has lifted every limit and closed the connection.
 int talk_shutdown(int fd, struct error *err);
 

@@ -20,11 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
 
 struct timer {
-    const struct config *config;
+    struct config *config; // its slice is classd's, once that is known
     int tick;
     int signals;
     struct pulse pulse;
@@ -51,11 +52,33 @@ static bool take_signal(int signals)
     if (read(signals, &info, sizeof info) != sizeof info)
         return false;
     if (info.ssi_signo == SIGHUP) {
-        log_line(LOG_NOTICE, "SIGHUP ignored; restart timerd to read the configuration again");
+        log_line(LOG_NOTICE, "SIGHUP ignored; timerd goes by what classd has read: reload that");
         return false;
     }
     log_line(LOG_NOTICE, "%s received", strsignal((int)info.ssi_signo));
     return true;
+}
+
+// classd has read its configuration again, or is another one.
+static void follow(struct timer *timer, const struct protocol_switched *classd)
+{
+    struct config *config = timer->config;
+    struct error err;
+    bool align = classd->align != 0;
+    if (classd->time_slice_ns == 0 ||
+        (classd->time_slice_ns == config->time_slice_ns && align == config->timer_align))
+        return;
+    int tick = tick_open(classd->time_slice_ns, align, &err);
+    if (tick < 0) {
+        log_line(LOG_ERR, "the old time slice goes on: %s", err.text);
+        return;
+    }
+    close(timer->tick);
+    timer->tick = tick;
+    config->time_slice_ns = classd->time_slice_ns;
+    config->timer_align = align;
+    log_line(LOG_NOTICE, "time slice %.3f s%s", (double)config->time_slice_ns / (double)NS_PER_SEC,
+             align ? ", at its multiples" : "");
 }
 
 static void take_news(struct timer *timer)
@@ -63,6 +86,8 @@ static void take_news(struct timer *timer)
     enum pulse_news news = pulse_listen(&timer->pulse, clock_now_ns());
     if (news == PULSE_NOTHING)
         return;
+    if (news == PULSE_ANSWERED)
+        follow(timer, &timer->pulse.switched);
     if (news == PULSE_REFUSED && !timer->refused)
         log_line(LOG_ERR, "%s; run timerd as root or as [daemon] service_user",
                  timer->pulse.last_fault.text);
@@ -110,7 +135,7 @@ static int run(struct timer *timer, struct error *err)
     }
 }
 
-static int serve(const struct config *config, struct error *err)
+static int serve(struct config *config, struct error *err)
 {
     struct timer timer = {.config = config, .outage.config = config, .tick = -1};
     int rc = -1;

@@ -64,6 +64,7 @@ enum pulse_news pulse_listen(struct pulse *pulse, uint64_t now_ns)
     if (rc == 0 || reply.header.status > 0) {
         pulse->outstanding = false;
         pulse->answered_ns = now_ns;
+        pulse->switched = reply.switched;
         return rc == 0 ? PULSE_ANSWERED : PULSE_REFUSED;
     }
     if (pulse->last_fault.code != ETIMEDOUT)

@@ -12,9 +12,10 @@ struct pulse {
     const struct config *config;
     int fd; // of the connection; -1: none
     uint32_t sequence;
-    bool outstanding;        // a SWITCH waits for its answer
-    uint64_t answered_ns;    // when the last answer came, or the start
-    struct error last_fault; // why there was no answer; code 0: there was none yet
+    bool outstanding;                  // a SWITCH waits for its answer
+    uint64_t answered_ns;              // when the last answer came, or the start
+    struct protocol_switched switched; // what it said
+    struct error last_fault;           // why there was no answer; code 0: there was none yet
 };
 
 // Starts without a connection. The time until the first tick counts as answered.

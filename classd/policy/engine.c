@@ -29,19 +29,22 @@ bool engine_policy_known(const char *policy)
     return find_policy(policy) != NULL;
 }
 
-engine_t *engine_new(const struct engine_settings *settings)
+static void apply(engine_t *engine, const struct engine_settings *settings)
 {
-    const struct policy *policy = find_policy(settings->policy);
-    if (policy == NULL)
-        return NULL;
-    engine_t *engine = calloc(1, sizeof *engine);
-    if (engine == NULL)
-        return NULL;
-    engine->policy = policy;
+    engine->policy = find_policy(settings->policy);
     engine->idle_share_ppm = settings->idle_share_ppm;
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
+}
+
+engine_t *engine_new(const struct engine_settings *settings)
+{
+    if (!engine_policy_known(settings->policy))
+        return NULL;
+    engine_t *engine = calloc(1, sizeof *engine);
+    if (engine != NULL)
+        apply(engine, settings);
     return engine;
 }
 
@@ -287,6 +290,7 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     case ENGINE_USAGE:
         return find_job(&engine->node, event->job) != NULL;
     case ENGINE_SWITCH:
+    case ENGINE_SETTINGS:
         break;
     }
     return true;
@@ -299,6 +303,10 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     struct policy_node *node = &engine->node;
     if (!names_a_job(engine, event)) {
         result.outcome = ENGINE_UNKNOWN_JOB;
+        return result;
+    }
+    if (event->kind == ENGINE_SETTINGS && !engine_policy_known(event->settings->policy)) {
+        result.outcome = ENGINE_UNKNOWN_POLICY;
         return result;
     }
     if (event->kind == ENGINE_REGISTER && !reserve(engine, event->job)) {
@@ -315,6 +323,8 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         add_process(node, event);
     else if (event->kind == ENGINE_EXIT)
         remove_process(node, event);
+    else if (event->kind == ENGINE_SETTINGS)
+        apply(engine, event->settings);
 
     bool crowded = engine->policy->crowded(node);
     result.outcome = ask_policy(engine, event, crowded);

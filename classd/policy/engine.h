@@ -33,6 +33,7 @@ enum engine_event_kind {
     ENGINE_SCHEDULE,     // `job` received a message from a scheduled sender and wants the CPU
     ENGINE_USAGE,        // `job` has consumed `usage_ns` of CPU time in all (a running total). The
                          // first one of a job only sets the mark; it never yields decisions
+    ENGINE_SETTINGS,     // `settings` are in force from now on
 };
 
 struct engine_event {
@@ -43,6 +44,7 @@ struct engine_event {
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
     uint64_t name; // REGISTER: a number for the job, e.g. a hash of its name
     uint64_t turn; // SWITCH: the number of the time-slice that begins
+    const struct engine_settings *settings; // SETTINGS: read during the call only
 };
 
 // What is to be done for one job. Only jobs whose line is not what was last decided are listed, a
@@ -60,7 +62,8 @@ enum engine_outcome {
     ENGINE_DISCARDED_GMET, // SCHEDULE within the guaranteed minimum of those it would preempt
     ENGINE_DISCARDED_FAIR, // SCHEDULE by a job that is too far ahead of those it would preempt
     ENGINE_UNKNOWN_JOB,
-    ENGINE_NO_MEMORY, // nothing changed
+    ENGINE_UNKNOWN_POLICY, // SETTINGS: nothing changed
+    ENGINE_NO_MEMORY,      // nothing changed
 };
 
 struct engine_result {

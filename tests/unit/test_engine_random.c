@@ -45,11 +45,14 @@ struct history {
     uint64_t turn;     // the number of the slice
     unsigned most_jobs;
     uint32_t uniform_width; // 0: any
+    struct engine_settings first_settings;
     struct model_job jobs[JOBS];
     size_t count;
     engine_job_t last_id;
     struct logged log[EVENTS * 5];
     size_t logged;
+    struct engine_settings settings[EVENTS]; // of reloads, for the replay
+    size_t settings_count;
 };
 
 #define CHECK(condition) CALLER_CHECK(&h->caller, condition)
@@ -338,6 +341,19 @@ static void step_tick(struct history *h)
     step(h, (struct engine_event){.kind = ENGINE_SWITCH, .turn = h->seed % 2 == 0 ? h->turn : 0});
 }
 
+// A reload: everything but the CPUs may change.
+static void step_settings(struct history *h)
+{
+    struct engine_settings *settings = &h->caller.settings;
+    settings->time_slice_ns = (1 + draw(h, 20)) * SECOND;
+    settings->gmet_ns = draw(h, settings->time_slice_ns + 1);
+    settings->idle_share_ppm = (uint32_t)draw(h, 100001);
+    h->settings[h->settings_count] = *settings;
+    step(h, (struct engine_event){.kind = ENGINE_SETTINGS,
+                                  .settings = &h->settings[h->settings_count]});
+    h->settings_count++;
+}
+
 static void step_exit(struct history *h)
 {
     struct model_job *job = &h->jobs[draw(h, h->count)];
@@ -380,7 +396,9 @@ static void random_event(struct history *h)
     const struct engine_settings *settings = &h->caller.settings;
     unsigned kind = (unsigned)draw(h, 100);
     let_time_pass(h, draw(h, settings->time_slice_ns / 2));
-    if (h->count == 0 || kind < 12)
+    if (draw(h, 100) == 0)
+        step_settings(h);
+    else if (h->count == 0 || kind < 12)
         step_register(h);
     else if (kind < 22)
         step_exit(h);
@@ -411,7 +429,7 @@ static void assert_same_view(struct history *h, const struct engine_job_view *on
 // The same events give the same table.
 static void check_replay(struct history *h)
 {
-    engine_t *again = engine_new(&h->caller.settings);
+    engine_t *again = engine_new(&h->first_settings);
     CHECK(again != NULL);
     for (size_t i = 0; i < h->logged; i++)
         engine_event(again, &h->log[i].event, h->log[i].now_ns);
@@ -474,6 +492,7 @@ static void run_history(uint64_t seed)
     h->most_jobs = degrees[draw(h, sizeof degrees / sizeof *degrees)];
     if (draw(h, 3) == 0)
         h->uniform_width = (uint32_t)(1 + draw(h, settings.cpus));
+    h->first_settings = settings;
     caller_open(&h->caller, &settings);
     h->caller.context = h->context;
     if (draw(h, 2) == 0) { // a full house to begin with

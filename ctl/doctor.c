@@ -1,0 +1,316 @@
+#include "ctl/doctor.h"
+
+#include "cgroup-backend/backend.h"
+#include "cgroup-backend/discovery.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "ctl/talk.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { MEMBERS_MAX = 4096, CLASSES_MAX = 256 };
+
+struct doctor {
+    const struct config *config;
+    int faults;
+};
+
+static void say(const char *mark, const char *format, va_list arguments)
+{
+    printf("%-5s ", mark);
+    vprintf(format, arguments);
+    putchar('\n');
+}
+
+__attribute__((format(printf, 1, 2))) static void well(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("ok", format, arguments);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("note", format, arguments);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 2, 3))) static void fault(struct doctor *doctor, const char *format,
+                                                        ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("FAULT", format, arguments);
+    va_end(arguments);
+    doctor->faults++;
+}
+
+// ---- kernel and cgroups
+
+static void check_kernel(struct doctor *doctor)
+{
+    struct utsname name;
+    unsigned major = 0, minor = 0;
+    if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+        note("the kernel's version is not known");
+    else if (major < 5 || (major == 5 && minor < 3))
+        fault(doctor, "Linux %s has no pidfd_open(): Linux 5.3 is the oldest that works",
+              name.release);
+    else if (major == 5 && minor < 14)
+        note("Linux %s has no cgroup.kill: killing a job takes a little longer; 5.14 has it",
+             name.release);
+    else
+        well("Linux %s", name.release);
+}
+
+static bool has_word(const char *directory, const char *file, const char *word)
+{
+    char path[4096], text[4096] = "";
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+    cleanup_fclose FILE *stream = fopen(path, "re");
+    if (stream == NULL || fgets(text, sizeof text, stream) == NULL)
+        return false;
+    for (char *at = strtok(text, " \n"); at != NULL; at = strtok(NULL, " \n")) {
+        if (strcmp(at, word) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_cgroups(struct doctor *doctor)
+{
+    struct discovery found;
+    struct error err;
+    if (discovery_find(&found, &err) < 0) {
+        fault(doctor, "%s", err.text);
+        return;
+    }
+    if (found.v2 != NULL && !has_word(found.v2, "cgroup.controllers", "cpu"))
+        fault(doctor, "%s does not offer the cpu controller: have it delegated (Delegate=cpu)",
+              found.v2);
+    else if (found.v2 != NULL)
+        well("cgroup v2 at %s with the cpu controller", found.v2);
+    else
+        well("cgroup v1 at %s", found.cpu);
+    if (found.v2 == NULL && found.cpuacct == NULL)
+        fault(doctor, "cgroup v1 without cpuacct: mount it, or boot with cgroup v2");
+    if (found.v2 == NULL && found.freezer == NULL)
+        note("cgroup v1 without the freezer: jobs cannot be suspended");
+    discovery_free(&found);
+}
+
+// ---- daemons
+
+static void check_descriptors(struct doctor *doctor, uint32_t pid)
+{
+    char path[64], line[256];
+    uint64_t wanted = 2 * doctor->config->max_connections, allowed = 0;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/limits", pid);
+    cleanup_fclose FILE *stream = fopen(path, "re");
+    while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
+        if (sscanf(line, "Max open files %" SCNu64, &allowed) == 1 && allowed < wanted)
+            fault(doctor,
+                  "classd may open %" PRIu64 " files, [daemon] max_connections = %" PRIu64
+                  " needs %" PRIu64 ": raise LimitNOFILE= of its unit",
+                  allowed, doctor->config->max_connections, wanted);
+    }
+}
+
+static void check_daemons(struct doctor *doctor)
+{
+    struct error err;
+    struct protocol_node_record node;
+    cleanup_close int fd = talk_connect(doctor->config, &err);
+    if (fd < 0 || talk_node(fd, &node, &err) < 0) {
+        fault(doctor, "%s", err.text);
+        return;
+    }
+    well("classd %s answers: policy %s, cgroup %s, %" PRIu32 " CPUs, %" PRIu32 " jobs",
+         node.version, node.policy, node.backend, node.cpus, node.jobs);
+    if (strcmp(node.version, COSCHED_VERSION) != 0)
+        note("this coschedctl is version %s: restart classd after an upgrade", COSCHED_VERSION);
+    if (node.switches == 0 && node.uptime_ns > 2 * node.time_slice_ns)
+        fault(doctor, "no switch since classd started: start timerd, or nobody's slice ever ends");
+    else if (node.switches > 0)
+        well("timerd has asked for %" PRIu64 " switches", node.switches);
+    check_descriptors(doctor, node.pid);
+}
+
+static void check_clock(const struct doctor *doctor)
+{
+    struct timex state = {0};
+    if (!doctor->config->timer_align)
+        note("[timer] align = no: nodes switch at different moments");
+    else if (adjtimex(&state) == TIME_ERROR || (state.status & STA_UNSYNC) != 0)
+        note("the clock is not synchronised: nodes switch together only with NTP or PTP");
+    else
+        well("the clock is synchronised to about %.3g ms", (double)state.maxerror / 1000);
+}
+
+// ---- MPI
+
+static bool can_load(const char *name)
+{
+    void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (handle != NULL)
+        dlclose(handle);
+    return handle != NULL;
+}
+
+static bool in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    cleanup_free char *copy = strdup(path != NULL ? path : "/usr/bin:/bin");
+    for (char *at = copy != NULL ? strtok(copy, ":") : NULL; at != NULL; at = strtok(NULL, ":")) {
+        char name[4096];
+        snprintf(name, sizeof name, "%s/%s", at, program);
+        if (access(name, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool exists(const char *directory, const char *file)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%s", directory, file);
+    return access(name, R_OK) == 0;
+}
+
+static void check_library(struct doctor *doctor)
+{
+    static const char *const variants[] = {"mpich", "openmpi"};
+    if (!exists(COSCHED_LIBDIR, "libcosched_pmpi.so")) {
+        fault(doctor, "no %s/libcosched_pmpi.so: run cmake --install", COSCHED_LIBDIR);
+        return;
+    }
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "libcosched_pmpi_%s.so", variants[i]);
+        if (exists(COSCHED_LIBDIR, name))
+            well("the library serves %s", variants[i]);
+        else
+            note("no %s/%s: programs of this MPI run without cosched", COSCHED_LIBDIR, name);
+    }
+}
+
+static void check_mpis(void)
+{
+    static const struct {
+        const char *name, *launcher, *fortran, *forward;
+    } mpis[] = {
+        {"MPICH", "mpiexec.mpich", "libmpichfort.so.12", "mpiexec passes LD_PRELOAD on by itself"},
+        {"Open MPI", "mpiexec.openmpi", "libmpi_mpifh.so.40",
+         "the library has mpirun pass LD_PRELOAD on"},
+    };
+    for (size_t i = 0; i < sizeof mpis / sizeof *mpis; i++) {
+        if (!in_path(mpis[i].launcher)) {
+            note("%s is not installed (no %s)", mpis[i].name, mpis[i].launcher);
+            continue;
+        }
+        well("%s: %s; %s", mpis[i].name, mpis[i].forward,
+             can_load(mpis[i].fortran) ? "with Fortran" : "without Fortran");
+    }
+}
+
+// ---- jobs
+
+struct bound {
+    char job[BACKEND_NAME_MAX];
+    cpu_set_t cpus;
+};
+
+struct bindings {
+    backend_t *backend;
+    struct bound *list;
+    size_t count;
+};
+
+// Remembers which CPUs the processes of a class are bound to, where each is bound to less than the
+// node.
+static int look_at_class(const char *name, void *user)
+{
+    struct bindings *bindings = user;
+    class_t *class_ = NULL;
+    static pid_t pids[MEMBERS_MAX];
+    size_t count = 0;
+    if (bindings->count == CLASSES_MAX || class_open(bindings->backend, name, &class_, NULL) < 0)
+        return 0;
+    struct bound *bound = &bindings->list[bindings->count];
+    CPU_ZERO(&bound->cpus);
+    snprintf(bound->job, sizeof bound->job, "%s", name);
+    if (class_members(class_, pids, MEMBERS_MAX, &count, NULL) == 0) {
+        for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
+            cpu_set_t cpus;
+            if (sched_getaffinity(pids[i], sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1)
+                CPU_OR(&bound->cpus, &bound->cpus, &cpus);
+        }
+    }
+    bindings->count += CPU_COUNT(&bound->cpus) > 0;
+    class_close(class_);
+    return 0;
+}
+
+static void compare_bindings(struct doctor *doctor, const struct bindings *bindings)
+{
+    for (size_t i = 0; i < bindings->count; i++) {
+        for (size_t k = i + 1; k < bindings->count; k++) {
+            cpu_set_t both;
+            CPU_AND(&both, &bindings->list[i].cpus, &bindings->list[k].cpus);
+            if (CPU_COUNT(&both) > 0)
+                fault(
+                    doctor,
+                    "%s and %s are bound to %d of the same CPUs, whatever else is free: start them "
+                    "with --bind-to none",
+                    bindings->list[i].job, bindings->list[k].job, CPU_COUNT(&both));
+        }
+    }
+}
+
+static void check_bindings(struct doctor *doctor)
+{
+    struct bindings bindings = {.list = calloc(CLASSES_MAX, sizeof *bindings.list)};
+    struct backend_settings settings = {.kind = doctor->config->backend,
+                                        .root = doctor->config->cgroup_root,
+                                        .cpus = config_cpus(doctor->config),
+                                        .period_ns = doctor->config->period_ns};
+    if (bindings.list != NULL && geteuid() == 0 &&
+        backend_open(&settings, &bindings.backend, NULL) == 0) {
+        backend_each_class(bindings.backend, look_at_class, &bindings, NULL);
+        compare_bindings(doctor, &bindings);
+        backend_close(bindings.backend);
+    } else {
+        note("bindings of jobs are looked at for root only");
+    }
+    free(bindings.list);
+}
+
+int doctor_run(const struct config *config)
+{
+    struct doctor doctor = {.config = config};
+    check_kernel(&doctor);
+    check_cgroups(&doctor);
+    check_daemons(&doctor);
+    check_clock(&doctor);
+    check_library(&doctor);
+    check_mpis();
+    check_bindings(&doctor);
+    if (doctor.faults > 0)
+        printf("%d thing%s to mend\n", doctor.faults, doctor.faults == 1 ? "" : "s");
+    else
+        puts("nothing to mend");
+    return doctor.faults;
+}

@@ -1,0 +1,246 @@
+#include "ctl/recording.h"
+
+#include "common/client.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMEOUT_MS = 3000, EVENTS_MAX = 1 << 22, JOBS_MAX = 1 << 16, JOB_TEXT_MAX = 24 };
+
+void recording_free(struct recording *recording)
+{
+    free(recording->jobs);
+    free(recording->events);
+    *recording = (struct recording){0};
+}
+
+static int add_event(struct recording *recording, size_t *room, const struct recording_event *event,
+                     struct error *err)
+{
+    if (recording->event_count == *room) {
+        *room = *room > 0 ? 2 * *room : 1024;
+        void *longer = realloc(recording->events, *room * sizeof *recording->events);
+        if (longer == NULL)
+            return error_errno(err, ENOMEM, "events of %s", recording->node);
+        recording->events = longer;
+    }
+    recording->events[recording->event_count++] = *event;
+    return 0;
+}
+
+static int add_job(struct recording *recording, const struct recording_job *job, struct error *err)
+{
+    void *longer = realloc(recording->jobs, (recording->job_count + 1) * sizeof *recording->jobs);
+    if (longer == NULL)
+        return error_errno(err, ENOMEM, "jobs of %s", recording->node);
+    recording->jobs = longer;
+    recording->jobs[recording->job_count++] = *job;
+    return 0;
+}
+
+// ---- from classd
+
+static int ask(int fd, enum protocol_query kind, uint32_t index, struct protocol_reply *reply,
+               struct error *err)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, index + 1);
+    request.query.kind = kind;
+    request.query.index = index;
+    if (client_transact(fd, &request, reply, NULL, TIMEOUT_MS, err) == 0)
+        return 0;
+    if (reply->header.status == EPERM)
+        error_set(err, EPERM, "only root and [daemon] service_user may read the trace");
+    return -1;
+}
+
+// One offset for all, as classd reads the clocks anew for each reply.
+static struct recording_event event_of(const struct protocol_event *event, int64_t wall_offset_ns)
+{
+    return (struct recording_event){.at_ns = event->at_ns + (uint64_t)wall_offset_ns,
+                                    .job = event->job,
+                                    .kind = event->kind,
+                                    .value = event->value};
+}
+
+static int fetch_events(int fd, struct recording *recording, struct error *err)
+{
+    size_t room = 0;
+    uint64_t next = 0, end = UINT64_MAX; // what is added meanwhile is left for the next time
+    int64_t wall_offset_ns = 0;
+    while (next < end) {
+        struct protocol_reply reply;
+        if (ask(fd, PROTOCOL_QUERY_TRACE, (uint32_t)next, &reply, err) < 0)
+            return -1;
+        const struct protocol_events *events = &reply.events;
+        if (end == UINT64_MAX) {
+            end = events->end;
+            wall_offset_ns = events->wall_offset_ns;
+        }
+        if (events->count > PROTOCOL_EVENTS_MAX || events->first < next)
+            return error_set(err, EPROTO, "classd's trace is not in order");
+        recording->lost += events->first - next;
+        if (events->count == 0)
+            break; // it was started anew
+        for (uint32_t i = 0; i < events->count; i++) {
+            struct recording_event event = event_of(&events->events[i], wall_offset_ns);
+            if (add_event(recording, &room, &event, err) < 0)
+                return -1;
+        }
+        next = events->first + events->count;
+    }
+    return 0;
+}
+
+static int fetch_jobs(int fd, struct recording *recording, struct error *err)
+{
+    for (uint32_t i = 0; i < JOBS_MAX; i++) {
+        struct protocol_reply reply;
+        if (ask(fd, PROTOCOL_QUERY_TRACE_JOB, i, &reply, err) < 0)
+            return reply.header.status == ENOENT ? 0 : -1;
+        struct recording_job job = {.job = reply.event_job.job, .uid = reply.event_job.uid};
+        if (!protocol_job_id_valid(reply.event_job.job_id))
+            return error_set(err, EPROTO, "classd's trace names a job without an id");
+        memcpy(job.job_id, reply.event_job.job_id, sizeof job.job_id);
+        if (add_job(recording, &job, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int recording_fetch(int fd, const char *node, struct recording *recording, struct error *err)
+{
+    *recording = (struct recording){0};
+    snprintf(recording->node, sizeof recording->node, "%s", node);
+    if (fetch_events(fd, recording, err) == 0 && fetch_jobs(fd, recording, err) == 0)
+        return 0;
+    recording_free(recording);
+    return -1;
+}
+
+// ---- files
+
+// All 64 bits, more than many JSON readers keep of a number.
+static json_t *json_number(uint64_t number)
+{
+    char text[JOB_TEXT_MAX];
+    snprintf(text, sizeof text, "%016" PRIx64, number);
+    return json_string(text);
+}
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 16);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+int recording_write(const struct recording *recording, FILE *stream, struct error *err)
+{
+    json_t *jobs = json_array(), *events = json_array();
+    for (size_t i = 0; i < recording->job_count; i++) {
+        const struct recording_job *job = &recording->jobs[i];
+        json_array_append_new(jobs, json_pack("{s:o, s:I, s:s}", "job", json_number(job->job),
+                                              "uid", (json_int_t)job->uid, "job_id", job->job_id));
+    }
+    for (size_t i = 0; i < recording->event_count; i++) {
+        const struct recording_event *event = &recording->events[i];
+        json_array_append_new(events, json_pack("[I, o, I, I]", (json_int_t)event->at_ns,
+                                                json_number(event->job), (json_int_t)event->kind,
+                                                (json_int_t)event->value));
+    }
+    json_t *whole = json_pack("{s:s, s:i, s:s, s:I, s:o, s:o}", "format", "cosched trace",
+                              "version", 1, "node", recording->node, "lost",
+                              (json_int_t)recording->lost, "jobs", jobs, "events", events);
+    int rc = whole != NULL ? json_dumpf(whole, stream, JSON_COMPACT) : -1;
+    json_decref(whole);
+    if (rc < 0 || fputc('\n', stream) == EOF || fflush(stream) == EOF)
+        return error_errno(err, errno != 0 ? errno : ENOMEM, "write the trace");
+    return 0;
+}
+
+static int read_jobs(const json_t *list, struct recording *recording, struct error *err)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach(list, index, entry)
+    {
+        struct recording_job job = {0};
+        const char *number = NULL, *job_id = NULL;
+        json_int_t uid = 0;
+        if (json_unpack(entry, "{s:s, s:I, s:s}", "job", &number, "uid", &uid, "job_id", &job_id) <
+                0 ||
+            !parse_number(number, &job.job) || strlen(job_id) >= sizeof job.job_id || uid < 0 ||
+            uid > UINT32_MAX || index >= JOBS_MAX)
+            return error_set(err, EBADMSG, "job %zu is not one", index);
+        job.uid = (uint32_t)uid;
+        snprintf(job.job_id, sizeof job.job_id, "%s", job_id);
+        if (!protocol_job_id_valid(job.job_id))
+            return error_set(err, EBADMSG, "job %zu has an invalid id", index);
+        if (add_job(recording, &job, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_events(const json_t *list, struct recording *recording, struct error *err)
+{
+    size_t index, room = 0;
+    json_t *entry;
+    json_array_foreach(list, index, entry)
+    {
+        struct recording_event event = {0};
+        const char *number = NULL;
+        json_int_t at = 0, kind = 0, value = 0;
+        if (json_unpack(entry, "[I, s, I, I]", &at, &number, &kind, &value) < 0 ||
+            !parse_number(number, &event.job) || at < 0 || kind < PROTOCOL_EVENT_CAME ||
+            kind > PROTOCOL_EVENT_SWITCH || value < 0 || value > UINT32_MAX || index >= EVENTS_MAX)
+            return error_set(err, EBADMSG, "event %zu is not one", index);
+        event.at_ns = (uint64_t)at;
+        event.kind = (uint32_t)kind;
+        event.value = (uint32_t)value;
+        if (index > 0 && event.at_ns < recording->events[index - 1].at_ns)
+            return error_set(err, EBADMSG, "event %zu is earlier than the one before", index);
+        if (add_event(recording, &room, &event, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_whole(const json_t *whole, struct recording *recording, struct error *err)
+{
+    const char *format = NULL, *node = NULL;
+    json_int_t version = 0, lost = 0;
+    json_t *jobs = NULL, *events = NULL;
+    if (json_unpack((json_t *)whole, "{s:s, s:I, s:s, s:I, s:o, s:o}", "format", &format, "version",
+                    &version, "node", &node, "lost", &lost, "jobs", &jobs, "events", &events) < 0 ||
+        strcmp(format, "cosched trace") != 0)
+        return error_set(err, EBADMSG, "not a trace of \"coschedctl trace dump\"");
+    if (version != 1)
+        return error_set(err, EBADMSG, "trace of version %d; this program reads version 1",
+                         (int)version);
+    if (strlen(node) >= sizeof recording->node)
+        return error_set(err, EBADMSG, "the node's name is too long");
+    snprintf(recording->node, sizeof recording->node, "%s", node);
+    recording->lost = lost > 0 ? (uint64_t)lost : 0;
+    return read_jobs(jobs, recording, err) == 0 ? read_events(events, recording, err) : -1;
+}
+
+int recording_read(const char *path, struct recording *recording, struct error *err)
+{
+    json_error_t fault;
+    *recording = (struct recording){0};
+    json_t *whole = json_load_file(path, 0, &fault);
+    if (whole == NULL)
+        return error_set(err, EBADMSG, "%s: %s", path, fault.text);
+    int rc = read_whole(whole, recording, err);
+    json_decref(whole);
+    if (rc == 0)
+        return 0;
+    recording_free(recording);
+    return error_context(err, "%s", path);
+}

@@ -1,0 +1,50 @@
+// Who held the CPUs when, on all nodes: what charts are drawn of, and how well nodes agreed.
+#ifndef COSCHED_CTL_TIMELINE_H
+#define COSCHED_CTL_TIMELINE_H
+
+#include "ctl/recording.h"
+
+#include <stdbool.h>
+
+enum span_state {
+    SPAN_FREE,      // nothing was limited
+    SPAN_SCHEDULED, // the job held the CPUs
+    SPAN_IDLE,      // it waited for them
+};
+
+struct span {
+    uint64_t from_ns, to_ns;
+    enum span_state state;
+};
+
+// One job on one node.
+struct lane {
+    size_t node; // index of the recording
+    size_t job;  // index of timeline.jobs
+    struct span *spans;
+    size_t span_count;
+    size_t cursor; // of timeline_coscheduled()
+};
+
+struct timeline {
+    const struct recording *recordings; // the caller's
+    size_t node_count;
+    struct recording_job *jobs; // of all nodes, each once, in order of arrival
+    size_t job_count;
+    struct lane *lanes; // by job, then by node
+    size_t lane_count;
+    uint64_t from_ns, to_ns;
+};
+
+// Puts the recordings, which must outlive the timeline, together. Returns 0, or -1 with ENOMEM, or
+// ENODATA when nothing was recorded.
+int timeline_build(const struct recording *recordings, size_t count, struct timeline *timeline,
+                   struct error *err);
+void timeline_free(struct timeline *timeline);
+
+// The coscheduled fraction: of the time for which the job held the CPUs of any node, and had to
+// share, the part for which it held those of all its nodes. False when there was no such time or
+// the job was on fewer than two nodes.
+bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fraction);
+
+#endif

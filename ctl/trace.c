@@ -1,0 +1,111 @@
+#include "ctl/trace.h"
+
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "ctl/chart.h"
+#include "ctl/recording.h"
+#include "ctl/talk.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 1024 };
+
+static int switch_trace(const struct config *config, bool on, uint64_t capacity, struct error *err)
+{
+    if (capacity > UINT32_MAX)
+        return error_set(err, EINVAL, "too many events");
+    cleanup_close int fd = talk_connect(config, err);
+    if (fd < 0 || talk_trace(fd, on, (uint32_t)capacity, err) < 0)
+        return -1;
+    puts(on ? "recording" : "stopped");
+    return 0;
+}
+
+static int fetch(const struct config *config, const char *name, struct recording *recording,
+                 struct error *err)
+{
+    char host[RECORDING_NODE_MAX] = "node";
+    gethostname(host, sizeof host - 1);
+    cleanup_close int fd = talk_connect(config, err);
+    return fd < 0 ? -1 : recording_fetch(fd, name != NULL ? name : host, recording, err);
+}
+
+static int dump(const struct config *config, const char *name, struct error *err)
+{
+    struct recording recording;
+    if (fetch(config, name, &recording, err) < 0)
+        return -1;
+    int rc = recording_write(&recording, stdout, err);
+    recording_free(&recording);
+    return rc;
+}
+
+static int print_coscheduled(struct timeline *timeline)
+{
+    for (size_t job = 0; job < timeline->job_count; job++) {
+        double fraction;
+        printf("%-40s ", timeline->jobs[job].job_id);
+        if (timeline_coscheduled(timeline, job, &fraction))
+            printf("%.3f\n", fraction);
+        else
+            puts("-");
+    }
+    return 0;
+}
+
+static int draw(const char *what, const struct recording *recordings, size_t count,
+                struct error *err)
+{
+    struct timeline timeline;
+    if (timeline_build(recordings, count, &timeline, err) < 0)
+        return -1;
+    int rc = strcmp(what, "json") == 0  ? chart_json(&timeline, stdout, err)
+             : strcmp(what, "svg") == 0 ? chart_svg(&timeline, stdout, err)
+                                        : print_coscheduled(&timeline);
+    timeline_free(&timeline);
+    return rc;
+}
+
+// `what`: json, svg or coscheduled.
+static int show(const struct config *config, const char *what, int count, char *const *files,
+                struct error *err)
+{
+    if (count > FILES_MAX)
+        return error_set(err, EINVAL, "more than %d files", FILES_MAX);
+    struct recording *recordings = calloc((size_t)count + 1, sizeof *recordings);
+    if (recordings == NULL)
+        return error_errno(err, ENOMEM, "trace");
+    int rc = count == 0 ? fetch(config, NULL, &recordings[0], err) : 0;
+    for (int i = 0; i < count && rc == 0; i++)
+        rc = recording_read(files[i], &recordings[i], err);
+    if (rc == 0)
+        rc = draw(what, recordings, count == 0 ? 1 : (size_t)count, err);
+    for (int i = 0; i <= count; i++)
+        recording_free(&recordings[i]);
+    free(recordings);
+    return rc;
+}
+
+int trace_command(const struct config *config, int count, char *const *arguments, struct error *err)
+{
+    const char *what = count > 0 ? arguments[0] : "";
+    uint64_t capacity = 0;
+    if (strcmp(what, "start") == 0 && count <= 2)
+        return count == 2 && units_parse_count(arguments[1], &capacity, err) < 0
+                   ? -1
+                   : switch_trace(config, true, capacity, err);
+    if (strcmp(what, "stop") == 0 && count == 1)
+        return switch_trace(config, false, 0, err);
+    if (strcmp(what, "dump") == 0 && count <= 2)
+        return dump(config, count == 2 ? arguments[1] : NULL, err);
+    if (strcmp(what, "coscheduled") == 0)
+        return show(config, what, count - 1, arguments + 1, err);
+    if (strcmp(what, "export") == 0 && count >= 2 &&
+        (strcmp(arguments[1], "json") == 0 || strcmp(arguments[1], "svg") == 0))
+        return show(config, arguments[1], count - 2, arguments + 2, err);
+    return error_set(err, EINVAL,
+                     "trace start [EVENTS], stop, dump [NODE], export json|svg [FILE...] or "
+                     "coscheduled [FILE...]");
+}

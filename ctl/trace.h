@@ -1,0 +1,14 @@
+// coschedctl trace.
+#ifndef COSCHED_CTL_TRACE_H
+#define COSCHED_CTL_TRACE_H
+
+#include "common/config.h"
+#include "common/error.h"
+
+// Carries out `arguments`: "start [EVENTS]", "stop", "dump [NODE]", "export json|svg [FILE...]" or
+// "coscheduled [FILE...]". Without files the running classd is asked. err->code is EINVAL when they
+// were not understood.
+int trace_command(const struct config *config, int count, char *const *arguments,
+                  struct error *err);
+
+#endif

@@ -1,0 +1,248 @@
+"""What an operator does to running daemons: reload, bound users, record, watch.
+
+In a runtime directory and a cgroup root of its own, as test_daemons.py.
+"""
+import errno
+import json
+import os
+import re
+import signal
+import time
+import unittest
+
+import test_daemons
+from test_daemons import NOBODY, SWITCH, TIMERD, Node, classes, quota
+
+
+class Reload(Node):
+    def test_shares_and_times_change_under_running_jobs(self):
+        a, _ = self.job("a"), self.job("b")
+        self.configure(scheduler__idle_share="5%", scheduler__time_slice="7s", scheduler__gmet="2s")
+        self.assertEqual(self.ctl("reload").returncode, 0)
+        self.assertEqual((quota("a"), quota("b")), (95000, 5000))
+        page = a.read_page()
+        self.assertEqual((page["time_slice"], page["gmet"]), (7 * 10**9, 2 * 10**9))
+        self.assertEqual(self.ctl_json("status")["time_slice_s"], 7)
+
+    def test_the_policy_changes_under_running_jobs(self):
+        self.job("a"), self.job("b")
+        self.configure(scheduler__policy="uncoordinated")
+        self.assertEqual(self.ctl("reload").returncode, 0)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.configure()
+        self.assertEqual(self.ctl("reload").returncode, 0)
+        self.assertEqual(sorted([quota("a"), quota("b")]), [1000, 99000])
+
+    def test_strict_changes_under_running_jobs(self):
+        self.job("a"), self.job("b")
+        self.configure(scheduler__strict="no")
+        self.assertEqual(self.ctl("reload").returncode, 0)
+        self.assertEqual((quota("a"), quota("b")), (-1, 1000))
+
+    def test_sighup_reloads(self):
+        self.job("a"), self.job("b")
+        self.configure(scheduler__idle_share="5%")
+        self.classd.send_signal(signal.SIGHUP)
+        self.eventually(lambda: quota("b") == 5000, "the new idle share is in force")
+
+    def test_a_broken_file_changes_nothing_and_says_why(self):
+        self.job("a"), self.job("b")
+        with open(self.config, "a", encoding="ascii") as file:
+            file.write("[scheduler]\ntime_slice = 5 parsecs\n")
+        before = self.ctl_status_of(self.config_copy())
+        answer = self.ctl_with(self.config_copy(), "reload")
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("nothing has changed", answer.stderr)
+        self.assertRegex(answer.stderr, r"cosched\.ini:[0-9]+")
+        self.assert_shares("a", "b")
+        after = self.ctl_status_of(self.config_copy())
+        self.assertEqual(before["time_slice_s"], after["time_slice_s"])
+
+    def test_what_cannot_change_is_named(self):
+        self.job("a"), self.job("b")
+        good = self.config_copy()
+        self.configure(cgroup__root="elsewhere", scheduler__idle_share="5%")
+        answer = self.ctl_with(good, "reload")
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("[cgroup] root", answer.stderr)
+        self.assert_shares("a", "b")
+
+    def test_users_may_not_reload(self):
+        self.assertEqual(self.client(NOBODY).simple(7), errno.EPERM)
+
+    def test_timerd_follows_the_slice(self):
+        self.configure(scheduler__time_slice="300ms", scheduler__gmet="0s")
+        self.start(TIMERD)  # classd's slice is an hour, as it says to timerd at the first tick
+        self.eventually(lambda: "time slice 3600.000 s" in self.log_text(), "timerd has heard")
+        self.assertEqual(self.ctl("reload").returncode, 0)
+        self.eventually(lambda: "time slice 0.300 s" in self.log_text(), "timerd has heard again")
+        before = self.ctl_json("status")["switches"]
+        self.eventually(lambda: self.ctl_json("status")["switches"] > before, "timerd ticks")
+
+    def config_copy(self):
+        """A file that coschedctl can read, whatever classd's has become."""
+        path = os.path.join(self.folder, "good.ini")
+        if not os.path.exists(path):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f"[daemon]\nruntime_dir = {self.runtime_dir}\n")
+        return path
+
+    def ctl_with(self, config, *arguments):
+        kept, self.config = self.config, config
+        try:
+            return self.ctl(*arguments)
+        finally:
+            self.config = kept
+
+    def ctl_status_of(self, config):
+        return json.loads(self.ctl_with(config, "--json", "status").stdout)
+
+    def tearDown(self):
+        self.configure()
+        super().tearDown()
+
+
+class UserLimits(Node):
+    settings = {"daemon__max_jobs_per_user": 2, "daemon__max_requests_per_second": 50}
+
+    def test_a_user_gets_so_many_jobs(self):
+        self.job("a", uid=NOBODY), self.job("b", uid=NOBODY)
+        self.assertEqual(self.client(NOBODY).register("c")["status"], errno.ENOSPC)
+        for name in "xyz":
+            self.job(name)  # root gets more
+        self.assertEqual(len(classes()), 5)
+
+    def test_a_flood_waits_in_its_own_socket(self):
+        flood = self.job("flood", uid=NOBODY)
+        honest = self.job("honest")
+        begin = time.monotonic()
+        flood.schedule(150)
+        self.assertGreater(time.monotonic() - begin, 1.5)  # at most 50 at once, then 50 a second
+        self.assertEqual(honest.query_node()["status"], 0)
+        self.assertLessEqual(honest.query_node()["requests"], 150)
+
+
+class Trace(Node):
+    settings = {"scheduler__gmet": "0s"}
+
+    def record(self):
+        self.job("a")
+        self.assertEqual(self.ctl("trace", "start").returncode, 0)
+        b = self.job("b")
+        b.schedule()
+        self.assertEqual(self.client().simple(SWITCH), 0)
+        return b
+
+    def test_what_was_scheduled_when_is_recorded(self):
+        self.record()
+        dump = self.ctl("trace", "dump", "node7")
+        self.assertEqual(dump.returncode, 0, dump.stderr)
+        trace = json.loads(dump.stdout)
+        self.assertEqual(trace["node"], "node7")
+        names = {job["job"]: job["job_id"] for job in trace["jobs"]}
+        self.assertEqual(sorted(names.values()), ["a", "b"])
+        story = [(names.get(job, ""), kind) for _, job, kind, _ in trace["events"]]
+        came, scheduled, idle, free, granted, switch = 1, 3, 4, 5, 6, 8
+        self.assertEqual(story[:2], [("a", came), ("a", free)])
+        for event in [("b", came), ("b", scheduled), ("a", idle), ("b", granted), ("", switch)]:
+            self.assertIn(event, story)
+        self.assertLess(abs(trace["events"][-1][0] / 1e9 - time.time()), 60)
+
+    def test_exports_are_drawn_and_merged(self):
+        self.record()
+        time.sleep(0.05)
+        self.client().simple(SWITCH)
+        files = []
+        for name in ("node0", "node1"):
+            files.append(os.path.join(self.folder, name))
+            with open(files[-1], "w", encoding="ascii") as file:
+                file.write(self.ctl("trace", "dump", name).stdout)
+        svg = self.ctl("trace", "export", "svg", *files)
+        self.assertEqual(svg.returncode, 0, svg.stderr)
+        self.assertIn("100.0 % coscheduled", svg.stdout)
+        events = json.loads(self.ctl("trace", "export", "json", *files).stdout)["traceEvents"]
+        self.assertEqual({event["args"]["name"] for event in events
+                          if event["name"] == "process_name"}, {"node0", "node1"})
+        fractions = self.ctl("trace", "coscheduled", *files).stdout.split()
+        self.assertEqual(fractions[1::2], ["1.000", "1.000"])
+        self.assertEqual(self.ctl("trace", "export", "svg").returncode, 0)  # of the running classd
+
+    def test_a_stopped_trace_stays_readable(self):
+        b = self.record()
+        self.assertEqual(self.ctl("trace", "stop").returncode, 0)
+        before = self.ctl("trace", "dump").stdout
+        b.schedule()
+        self.client().simple(SWITCH)
+        self.assertEqual(len(json.loads(before)["events"]),
+                         len(json.loads(self.ctl("trace", "dump").stdout)["events"]))
+
+    def test_the_ring_is_bounded(self):
+        self.job("a")
+        b = self.job("b")
+        self.assertEqual(self.ctl("trace", "start", "10").returncode, 0)
+        b.schedule(100)
+        trace = json.loads(self.ctl("trace", "dump").stdout)
+        self.assertEqual(len(trace["events"]), 10)
+        self.assertGreaterEqual(trace["lost"], 90)
+        self.assertEqual(self.ctl("trace", "start", "99999999").returncode, 1)
+
+    def test_users_may_not_record_or_read(self):
+        user = self.client(NOBODY)
+        self.assertEqual(user.simple(8), errno.EPERM)
+        self.assertEqual(user.query(3, 0), errno.EPERM)
+        self.assertEqual(user.query(4, 0), errno.EPERM)
+
+    def test_nonsense_is_explained(self):
+        for words in (["trace"], ["trace", "paint"], ["trace", "export", "gif"]):
+            run = self.ctl(*words)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("export json|svg", run.stderr)
+        self.assertIn("nothing was recorded", self.ctl("trace", "export", "svg").stderr)
+
+
+class Watching(Node):
+    def test_metrics_are_openmetrics(self):
+        self.job("a"), self.job("b", uid=NOBODY)
+        text = self.ctl("metrics").stdout
+        self.assertTrue(text.endswith("# EOF\n"))
+        types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+        samples = re.findall(r"^([a-z_]+)(\{[^}]*\})? (\S+)$", text, re.MULTILINE)
+        self.assertGreater(len(samples), 20)
+        for name, _, value in samples:
+            float(value)
+            family = next(f for f in (name, name.removesuffix("_total"), name.removesuffix("_info"))
+                          if f in types)
+            self.assertEqual(name.endswith("_total"), types[family] == "counter")
+        self.assertIn(f'cosched_job_scheduled{{job="b",uid="{NOBODY}"}} 0', text)
+        self.assertIn('cosched_job_share_ratio{job="a",uid="0"} 0.99', text)
+        self.assertIn("cosched_jobs 2\n", text)
+
+    def test_top_prints_a_table_where_there_is_no_terminal(self):
+        self.job("a"), self.job("b")
+        run = self.ctl("top", "100ms")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = {line.split()[0]: line for line in run.stdout.splitlines()[2:]}
+        self.assertIn("scheduled", rows["a"])
+        self.assertIn("idle", rows["b"])
+        self.assertEqual(self.ctl("top", "1").returncode, 1)
+        self.assertEqual(self.ctl("top", "1s", "2s").returncode, 2)
+
+    def test_the_doctor_names_what_is_missing(self):
+        run = self.ctl("doctor")
+        self.assertRegex(run.stdout, r"(?m)^ok .*classd .* answers")
+        self.assertRegex(run.stdout, r"(?m)^ok .*cgroup v[12]")
+        self.ctl("shutdown")
+        run = self.ctl("doctor")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stdout, r"(?m)^FAULT .*no classd is running")
+
+    def test_the_doctor_sees_binding_conflicts(self):
+        one = min(os.sched_getaffinity(0))
+        clients = [self.job("a"), self.job("b")]
+        for client in clients:
+            os.sched_setaffinity(client.pid, {one})
+        self.assertRegex(self.ctl("doctor").stdout, r"(?m)^FAULT .*--bind-to none")
+
+
+if __name__ == "__main__":
+    test_daemons.main()

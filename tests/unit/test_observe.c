@@ -1,0 +1,128 @@
+// The daemon's small helpers for watching and bounding: the ring of events, and what each user may
+// send.
+#include "classd/trace.h"
+#include "classd/users.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct error err;
+
+static void nothing_is_recorded_before_the_start(void **state)
+{
+    (void)state;
+    struct protocol_events events = {0};
+    struct protocol_event_job job;
+    trace_t *trace = trace_new();
+    trace_event(trace, PROTOCOL_EVENT_IDLE, 1, 2, 3);
+    trace_job(trace, 1, 0, "a", 1, 3);
+    trace_read(trace, 0, &events);
+    assert_int_equal(events.count, 0);
+    assert_int_equal(events.recording, 0);
+    assert_false(trace_job_at(trace, 0, &job));
+    trace_free(trace);
+}
+
+static void the_newest_events_are_kept(void **state)
+{
+    (void)state;
+    struct protocol_events events;
+    trace_t *trace = trace_new();
+    assert_int_equal(trace_start(trace, 20, &err), 0);
+    for (uint32_t i = 0; i < 50; i++)
+        trace_event(trace, PROTOCOL_EVENT_GRANTED, 7, i, i * SECOND);
+    uint64_t next = 0, seen = 30; // 0 to 29 are gone
+    do {
+        trace_read(trace, next, &events);
+        assert_true(next == 0 ? events.first == 30 : events.first == next);
+        for (uint32_t i = 0; i < events.count; i++, seen++) {
+            assert_int_equal(events.events[i].value, seen);
+            assert_true(events.events[i].at_ns == seen * SECOND);
+            assert_true(events.events[i].job == 7);
+        }
+        next = events.first + events.count;
+    } while (events.count > 0);
+    assert_int_equal(seen, 50);
+    assert_int_equal(events.end, 50);
+    trace_stop(trace);
+    trace_event(trace, PROTOCOL_EVENT_GRANTED, 7, 99, 99 * SECOND);
+    trace_read(trace, 45, &events);
+    assert_int_equal(events.end, 50);
+    assert_int_equal(events.count, 5);
+    trace_free(trace);
+}
+
+static void a_start_forgets_and_a_failed_one_does_not(void **state)
+{
+    (void)state;
+    struct protocol_events events;
+    struct protocol_event_job job;
+    trace_t *trace = trace_new();
+    assert_int_equal(trace_start(trace, 0, &err), 0);
+    trace_job(trace, 5, 1000, "job-a", 3, SECOND);
+    trace_job(trace, 5, 1000, "job-a", 3, SECOND);
+    assert_true(trace_job_at(trace, 0, &job));
+    assert_string_equal(job.job_id, "job-a");
+    assert_int_equal(job.uid, 1000);
+    assert_false(trace_job_at(trace, 1, &job));
+    assert_int_equal(trace_start(trace, TRACE_CAPACITY_MAX + 1, &err), -1);
+    assert_int_equal(err.code, EINVAL);
+    trace_read(trace, 0, &events);
+    assert_int_equal(events.end, 2);
+    assert_int_equal(trace_start(trace, 10, &err), 0);
+    trace_read(trace, 0, &events);
+    assert_int_equal(events.end, 0);
+    assert_false(trace_job_at(trace, 0, &job));
+    trace_free(trace);
+}
+
+static void who_sends_too_much_waits(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *flood = users_join(&users, 1000, 50 * SECOND);
+    struct user *other = users_join(&users, 1001, 50 * SECOND);
+    unsigned sent = 0;
+    for (unsigned i = 0; i < 5000; i++)
+        sent += user_may_send(flood, 100, 50 * SECOND);
+    assert_int_equal(sent, 100); // a second's worth at once
+    assert_true(user_may_send(other, 100, 50 * SECOND));
+    sent = 0;
+    for (unsigned ms = 1; ms <= 3000; ms++)
+        for (unsigned i = 0; i < 5; i++)
+            sent += user_may_send(flood, 100, 50 * SECOND + ms * SECOND / 1000);
+    assert_in_range(sent, 299, 300); // and then so many in each second
+    users_leave(&users, flood);
+    users_leave(&users, other);
+}
+
+static void connections_of_a_user_share_one_entry(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *first = users_join(&users, 1000, SECOND);
+    assert_ptr_equal(users_join(&users, 1000, SECOND), first);
+    assert_int_equal(first->connections, 2);
+    users_leave(&users, first);
+    assert_ptr_equal(users.first, first);
+    users_leave(&users, first);
+    assert_null(users.first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_recorded_before_the_start),
+        cmocka_unit_test(the_newest_events_are_kept),
+        cmocka_unit_test(a_start_forgets_and_a_failed_one_does_not),
+        cmocka_unit_test(who_sends_too_much_waits),
+        cmocka_unit_test(connections_of_a_user_share_one_entry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

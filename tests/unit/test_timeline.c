@@ -1,0 +1,260 @@
+// What coschedctl makes of recordings of several nodes: spans, the coscheduled fraction, files and
+// pictures.
+#include "ctl/chart.h"
+#include "ctl/recording.h"
+#include "ctl/timeline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#define SECOND UINT64_C(1000000000)
+
+enum { A = 17, B = 4 };
+
+static struct recording_job jobs[] = {{.job = A, .uid = 1, .job_id = "a"},
+                                      {.job = B, .uid = 2, .job_id = "b"}};
+static struct error err;
+
+#define RECORDING(name, list)                                                                      \
+    {                                                                                              \
+        .node = (name), .jobs = jobs, .job_count = 2, .events = (list),                            \
+        .event_count = sizeof(list) / sizeof *(list),                                              \
+    }
+
+static struct recording_event on_node0[] = {
+    {10 * SECOND, A, PROTOCOL_EVENT_CAME, 1},
+    {10 * SECOND, A, PROTOCOL_EVENT_FREE, 1000000},
+    {12 * SECOND, B, PROTOCOL_EVENT_CAME, 1},
+    {12 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {12 * SECOND, B, PROTOCOL_EVENT_IDLE, 10000},
+    {14 * SECOND, 0, PROTOCOL_EVENT_SWITCH, 0},
+    {14 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {14 * SECOND, B, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {15 * SECOND, A, PROTOCOL_EVENT_DISCARDED, 0},
+    {16 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
+    {16 * SECOND, B, PROTOCOL_EVENT_FREE, 1000000},
+    {20 * SECOND, B, PROTOCOL_EVENT_LEFT, 0},
+};
+
+// The same, but it switches half a second later.
+static struct recording_event on_node1[] = {
+    {10 * SECOND, A, PROTOCOL_EVENT_FREE, 1000000},
+    {12 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {12 * SECOND, B, PROTOCOL_EVENT_IDLE, 10000},
+    {14 * SECOND + SECOND / 2, A, PROTOCOL_EVENT_IDLE, 10000},
+    {14 * SECOND + SECOND / 2, B, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {16 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
+    {16 * SECOND, B, PROTOCOL_EVENT_FREE, 1000000},
+    {20 * SECOND, B, PROTOCOL_EVENT_LEFT, 0},
+};
+
+static const struct recording nodes[] = {RECORDING("node0", on_node0),
+                                         RECORDING("node1", on_node1)};
+
+static void assert_span(const struct lane *lane, size_t index, double from_s, double to_s,
+                        enum span_state state)
+{
+    assert_true(index < lane->span_count);
+    assert_float_equal((double)lane->spans[index].from_ns / SECOND, from_s, 1e-9);
+    assert_float_equal((double)lane->spans[index].to_ns / SECOND, to_s, 1e-9);
+    assert_int_equal(lane->spans[index].state, state);
+}
+
+static void events_become_spans(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    assert_int_equal(timeline_build(nodes, 2, &timeline, &err), 0);
+    assert_int_equal(timeline.job_count, 2);
+    assert_int_equal(timeline.lane_count, 4);
+    const struct lane *lane = &timeline.lanes[0];
+    assert_int_equal(lane->node, 0);
+    assert_string_equal(timeline.jobs[lane->job].job_id, "a");
+    assert_int_equal(lane->span_count, 3);
+    assert_span(lane, 0, 10, 12, SPAN_FREE);
+    assert_span(lane, 1, 12, 14, SPAN_SCHEDULED);
+    assert_span(lane, 2, 14, 16, SPAN_IDLE);
+    assert_span(&timeline.lanes[3], 2, 16, 20, SPAN_FREE);
+    timeline_free(&timeline);
+}
+
+static void the_coscheduled_fraction_is_what_nodes_have_in_common(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    double fraction = -1;
+    assert_int_equal(timeline_build(nodes, 2, &timeline, &err), 0);
+    // a held a node from 12 to 14.5 and both from 12 to 14; b 14 to 16, and 14.5 to 16.
+    assert_true(timeline_coscheduled(&timeline, 0, &fraction));
+    assert_float_equal(fraction, 2 / 2.5, 1e-9);
+    assert_true(timeline_coscheduled(&timeline, 1, &fraction));
+    assert_float_equal(fraction, 1.5 / 2, 1e-9);
+    timeline_free(&timeline);
+
+    assert_int_equal(timeline_build(nodes, 1, &timeline, &err), 0); // one node agrees with nobody
+    assert_false(timeline_coscheduled(&timeline, 0, &fraction));
+    timeline_free(&timeline);
+}
+
+static void nothing_recorded_is_said(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    struct recording empty = {.node = "node0"};
+    assert_int_equal(timeline_build(&empty, 1, &timeline, &err), -1);
+    assert_int_equal(err.code, ENODATA);
+}
+
+static char *written(int (*write)(void *user, FILE *stream), void *user)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(write(user, stream), 0);
+    fclose(stream);
+    return text;
+}
+
+static int write_recording(void *user, FILE *stream)
+{
+    return recording_write(user, stream, &err);
+}
+
+static int read_text(const char *text, struct recording *recording)
+{
+    char path[] = "/tmp/cosched-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    int rc = recording_read(path, recording, &err);
+    unlink(path);
+    return rc;
+}
+
+static void a_file_gives_back_what_was_written(void **state)
+{
+    (void)state;
+    struct recording again;
+    char *text = written(write_recording, (void *)&nodes[0]);
+    assert_int_equal(read_text(text, &again), 0);
+    assert_string_equal(again.node, "node0");
+    assert_int_equal(again.job_count, 2);
+    assert_string_equal(again.jobs[1].job_id, "b");
+    assert_int_equal(again.event_count, nodes[0].event_count);
+    for (size_t i = 0; i < again.event_count; i++) {
+        assert_true(again.events[i].at_ns == on_node0[i].at_ns);
+        assert_true(again.events[i].job == on_node0[i].job);
+        assert_int_equal(again.events[i].kind, on_node0[i].kind);
+        assert_int_equal(again.events[i].value, on_node0[i].value);
+    }
+    recording_free(&again);
+    free(text);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    (void)state;
+#define FILE_WITH(jobs, events)                                                                    \
+    "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"jobs\":[" jobs        \
+    "],\"events\":[" events "]}"
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "[1]",
+        "{\"format\":\"other\",\"version\":1,\"node\":\"n\",\"lost\":0,\"jobs\":[],\"events\":[]}",
+        "{\"format\":\"cosched trace\",\"version\":2,\"node\":\"n\",\"lost\":0,\"jobs\":[],"
+        "\"events\":[]}",
+        FILE_WITH("{\"job\":\"1\",\"uid\":1,\"job_id\":\"../x\"}", ""),
+        FILE_WITH("{\"job\":\"zz\",\"uid\":1,\"job_id\":\"x\"}", ""),
+        FILE_WITH("{\"job\":\"1\",\"uid\":-1,\"job_id\":\"x\"}", ""),
+        FILE_WITH("", "[1,\"0\",99,0]"),
+        FILE_WITH("", "[1,\"0\",8]"),
+        FILE_WITH("", "[-1,\"0\",8,0]"),
+        FILE_WITH("", "[2,\"0\",8,0],[1,\"0\",8,0]"),
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct recording recording;
+        assert_int_equal(read_text(bad[i], &recording), -1);
+        assert_int_equal(err.code, EBADMSG);
+        assert_null(recording.events);
+    }
+}
+
+static int write_json(void *user, FILE *stream)
+{
+    return chart_json(user, stream, &err);
+}
+
+static int write_svg(void *user, FILE *stream)
+{
+    return chart_svg(user, stream, &err);
+}
+
+static void the_json_chart_has_every_span_and_request(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    assert_int_equal(timeline_build(nodes, 2, &timeline, &err), 0);
+    char *text = written(write_json, &timeline);
+    json_t *whole = json_loads(text, 0, NULL), *event;
+    size_t index, spans = 0, discarded = 0;
+    assert_non_null(whole);
+    json_array_foreach(json_object_get(whole, "traceEvents"), index, event)
+    {
+        const char *phase = json_string_value(json_object_get(event, "ph"));
+        const char *name = json_string_value(json_object_get(event, "name"));
+        spans += strcmp(phase, "X") == 0;
+        discarded += strcmp(name, "request discarded") == 0;
+        if (strcmp(phase, "X") == 0 && strcmp(name, "idle") == 0 &&
+            json_integer_value(json_object_get(event, "tid")) == 0 &&
+            json_integer_value(json_object_get(event, "pid")) == 0) {
+            assert_float_equal(json_number_value(json_object_get(event, "ts")), 4e6, 1);
+            assert_float_equal(json_number_value(json_object_get(event, "dur")), 2e6, 1);
+        }
+    }
+    assert_int_equal(spans, 12);
+    assert_int_equal(discarded, 1);
+    json_decref(whole);
+    free(text);
+    timeline_free(&timeline);
+}
+
+static void the_svg_chart_shows_lanes_and_fractions(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    size_t rectangles = 0;
+    assert_int_equal(timeline_build(nodes, 2, &timeline, &err), 0);
+    char *text = written(write_svg, &timeline);
+    for (const char *at = text; (at = strstr(at, "<rect x=")) != NULL; at++)
+        rectangles++;
+    assert_int_equal(rectangles, 12);
+    assert_non_null(strstr(text, "a: 80.0 % coscheduled"));
+    assert_non_null(strstr(text, "b: 75.0 % coscheduled"));
+    assert_non_null(strstr(text, "</svg>"));
+    free(text);
+    timeline_free(&timeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_become_spans),
+        cmocka_unit_test(the_coscheduled_fraction_is_what_nodes_have_in_common),
+        cmocka_unit_test(nothing_recorded_is_said),
+        cmocka_unit_test(a_file_gives_back_what_was_written),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(the_json_chart_has_every_span_and_request),
+        cmocka_unit_test(the_svg_chart_shows_lanes_and_fractions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
