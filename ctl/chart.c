@@ -100,11 +100,12 @@ int chart_json(const struct timeline *timeline, FILE *stream, struct error *err)
 // ---- SVG
 
 enum {
-    LABEL_WIDTH = 230,
+    LABEL_WIDTH = 120,
     PLOT_WIDTH = 900,
     LANE_HEIGHT = 18,
     LANE_GAP = 3,
-    JOB_GAP = 12,
+    TITLE_HEIGHT = 20,
+    JOB_GAP = 8,
     TOP = 40,
     BOTTOM = 36,
 };
@@ -177,30 +178,28 @@ static double draw_job(struct timeline *timeline, size_t job, FILE *stream, doub
 {
     char text[PROTOCOL_JOB_ID_MAX + 48];
     double fraction;
-    bool first = true;
+    if (timeline_coscheduled(timeline, job, &fraction))
+        snprintf(text, sizeof text, "%s: %.1f %% coscheduled", timeline->jobs[job].job_id,
+                 100 * fraction);
+    else
+        snprintf(text, sizeof text, "%s", timeline->jobs[job].job_id);
+    draw_text(stream, LABEL_WIDTH, y + 14, "start", text);
+    y += TITLE_HEIGHT;
     for (size_t i = 0; i < timeline->lane_count; i++) {
         const struct lane *lane = &timeline->lanes[i];
         if (lane->job != job)
             continue;
-        if (first && timeline_coscheduled(timeline, job, &fraction))
-            snprintf(text, sizeof text, "%.16s: %.1f %% coscheduled", timeline->jobs[job].job_id,
-                     100 * fraction);
-        else
-            snprintf(text, sizeof text, "%.24s", timeline->jobs[job].job_id);
-        if (first)
-            draw_text(stream, 6, y + 13, "start", text);
         draw_text(stream, LABEL_WIDTH - 6, y + 13, "end", timeline->recordings[lane->node].node);
         draw_lane(timeline, lane, stream, y);
         y += LANE_HEIGHT + LANE_GAP;
-        first = false;
     }
-    return first ? y : y + JOB_GAP;
+    return y + JOB_GAP;
 }
 
 int chart_svg(struct timeline *timeline, FILE *stream, struct error *err)
 {
     double bottom = TOP + (double)timeline->lane_count * (LANE_HEIGHT + LANE_GAP) +
-                    (double)timeline->job_count * JOB_GAP;
+                    (double)timeline->job_count * (TITLE_HEIGHT + JOB_GAP);
     fprintf(stream,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n"
             "<style>text{font:12px sans-serif} .mark{stroke:#999;stroke-width:.5}</style>\n"
