@@ -10,6 +10,7 @@
 #include "classd/runtime.h"
 #include "classd/scheduler.h"
 #include "classd/server.h"
+#include "classd/urgent.h"
 #include "common/config.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ static int serve(struct config *config, const char *config_file, struct error *e
     int rc = -1;
 
     signal(SIGPIPE, SIG_IGN);
+    urgent_become();
     raise_descriptor_limit(config);
     if (find_service_user(config, &commands.service_uid, err) == 0 &&
         runtime_open(config->runtime_dir, &runtime, err) == 0 &&

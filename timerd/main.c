@@ -5,6 +5,7 @@
 #include "classd/clock.h"
 #include "classd/log.h"
 #include "classd/notify.h"
+#include "classd/urgent.h"
 #include "common/cleanup.h"
 #include "common/config.h"
 #include "timerd/outage.h"
@@ -139,6 +140,7 @@ static int serve(struct config *config, struct error *err)
 {
     struct timer timer = {.config = config, .outage.config = config, .tick = -1};
     int rc = -1;
+    urgent_become();
     pulse_init(&timer.pulse, config, clock_now_ns());
     timer.signals = open_signals(err);
     if (timer.signals >= 0)

@@ -1,0 +1,233 @@
+// Processes that register with classd and do nothing else, and what classd then takes for its work.
+//
+//     stubs RUNTIME_DIR JOBS PROCESSES
+//
+// makes JOBS jobs of PROCESSES processes each and then obeys lines on its standard input:
+//
+//     requests N       N requests in turn of the first two jobs, one at a time, each from sending
+//     it
+//                      until the job's page says that it is scheduled; prints each time in ns
+//     flood N          N requests as fast as they go; prints the ns until the last is handled
+//     switches N       N SWITCHes; prints the ns of each, from sending it until its reply
+//
+// It answers "ready" when all have registered, and ends with its input.
+#include "common/client.h"
+#include "common/status_page.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MS = 30000, PAUSE_US = 500 };
+
+static const char *runtime_dir;
+
+// The process that asks for a job, through two pipes.
+struct asker {
+    int commands[2];
+    int answers[2];
+};
+
+struct order {
+    char kind; // 'r': one timed request, 'f': many
+    uint32_t count;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static _Noreturn void give_up(const char *what, const struct error *err)
+{
+    fprintf(stderr, "stubs: %s: %s\n", what, err->text);
+    _exit(1);
+}
+
+static int connect_to_classd(void)
+{
+    struct error err;
+    int fd = client_connect(runtime_dir, &err);
+    while (fd < 0 && err.code == EAGAIN) {
+        usleep(1000);
+        fd = client_connect(runtime_dir, &err);
+    }
+    if (fd < 0)
+        give_up("connect", &err);
+    return fd;
+}
+
+// Returns the descriptor of the job's page.
+static int register_with(int fd, unsigned job, unsigned rank, unsigned ranks)
+{
+    struct error err;
+    struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, 1);
+    struct protocol_reply reply;
+    int page_fd = -1;
+    snprintf(request.register_.job_id, sizeof request.register_.job_id, "stub%u", job);
+    request.register_.width = 1;
+    request.register_.rank = rank;
+    request.register_.ranks = ranks;
+    if (client_transact(fd, &request, &reply, &page_fd, TIMEOUT_MS, &err) < 0)
+        give_up("register", &err);
+    return page_fd;
+}
+
+static void send_request(int fd)
+{
+    struct error err;
+    struct protocol_request request = protocol_request_new(PROTOCOL_SCHEDULE, 2);
+    while (client_send(fd, &request, &err) < 0) {
+        if (err.code != EAGAIN)
+            give_up("request", &err);
+        usleep(50);
+    }
+}
+
+static bool is_scheduled(const struct status_page *page)
+{
+    return (status_word_flags(atomic_load_explicit(&page->word, memory_order_relaxed)) &
+            STATUS_SCHEDULED) != 0;
+}
+
+static uint64_t one_request(int fd, const struct status_page *page)
+{
+    if (is_scheduled(page))
+        return 0; // the first of all, when this job holds the CPU already
+    uint64_t begin_ns = now_ns();
+    send_request(fd);
+    while (!is_scheduled(page))
+        ;
+    return now_ns() - begin_ns;
+}
+
+static uint64_t many_requests(int fd, uint32_t count)
+{
+    struct error err;
+    struct protocol_request last = protocol_request_new(PROTOCOL_QUERY, 3);
+    struct protocol_reply reply;
+    uint64_t begin_ns = now_ns();
+    last.query.kind = PROTOCOL_QUERY_NODE;
+    for (uint32_t i = 0; i < count; i++)
+        send_request(fd);
+    if (client_transact(fd, &last, &reply, NULL, TIMEOUT_MS, &err) < 0)
+        give_up("query", &err);
+    return now_ns() - begin_ns;
+}
+
+static _Noreturn void ask_on_order(const struct asker *asker, int fd, int page_fd)
+{
+    struct error err;
+    const struct status_page *page;
+    struct order order;
+    if (status_page_map(page_fd, &page, &err) < 0)
+        give_up("page", &err);
+    while (read(asker->commands[0], &order, sizeof order) == sizeof order) {
+        uint64_t ns = order.kind == 'r' ? one_request(fd, page) : many_requests(fd, order.count);
+        if (write(asker->answers[1], &ns, sizeof ns) != sizeof ns)
+            break;
+    }
+    _exit(0);
+}
+
+// One process of a job; with an asker it obeys, without one it sleeps.
+static void start_process(unsigned job, unsigned rank, unsigned ranks, const struct asker *asker)
+{
+    int ready[2];
+    char byte = 0;
+    if (pipe(ready) < 0)
+        exit(1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int fd = connect_to_classd();
+        int page_fd = register_with(fd, job, rank, ranks);
+        if (write(ready[1], &byte, 1) != 1)
+            _exit(1);
+        if (asker != NULL)
+            ask_on_order(asker, fd, page_fd);
+        close(fd); // a lost connection is no exit
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    if (pid < 0 || read(ready[0], &byte, 1) != 1) {
+        fprintf(stderr, "stubs: process %u of job %u did not register\n", rank, job);
+        exit(1);
+    }
+    close(ready[0]);
+}
+
+static uint64_t order(const struct asker *asker, char kind, uint32_t count)
+{
+    struct order order = {.kind = kind, .count = count};
+    uint64_t ns = 0;
+    if (write(asker->commands[1], &order, sizeof order) != sizeof order ||
+        read(asker->answers[0], &ns, sizeof ns) != sizeof ns)
+        exit(1);
+    return ns;
+}
+
+static uint64_t one_switch(int fd, uint32_t sequence)
+{
+    struct error err;
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, sequence);
+    struct protocol_reply reply;
+    uint64_t begin_ns = now_ns();
+    if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, &err) < 0)
+        give_up("switch", &err);
+    return now_ns() - begin_ns;
+}
+
+static void obey(const struct asker askers[2])
+{
+    char line[64], what[32];
+    unsigned count;
+    int fd = connect_to_classd();
+    while (fgets(line, sizeof line, stdin) != NULL && sscanf(line, "%31s %u", what, &count) == 2) {
+        if (strcmp(what, "flood") == 0)
+            printf("%llu\n", (unsigned long long)order(&askers[0], 'f', count));
+        for (unsigned i = 0; i < count && strcmp(what, "flood") != 0; i++) {
+            bool requests = strcmp(what, "requests") == 0;
+            printf("%llu\n", (unsigned long long)(requests ? order(&askers[(i + 1) % 2], 'r', 1)
+                                                           : one_switch(fd, i + 1)));
+            usleep(PAUSE_US);
+        }
+        fflush(stdout);
+    }
+    close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    struct asker askers[2];
+    if (argc != 4) {
+        fprintf(stderr, "usage: stubs RUNTIME_DIR JOBS PROCESSES\n");
+        return 2;
+    }
+    runtime_dir = argv[1];
+    unsigned jobs = (unsigned)atoi(argv[2]), processes = (unsigned)atoi(argv[3]);
+    for (unsigned i = 0; i < 2; i++) {
+        if (pipe(askers[i].commands) < 0 || pipe(askers[i].answers) < 0)
+            return 1;
+    }
+    for (unsigned job = 0; job < jobs; job++) {
+        for (unsigned rank = 0; rank < processes; rank++)
+            start_process(job, rank, processes, job < 2 && rank == 0 ? &askers[job] : NULL);
+    }
+    puts("ready");
+    fflush(stdout);
+    obey(askers);
+    return 0;
+}
