@@ -6,9 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum {
-    NICE = -15
-}; // counts among processes of the same cgroup; CPUWeight= of the unit does the rest
+// Counts among processes of the same cgroup; CPUWeight= of the unit does the rest.
+enum { NICE = -15 };
 
 void urgent_become(void)
 {

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Two jobs that share a virtual cluster of two nodes, recorded: prints each job's coscheduled fraction and
+# leaves a Gantt chart (SVG), the Perfetto JSON and the nodes' dumps in DIR. Needs root.
+# Usage: bench/run_trace.sh [--build DIR] [--mpi mpich|openmpi] [--out DIR] [--repeat N]
+set -eu
+. "$(dirname -- "$0")/prepare.sh"
+build=$root/build/release mpi=mpich out=$root/results/trace repeat=8
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help)
+        sed -n '2,4s/^# //p' "$0"
+        exit 0
+        ;;
+    --build | --mpi | --out | --repeat)
+        [ $# -ge 2 ] || { echo "run_trace.sh: $1 needs a value" >&2; exit 2; }
+        name=${1#--}
+        eval "$name=\$2"
+        shift 2
+        ;;
+    *)
+        echo "run_trace.sh: unknown argument $1; try --help" >&2
+        exit 2
+        ;;
+    esac
+done
+build=$(CDPATH='' cd -- "$build" && pwd)
+lab() { "$root/bench/lab" --name cosched-lab-trace "$@"; }
+ctl() { "$build/ctl/coschedctl" "$@"; }
+mkdir -p "$out"
+lab up --build "$build" --owner $$ --set scheduler.time_slice=1s --set scheduler.gmet=250ms
+trap 'lab down' EXIT
+trap 'exit 130' INT
+for node in node0 node1; do lab exec $node "$build/ctl/coschedctl" trace start >/dev/null; done
+job() { lab mpiexec --mpi "$mpi" -n 2 --preload "$build/bench/npb/$mpi/bin/cg" A --repeat "$repeat"; }
+job >"$out/job1.txt" &
+first=$!
+job >"$out/job2.txt"
+wait $first
+for node in node0 node1; do
+    lab exec $node "$build/ctl/coschedctl" trace dump $node >"$out/$node.trace"
+done
+ctl trace export svg "$out/node0.trace" "$out/node1.trace" >"$out/gantt.svg"
+ctl trace export json "$out/node0.trace" "$out/node1.trace" >"$out/perfetto.json"
+grep -h '^NPB' "$out/job1.txt" "$out/job2.txt"
+echo "coscheduled fraction:"
+ctl trace coscheduled "$out/node0.trace" "$out/node1.trace"
+echo "chart: $out/gantt.svg"
