@@ -208,22 +208,42 @@ static int move(const struct hierarchy *hierarchy, const char *path, pid_t pid, 
                      move_hint(fault.code, *hierarchy->controller == '\0'));
 }
 
-// Remembers where the process lives now. A group below our root is no place to return to: it is
-// another class, or this one. Nor is one outside the cgroup namespace ("/..").
-static void note_origin(struct group *group, pid_t pid)
+// Where the process lives now; null when it cannot be known or is outside the cgroup namespace
+// ("/..").
+static char *group_of(const struct hierarchy *hierarchy, pid_t pid)
 {
-    const struct hierarchy *hierarchy = group->hierarchy;
-    if (group->origin != NULL)
-        return;
     cleanup_free char *path = process_group_path("/proc", pid, hierarchy->controller);
     if (path == NULL || path[0] != '/' || strstr(path, "/..") != NULL)
-        return;
-    cleanup_free char *origin = path_join(hierarchy->mount, path + 1);
+        return NULL;
+    return path_join(hierarchy->mount, path + 1);
+}
+
+static bool is_class(const struct hierarchy *hierarchy, const char *path)
+{
     size_t length = strlen(hierarchy->root);
-    if (origin == NULL || (strncmp(origin, hierarchy->root, length) == 0 && origin[length] == '/'))
+    return strncmp(path, hierarchy->root, length) == 0 && path[length] == '/';
+}
+
+// A class is no place to return to.
+static void note_origin(struct group *group, pid_t pid)
+{
+    if (group->origin != NULL)
+        return;
+    cleanup_free char *origin = group_of(group->hierarchy, pid);
+    if (origin == NULL || is_class(group->hierarchy, origin))
         return;
     group->origin = origin;
     origin = NULL;
+}
+
+// A descendant that was placed in a class of its own, neither this one nor the one that it has by
+// birth (`home`): a job that was started by another one, or by a wrapper that is one.
+static bool belongs_elsewhere(const struct cgroup_class *class_, const char *home, pid_t pid)
+{
+    const struct group *group = &class_->groups[0];
+    cleanup_free char *path = group_of(group->hierarchy, pid);
+    return path != NULL && is_class(group->hierarchy, path) && strcmp(path, group->path) != 0 &&
+           (home == NULL || strcmp(path, home) != 0);
 }
 
 static int place_one(struct cgroup_class *class_, pid_t pid, struct error *err)
@@ -257,10 +277,11 @@ static int find_missing(const struct cgroup_class *class_, const struct pid_list
 
 // Follows the descendants of `pid`, which is placed already. A child forked before its parent was
 // moved is outside, one forked later is inside: so after every move one more look, until a look
-// finds nobody outside. *placed gets whom we moved. A process that was moved and still is not there
-// is a zombie: the kernel accepts it and does nothing.
-static int place_descendants(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
-                             struct error *err)
+// finds nobody outside. Whoever has a class of his own stays there. *placed gets whom we moved. A
+// process that was moved and still is not there is a zombie: the kernel accepts it and does
+// nothing.
+static int place_descendants(struct cgroup_class *class_, pid_t pid, const char *home,
+                             struct pid_list *placed, struct error *err)
 {
     cleanup_pids struct pid_list descendants = {0}, missing = {0};
     int quiet = 0;
@@ -273,7 +294,8 @@ static int place_descendants(struct cgroup_class *class_, pid_t pid, struct pid_
         for (size_t i = 0, known = placed->count; i < missing.count; i++) {
             struct pid_list before = {placed->pids, known, known};
             struct error fault = {0};
-            if (pid_list_has(&before, missing.pids[i]))
+            if (pid_list_has(&before, missing.pids[i]) ||
+                belongs_elsewhere(class_, home, missing.pids[i]))
                 continue;
             if (place_one(class_, missing.pids[i], &fault) == 0) {
                 moved = true;
@@ -311,10 +333,11 @@ int groups_place(class_t *base, pid_t pid, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     cleanup_pids struct pid_list placed = {0};
+    cleanup_free char *home = group_of(class_->groups[0].hierarchy, pid);
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         note_origin(&class_->groups[i], pid);
     if (pid_list_add(&placed, pid, err) == 0 && place_one(class_, pid, err) == 0 &&
-        place_descendants(class_, pid, &placed, err) == 0)
+        place_descendants(class_, pid, home, &placed, err) == 0)
         return 0;
     // Half a job in a class would be worse than none.
     for (size_t k = 0; k < placed.count; k++)

@@ -280,6 +280,32 @@ static void threads_and_descendants_follow(void **state)
     munmap(family, sizeof *family);
 }
 
+// A job that was started by a process of another job keeps its class when that one is placed late.
+static void a_descendant_with_a_class_of_its_own_stays(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a"), *b = open_class("b"), *c = open_class("c");
+    struct family *family = new_family();
+    pid_t pid = start(have_family, family);
+    while (family->thread == 0 || family->child == 0 || family->grandchild == 0)
+        sleep_ms(1);
+    assert_ok(class_place(b, family->child, &err));
+    assert_true(in_class("b", family->grandchild, "cgroup.procs"));
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_true(in_class("b", family->child, "cgroup.procs"));
+    assert_true(in_class("b", family->grandchild, "cgroup.procs"));
+    // Who changes his class takes those along who were born into it.
+    assert_ok(class_place(c, family->child, &err));
+    assert_true(in_class("c", family->grandchild, "cgroup.procs"));
+    assert_ok(class_kill(c, &err));
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(c, &err));
+    assert_ok(class_remove(b, &err));
+    assert_ok(class_remove(a, &err));
+    munmap(family, sizeof *family);
+}
+
 enum { RACERS = 400 };
 
 // Forks as fast as it can while it is being moved; the children fork, too, and nobody ends.
@@ -746,6 +772,7 @@ int main(void)
         real(members_and_limits),
         real(classes_weigh_as_much_as_the_node),
         real(threads_and_descendants_follow),
+        real(a_descendant_with_a_class_of_its_own_stays),
         real(racing_forks_are_all_caught),
         real(a_zombie_does_not_hold_up),
         real(who_is_gone_is_reported),
