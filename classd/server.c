@@ -1,6 +1,7 @@
 #include "classd/server.h"
 
 #include "classd/clock.h"
+#include "classd/inbox.h"
 #include "classd/log.h"
 #include "classd/notify.h"
 #include "classd/users.h"
@@ -41,6 +42,7 @@ struct server {
     struct commands *commands;
     struct ev_loop *loop;
     int listener_fd;
+    bool sealed; // against descriptors, see inbox.h
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     ev_io listener;
     ev_io deaths;
@@ -70,7 +72,7 @@ static void connection_close(struct connection *connection)
         users_leave(&server->users, connection->user);
     ev_io_stop(server->loop, &connection->readable);
     ev_timer_stop(server->loop, &connection->pause);
-    close(connection->caller.socket_fd);
+    inbox_close(connection->caller.socket_fd, server->sealed);
     free(connection);
 }
 
@@ -181,10 +183,12 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
         return;
     }
     unsigned char bytes[sizeof(struct protocol_request) + 1]; // one more: too long is noticed
-    // No room for control data: descriptors that a client sends are dropped by the kernel.
-    ssize_t length = recv(connection->caller.socket_fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    ssize_t length =
+        inbox_take(connection->caller.socket_fd, connection->server->sealed, bytes, sizeof bytes);
     if (length > 0)
         handle_packet(connection, bytes, (size_t)length);
+    else if (length < 0 && errno == EPERM)
+        connection_drop(connection, "it passes descriptors");
     else if (length == 0 || (errno != EAGAIN && errno != EINTR))
         connection_close(connection);
 }
@@ -344,6 +348,7 @@ static int listen_at(struct server *server, struct error *err)
     if (unlink(server->path) < 0 && errno != ENOENT)
         return error_errno(err, errno, "replace %s", server->path);
     server->listener_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    server->sealed = server->listener_fd >= 0 && inbox_seal(server->listener_fd);
     if (server->listener_fd < 0 ||
         bind(server->listener_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
         chmod(server->path, 0666) < 0 || listen(server->listener_fd, SOMAXCONN) < 0)

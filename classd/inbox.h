@@ -1,0 +1,23 @@
+// What clients put into their sockets. A packet may carry descriptors, and who drops the last
+// reference to one waits for all that its closing takes: a TCP socket can be made to linger for
+// hours. classd must never be the one who waits.
+#ifndef COSCHED_CLASSD_INBOX_H
+#define COSCHED_CLASSD_INBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+// Has the kernel refuse descriptors on every connection to the socket, which does not listen yet:
+// the sender is told EPERM. True when it does (Linux 6.16); else the functions below, which are to
+// be told so by `sealed`, look into each packet before they take it.
+bool inbox_seal(int listener_fd);
+
+// Takes one packet, without waiting. Returns its length, 0 when the client has hung up, or -1 with
+// errno: EAGAIN when there is none, EPERM when it carries descriptors; that one stays where it is.
+ssize_t inbox_take(int socket_fd, bool sealed, void *bytes, size_t size);
+
+// Closes the connection with all that is in it.
+void inbox_close(int socket_fd, bool sealed);
+
+#endif

@@ -1,0 +1,184 @@
+// A client's descriptors must not hold classd up, whatever they are: here a TCP socket that
+// lingers.
+#include "classd/inbox.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_S = 60, LINGER_S = 3600 };
+
+struct pair {
+    int client;
+    int server;
+};
+
+// A connection as classd accepts it.
+static struct pair pair_open(bool seal, bool *sealed)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    if (seal)
+        *sealed = inbox_seal(listener);
+    else
+        setsockopt(listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+    // Without a name the kernel gives one.
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address.sun_family), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&address, size), 0);
+    struct pair pair = {client, accept(listener, NULL, NULL)};
+    assert_true(pair.server >= 0);
+    close(listener);
+    return pair;
+}
+
+static struct pair old_kernel_pair(void)
+{
+    return pair_open(false, NULL);
+}
+
+static int pass(int fd, int passed, size_t length)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct iovec part = {.iov_base = "x", .iov_len = length};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.header), &passed, sizeof passed);
+    return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
+}
+
+// Whose close waits for a peer that does not read.
+static struct pair lingering_pair(void)
+{
+    static char bytes[65536];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct linger linger = {.l_onoff = 1, .l_linger = LINGER_S};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        continue;
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger), 0);
+    return (struct pair){fd, listener};
+}
+
+// Leaves the last reference to a lingering socket in the connection.
+static struct pair pass_lingering(struct pair pair, size_t length)
+{
+    struct pair tcp = lingering_pair();
+    assert_int_equal(pass(pair.client, tcp.client, length), 0);
+    close(tcp.client);
+    return tcp;
+}
+
+static void packets_are_taken_one_by_one(void **state)
+{
+    bool sealed;
+    char bytes[8];
+    struct pair pair = pair_open(true, &sealed);
+    (void)state;
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(send(pair.client, "abc", 3, 0), 3);
+    assert_int_equal(send(pair.client, "de", 2, 0), 2);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 3);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 2);
+    close(pair.client);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 0);
+    inbox_close(pair.server, sealed);
+}
+
+static void a_sealed_socket_takes_no_descriptors(void **state)
+{
+    bool sealed;
+    struct pair pair = pair_open(true, &sealed);
+    (void)state;
+    if (!sealed)
+        skip();
+    assert_int_equal(pass(pair.client, STDIN_FILENO, 1), EPERM);
+    close(pair.client);
+    inbox_close(pair.server, sealed);
+}
+
+static void descriptors_are_left_where_they_are(void **state)
+{
+    char byte;
+    struct pair pair = old_kernel_pair();
+    (void)state;
+    assert_int_equal(send(pair.client, "a", 1, 0), 1);
+    assert_int_equal(pass(pair.client, STDIN_FILENO, 1), 0);
+    assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), 1);
+    assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), -1);
+    assert_int_equal(errno, EPERM);
+    inbox_close(pair.server, false);
+    assert_int_equal(recv(pair.client, &byte, sizeof byte, 0), 0);
+    close(pair.client);
+}
+
+static void nobody_waits_for_what_lingers(void **state)
+{
+    char byte;
+    (void)state;
+    for (size_t length = 0; length <= 1; length++) {
+        struct pair pair = old_kernel_pair();
+        struct pair tcp = pass_lingering(pair, length);
+        alarm(PATIENCE_S);
+        assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), -1);
+        inbox_close(pair.server, false);
+        alarm(0);
+        close(pair.client);
+        close(tcp.server);
+    }
+}
+
+// Behind packets that nobody has read, empty ones too, of a client that has gone.
+static void nobody_waits_for_what_lingers_in_line(void **state)
+{
+    struct pair pair = old_kernel_pair();
+    (void)state;
+    assert_int_equal(send(pair.client, "a", 1, 0), 1);
+    assert_int_equal(send(pair.client, "", 0, 0), 0);
+    struct pair tcp = pass_lingering(pair, 0);
+    close(pair.client);
+    alarm(PATIENCE_S);
+    inbox_close(pair.server, false);
+    alarm(0);
+    close(tcp.server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packets_are_taken_one_by_one),
+        cmocka_unit_test(a_sealed_socket_takes_no_descriptors),
+        cmocka_unit_test(descriptors_are_left_where_they_are),
+        cmocka_unit_test(nobody_waits_for_what_lingers),
+        cmocka_unit_test(nobody_waits_for_what_lingers_in_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
