@@ -1,5 +1,6 @@
 #include "common/client.h"
 
+#include "common/cleanup.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -120,9 +121,12 @@ static ssize_t receive(int fd, void *bytes, size_t size, int *passed_fd, struct 
         return 0;
     if (length < 0)
         return error_errno(err, errno, "receive from classd");
-    if (length == 0)
+    int came_fd = take_fd(&message);
+    if (length == 0) { // also an empty packet, which may bring a descriptor
+        cleanup_close_fn(&came_fd);
         return error_set(err, ECONNRESET, "classd closed the connection");
-    *passed_fd = take_fd(&message);
+    }
+    *passed_fd = came_fd;
     return length;
 }
 
