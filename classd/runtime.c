@@ -38,11 +38,13 @@ static int open_directory(const char *path, struct error *err)
     return kept;
 }
 
-// The lock lives as long as the descriptor, so a killed classd leaves none behind.
+// The lock lives as long as the descriptor, so a killed classd leaves none behind. Who can open the
+// file can lock it, be it for reading, and would keep the next classd from starting.
 static int take_lock(int directory, const char *path, struct error *err)
 {
-    cleanup_close int fd = openat(directory, "classd.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0)
+    cleanup_close int fd =
+        openat(directory, "classd.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || fchmod(fd, 0600) < 0)
         return error_errno(err, errno, "%s/classd.lock", path);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK)
