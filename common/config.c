@@ -85,6 +85,17 @@ static int set_number(struct config *config, const struct key *key, const char *
     return 0;
 }
 
+// Whether the value means the same wherever it is written: in a file again, or in a log line. A
+// semicolon is a comment's start in some places and not in others.
+static bool is_plain(const char *value)
+{
+    for (; *value != '\0'; value++) {
+        if ((unsigned char)*value < ' ' || *value == 0x7f || *value == ';')
+            return false;
+    }
+    return true;
+}
+
 static int set_text(struct config *config, const struct key *key, const char *value,
                     struct error *err)
 {
@@ -92,6 +103,8 @@ static int set_text(struct config *config, const struct key *key, const char *va
         return error_set(err, EINVAL, "\"%s\" is not one of: %s", value, key->minimum);
     if (*value == '\0')
         return error_set(err, EINVAL, "the value is empty");
+    if (!is_plain(value))
+        return error_set(err, EINVAL, "the value has a semicolon or a control character");
     if (strlen(value) >= CONFIG_TEXT_MAX)
         return error_set(err, EINVAL, "the value is longer than %d characters",
                          CONFIG_TEXT_MAX - 1);
@@ -127,6 +140,7 @@ void config_defaults(struct config *config)
 }
 
 // One pass over a file. inih calls the reader once a line, which is how the line number is known.
+// It would take what does not fit its buffer for a line of its own.
 struct pass {
     FILE *stream;
     const char *name;
@@ -140,10 +154,16 @@ struct pass {
 static char *read_line(char *buffer, int size, void *stream)
 {
     struct pass *pass = stream;
-    char *line = fgets(buffer, size, pass->stream);
-    if (line != NULL)
-        pass->line++;
-    return line;
+    char *line = pass->failed ? NULL : fgets(buffer, size, pass->stream);
+    if (line == NULL)
+        return NULL;
+    pass->line++;
+    if (strchr(line, '\n') != NULL || feof(pass->stream))
+        return line;
+    pass->failed = true;
+    error_set(pass->err, EINVAL, "%s:%d: the line is longer than %d characters, or no text",
+              pass->name, pass->line, size - 2);
+    return NULL;
 }
 
 static int fail(struct pass *pass, const char *section, const char *name)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define CONFIG_TEXT_MAX 256
+#define CONFIG_TEXT_MAX 160 // so that "key = value" fits a line of the parser
 
 #ifndef COSCHED_CONFIG_FILE
 #define COSCHED_CONFIG_FILE "/etc/cosched.ini"

@@ -137,6 +137,8 @@ static void config_errors_name_file_and_line(void **state)
         {"[scheduler]\npolicy = fifo\n", "x.ini:2: [scheduler] policy: \"fifo\" is not one of"},
         {"[timer]\nalign = true\n", "x.ini:2: [timer] align: \"true\" is neither yes nor no"},
         {"[daemon]\nmax_jobs = many\n", "x.ini:2: [daemon] max_jobs"},
+        {"[cgroup]\nroot =; a comment\n", "x.ini:2: [cgroup] root: the value has a semicolon"},
+        {"[cgroup]\nroot = a\x1b[2J\n", "control character"},
         {"[daemon]\nruntime_dir =\n", "x.ini:2: [daemon] runtime_dir: the value is empty"},
         {"[scheduler]\nrubbish\n", "x.ini:2: not a section"},
         {"[scheduler]\ngmet = 20s\n", "gmet is longer than time_slice"},
@@ -154,6 +156,23 @@ static void config_errors_name_file_and_line(void **state)
             fail_msg("\"%s\" is not in \"%s\"", bad[i].part, err.text);
         assert_null(strchr(err.text, '\n'));
     }
+}
+
+// The parser cuts long lines: the end of one must not be taken for a key of its own.
+static void the_end_of_a_long_line_is_no_line(void **state)
+{
+    struct config config;
+    struct error err = {0};
+    char text[400];
+    (void)state;
+    snprintf(text, sizeof text, "[scheduler]\n%199s\n", "gmet = 1s");
+    assert_int_equal(load(text, &config, &err), -1);
+    assert_non_null(strstr(err.text, "x.ini:2: the line is longer than"));
+    snprintf(text, sizeof text, "[scheduler]\n;%210s\n", "gmet = 1s");
+    assert_int_equal(load(text, &config, &err), -1);
+    assert_non_null(strstr(err.text, "x.ini:2: the line is longer than"));
+    snprintf(text, sizeof text, "[scheduler]\n;%190s\n", "gmet = 1s");
+    assert_int_equal(load(text, &config, NULL), 0);
 }
 
 static void the_printed_configuration_is_a_configuration(void **state)
@@ -414,6 +433,7 @@ int main(void)
         cmocka_unit_test(formatted_durations_read_back),
         cmocka_unit_test(keys_overrule_defaults),
         cmocka_unit_test(config_errors_name_file_and_line),
+        cmocka_unit_test(the_end_of_a_long_line_is_no_line),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),
         cmocka_unit_test(requests_of_the_wrong_form_are_refused),
