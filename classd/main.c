@@ -7,6 +7,7 @@
 #include "classd/notify.h"
 #include "classd/options.h"
 #include "classd/pages.h"
+#include "classd/privileges.h"
 #include "classd/runtime.h"
 #include "classd/scheduler.h"
 #include "classd/server.h"
@@ -77,7 +78,7 @@ static int serve(struct config *config, const char *config_file, struct error *e
     signal(SIGPIPE, SIG_IGN);
     urgent_become();
     raise_descriptor_limit(config);
-    if (find_service_user(config, &commands.service_uid, err) == 0 &&
+    if (privileges_drop(err) == 0 && find_service_user(config, &commands.service_uid, err) == 0 &&
         runtime_open(config->runtime_dir, &runtime, err) == 0 &&
         backend_open(&settings, &backend, err) == 0 &&
         pages_open(runtime_directory(runtime), config, runtime_node_id(runtime),

@@ -1,10 +1,12 @@
 # What every target of the house is built with, and the libraries it may use.
 option(COSCHED_WERROR "Treat warnings as errors" OFF)
+option(COSCHED_FUZZ "Build the fuzz targets with libFuzzer; needs clang" OFF)
 set(COSCHED_SANITIZE "" CACHE STRING "Sanitizers for daemons and tests, e.g. address,undefined or thread")
 
 add_compile_definitions(_GNU_SOURCE COSCHED_VERSION="${PROJECT_VERSION}")
-add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2 -Wno-format-truncation
+add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2
                     "$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>"
+                    "$<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>"
                     -fvisibility=hidden)
 if(COSCHED_WERROR)
   add_compile_options(-Werror)
@@ -13,11 +15,15 @@ if(COSCHED_SANITIZE)
   add_compile_options(-fsanitize=${COSCHED_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${COSCHED_SANITIZE})
 endif()
+if(COSCHED_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-recover=all)
+endif()
 include_directories(${PROJECT_SOURCE_DIR})
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
 pkg_check_modules(CGROUP REQUIRED IMPORTED_TARGET libcgroup)
+pkg_check_modules(CAPNG REQUIRED IMPORTED_TARGET libcap-ng)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)

@@ -5,6 +5,7 @@
 #include "classd/clock.h"
 #include "classd/log.h"
 #include "classd/notify.h"
+#include "classd/privileges.h"
 #include "classd/urgent.h"
 #include "common/cleanup.h"
 #include "common/config.h"
@@ -138,11 +139,12 @@ static int run(struct timer *timer, struct error *err)
 
 static int serve(struct config *config, struct error *err)
 {
-    struct timer timer = {.config = config, .outage.config = config, .tick = -1};
+    struct timer timer = {.config = config, .outage.config = config, .tick = -1, .signals = -1};
     int rc = -1;
     urgent_become();
     pulse_init(&timer.pulse, config, clock_now_ns());
-    timer.signals = open_signals(err);
+    if (privileges_drop(err) == 0)
+        timer.signals = open_signals(err);
     if (timer.signals >= 0)
         timer.tick = tick_open(config->time_slice_ns, config->timer_align, err);
     if (timer.tick >= 0) {

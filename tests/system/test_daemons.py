@@ -627,6 +627,23 @@ class Ends(Node):
         os.chmod(self.runtime_dir, 0o755)
 
 
+class Privileges(Node):
+    def status(self, daemon):
+        with open(f"/proc/{daemon.pid}/status", encoding="ascii") as file:
+            return dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+
+    def test_daemons_keep_one_capability(self):
+        dac_override = 1 << 1
+        timerd = self.start(TIMERD)
+        self.eventually(lambda: self.status(timerd)["NoNewPrivs"] == "1", "timerd is confined")
+        for daemon in (self.classd, timerd):
+            status = self.status(daemon)
+            sets = {name: int(status[name], 16) for name in status if name.startswith("Cap")}
+            self.assertEqual(sets, {"CapInh": 0, "CapPrm": dac_override, "CapEff": dac_override,
+                                    "CapBnd": dac_override, "CapAmb": 0})
+            self.assertEqual(status["NoNewPrivs"], "1")
+
+
 class Systemd(Node):
     def check(self, program):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:

@@ -1,0 +1,13 @@
+// What a daemon may do beyond what its user may: as little as its work needs.
+#ifndef COSCHED_CLASSD_PRIVILEGES_H
+#define COSCHED_CLASSD_PRIVILEGES_H
+
+#include "common/error.h"
+
+// Gives up every capability but CAP_DAC_OVERRIDE, for good and for everything that is started
+// later. That one is for groups that root may not write as their owner: the hierarchies' own roots
+// are read-only, and those that a process of a job returns to may belong to its user. A daemon that
+// has none to begin with goes on without. Returns 0 or -1.
+int privileges_drop(struct error *err);
+
+#endif
