@@ -211,9 +211,10 @@ static int v1_kill(class_t *base, struct error *err)
 static int v1_remove(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    // Nobody shall leave it frozen.
+    // Nobody shall leave it frozen; and should it stay behind, then without a limit.
     if (has_freezer(class_->backend))
         file_write(freezer_path(class_), "freezer.state", "THAWED", NULL);
+    write_quota(class_, "-1\n", NULL);
     return groups_remove(class_, try_delete, err);
 }
 

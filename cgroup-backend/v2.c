@@ -173,8 +173,11 @@ static int v2_kill(class_t *base, struct error *err)
 
 static int v2_remove(class_t *base, struct error *err)
 {
-    // A process that leaves a frozen group thaws: nothing to do before.
-    return groups_remove((struct cgroup_class *)base, groups_rmdir, err);
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    // A process that leaves a frozen group thaws. Should the group stay behind, then without a
+    // limit.
+    write_limit(class_, "max\n", NULL);
+    return groups_remove(class_, groups_rmdir, err);
 }
 
 // Frozen processes are limited, too.

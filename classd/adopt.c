@@ -96,13 +96,16 @@ static void find_living(const struct status_page *page, const pid_t *pids, size_
     }
 }
 
-static void remove_class(class_t *class_, const char *name)
+// False when it stays behind.
+static bool remove_class(class_t *class_, const char *name)
 {
     struct error err;
-    if (class_remove(class_, &err) < 0)
+    if (class_remove(class_, &err) < 0) {
         log_line(LOG_WARNING, "class %s of an ended job stays behind: %s", name, err.text);
-    else
-        log_line(LOG_INFO, "class %s of an ended job removed", name);
+        return false;
+    }
+    log_line(LOG_INFO, "class %s of an ended job removed", name);
+    return true;
 }
 
 // Process ids of the class; the caller frees the list. Null with *count 0 when there are none.
@@ -123,18 +126,19 @@ static pid_t *list_members(class_t *class_, const char *name, size_t *count)
     return pids;
 }
 
-static void adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pages,
+// False when the class stays as it is, with its limit, and nobody will ever lift that.
+static bool adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pages,
                         const char *name, uint64_t now_ns, struct names *adopted)
 {
     struct error err;
     struct adoption adoption = {.page_fd = -1};
     if (!parse_class_name(name, &adoption.uid, &adoption.job_id)) {
         log_line(LOG_NOTICE, "class %s is not of classd's making; it is left alone", name);
-        return;
+        return true;
     }
     if (class_open(backend, name, &adoption.class_, &err) < 0) {
         log_line(LOG_WARNING, "class %s: %s", name, err.text);
-        return;
+        return false;
     }
     struct living living = {.count = 0};
     if (pages_open_job(pages, adoption.uid, adoption.job_id, true, &adoption.page,
@@ -144,9 +148,11 @@ static void adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pag
         find_living(adoption.page, pids, pid_count, &living);
     }
     if (living.count == 0) {
+        // Members that could not be pinned, for want of descriptors, still look at it.
+        if (adoption.page != NULL)
+            pages_publish(pages, adoption.page, true, false);
         status_page_close(adoption.page, adoption.page_fd);
-        remove_class(adoption.class_, name);
-        return;
+        return remove_class(adoption.class_, name);
     }
     adoption.count = living.count;
     adoption.processes = living.processes;
@@ -154,11 +160,12 @@ static void adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pag
     if (scheduler_adopt(scheduler, &adoption, now_ns, &err) < 0) {
         log_line(LOG_WARNING, "job %u/%s is not managed any more: %s", (unsigned)adoption.uid,
                  adoption.job_id, err.text);
-        return;
+        return false;
     }
     page_name(adopted->list[adopted->count++], adoption.uid, adoption.job_id);
     log_line(LOG_INFO, "job %u/%s adopted with %u processes", (unsigned)adoption.uid,
              adoption.job_id, living.count);
+    return true;
 }
 
 int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
@@ -168,12 +175,15 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
     struct names found = {.list = calloc(CLASSES_MAX, sizeof *found.list)};
     struct names adopted = {.list = calloc(CLASSES_MAX, sizeof *adopted.list)};
     int rc = 0;
+    bool all = true;
     if (found.list == NULL || adopted.list == NULL)
         rc = error_errno(err, ENOMEM, "adopt jobs");
     else
         rc = backend_each_class(backend, collect, &found, err);
     for (size_t i = 0; rc == 0 && i < found.count; i++)
-        adopt_class(scheduler, backend, pages, found.list[i], now_ns, &adopted);
+        all &= adopt_class(scheduler, backend, pages, found.list[i], now_ns, &adopted);
+    if (!all)
+        backend_release_all(backend, NULL, NULL);
     if (rc == 0) {
         pages_remove_orphans(pages, is_known, &adopted);
         scheduler_reassert(scheduler);

@@ -58,11 +58,12 @@ static void raise_descriptor_limit(const struct config *config)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void run(server_t *server)
+static int run(server_t *server, const struct config *config, struct error *err)
 {
     notify_ready();
-    server_run(server);
+    int rc = server_run(server);
     notify_stopping();
+    return rc == 0 ? 0 : error_set(err, ENOENT, "%s has lost its socket", config->runtime_dir);
 }
 
 static int serve(struct config *config, const char *config_file, struct error *err)
@@ -88,8 +89,7 @@ static int serve(struct config *config, const char *config_file, struct error *e
         server_open(config, &commands, &server, err) == 0) {
         log_line(LOG_NOTICE, "serving in %s: policy %s, %u CPUs, cgroup %s", config->runtime_dir,
                  config->policy, settings.cpus, backend_name(backend));
-        run(server);
-        rc = 0;
+        rc = run(server, config, err);
     }
 
     // Before the connections close, so that who waits for that finds everything lifted.
@@ -132,10 +132,11 @@ static int load(const struct options *options, struct config *config, struct err
         config_defaults(config);
         return 0;
     }
-    // Limits must be lifted even when the configuration has become unreadable.
+    // Limits must be lifted even when the configuration is broken.
     if (options->mode == MODE_RELEASE) {
-        log_line(LOG_WARNING, "%s; releasing below the default root", err->text);
-        config_defaults(config);
+        config_salvage(options->config_file, config);
+        log_line(LOG_WARNING, "%s; releasing below the root \"%s\"", err->text,
+                 config->cgroup_root);
         return 0;
     }
     return -1;

@@ -88,6 +88,8 @@ int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
                strcmp((*page)->job_id, job_id) != 0 ||
                (*page)->member_count > STATUS_PAGE_MEMBERS_MAX) {
         status_page_close(*page, *fd);
+        *page = NULL;
+        *fd = -1;
         return error_set(err, EBADMSG, "status page %s belongs to another job", name);
     }
     pages_describe_node(pages, *page);

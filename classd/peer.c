@@ -25,6 +25,12 @@ int peer_identify(int socket_fd, struct peer *peer, struct error *err)
     return 0;
 }
 
+static bool hung_up(int socket_fd)
+{
+    struct pollfd poll_fd = {.fd = socket_fd, .events = 0};
+    return poll(&poll_fd, 1, 0) != 0;
+}
+
 // Kernels before 6.5 know only the number. The process that has it now is taken for the client if
 // it belongs to the client's user and the connection is not hung up, as it would be had the client
 // died (unless a child holds it open; that child is of the same user).
@@ -32,9 +38,8 @@ static int check_number(int socket_fd, const struct peer *peer, struct error *er
 {
     char path[64];
     struct stat status;
-    struct pollfd poll_fd = {.fd = socket_fd, .events = 0};
     snprintf(path, sizeof path, "/proc/%d", (int)peer->pid);
-    if (stat(path, &status) < 0 || status.st_uid != peer->uid || poll(&poll_fd, 1, 0) != 0)
+    if (stat(path, &status) < 0 || status.st_uid != peer->uid || hung_up(socket_fd))
         return error_set(err, ESRCH, "process %d is not the client any more", (int)peer->pid);
     return 0;
 }
@@ -44,6 +49,9 @@ int peer_pin(int socket_fd, const struct peer *peer, int *pidfd, uint64_t *start
 {
     if (peer->pid == 0)
         return error_set(err, EPERM, "the client is in a pid namespace that classd cannot see");
+    // It does not wait for the answer any more, and its job has gone on without a scheduler.
+    if (hung_up(socket_fd))
+        return error_set(err, ETIMEDOUT, "process %d has given up", (int)peer->pid);
     if (process_start_time(peer->pid, start_time, err) < 0)
         return -1;
     int fd = -1;

@@ -24,7 +24,8 @@ struct scheduler {
     int deaths;
     uint64_t started_ns;
     uint64_t usage_read_ns;
-    uint64_t last_switch_ns;
+    uint64_t last_switch_ns; // the last turn, whoever asked for it
+    bool unasked;            // it was taken without a SWITCH
     uint64_t deadline_ns;
     uint64_t switches;
     uint64_t requests;
@@ -94,18 +95,20 @@ void scheduler_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *jo
 // ---- carrying out decisions
 
 // Sets the limit; fails open. Returns false when the job must go unlimited because the limit could
-// not be set. Said once per job: a kernel that refuses one write will refuse the next.
+// not be set. Said once per job: a kernel that refuses one write will refuse the next. It may
+// accept a later one, so a job whose limit could not even be lifted is stuck and tried again every
+// turn.
 static bool set_share(struct job *job, bool limited, uint32_t share_ppm)
 {
     struct error err;
+    job->stuck = false;
     if (class_set_share(job->class_, limited ? share_ppm : BACKEND_UNLIMITED, &err) == 0)
         return true;
     if (!job->share_failed)
         log_line(LOG_WARNING, "job %u/%s runs without a limit: %s", (unsigned)job->uid, job->job_id,
                  err.text);
     job->share_failed = true;
-    if (limited)
-        class_set_share(job->class_, BACKEND_UNLIMITED, NULL);
+    job->stuck = !limited || class_set_share(job->class_, BACKEND_UNLIMITED, NULL) < 0;
     return false;
 }
 
@@ -177,6 +180,16 @@ static void reassert_those(scheduler_t *scheduler, bool scheduled)
         struct job *job = table_job_at(scheduler->table, i);
         struct engine_job_view view;
         if (engine_job_find(scheduler->engine, job->id, &view) && view.scheduled == scheduled)
+            carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
+    }
+}
+
+static void reassert_stuck(struct scheduler *scheduler)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        struct engine_job_view view;
+        if (job->stuck && engine_job_find(scheduler->engine, job->id, &view))
             carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
     }
 }
@@ -490,13 +503,12 @@ int scheduler_deaths_fd(const scheduler_t *scheduler)
 
 // ---- turns
 
-void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
+static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
     uint64_t slice_ns = scheduler->config->time_slice_ns;
-    bool was_silent = scheduler->last_switch_ns == 0 ||
+    bool was_silent = scheduler->last_switch_ns == 0 || scheduler->unasked ||
                       now_ns - scheduler->last_switch_ns > slice_ns + slice_ns / 2;
     scheduler->last_switch_ns = now_ns;
-    scheduler->switches++;
     read_all_usage(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     struct engine_event event = {.kind = ENGINE_SWITCH};
@@ -506,6 +518,35 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
     happen(scheduler, event, now_ns);
     if (was_silent)
         scheduler_reassert(scheduler);
+    else
+        reassert_stuck(scheduler);
+}
+
+void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
+{
+    scheduler->switches++;
+    take_turns(scheduler, now_ns, wall_ns);
+    if (scheduler->unasked)
+        log_line(LOG_NOTICE, "timerd asks for switches again");
+    scheduler->unasked = false;
+}
+
+// A timerd that is dead, hangs or is of another version must not leave idle jobs idle for ever.
+static uint64_t overdue_ns(const struct scheduler *scheduler)
+{
+    uint64_t last_ns =
+        scheduler->last_switch_ns != 0 ? scheduler->last_switch_ns : scheduler->started_ns;
+    return last_ns + 2 * scheduler->config->time_slice_ns;
+}
+
+void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
+{
+    bool overdue = overdue_ns(scheduler) <= scheduler->deadline_ns; // not the policy's wish
+    take_turns(scheduler, now_ns, wall_ns);
+    if (overdue && !scheduler->unasked)
+        log_line(LOG_WARNING, "no SWITCH for two time-slices: classd switches by itself; is timerd "
+                              "running?");
+    scheduler->unasked |= overdue;
 }
 
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns)
@@ -555,7 +596,9 @@ trace_t *scheduler_trace(const scheduler_t *scheduler)
 
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 {
-    return scheduler->deadline_ns;
+    uint64_t own_ns =
+        table_job_count(scheduler->table) > 0 ? overdue_ns(scheduler) : ENGINE_NO_DEADLINE;
+    return own_ns < scheduler->deadline_ns ? own_ns : scheduler->deadline_ns;
 }
 
 // ---- adoption and end

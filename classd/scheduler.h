@@ -68,8 +68,12 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 // CMDSCH, by a process.
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
-// When the policy wants a SWITCH of its own, or ENGINE_NO_DEADLINE.
+// When scheduler_deadline() is to be called, or ENGINE_NO_DEADLINE: when the policy wants to
+// switch, or when two time-slices have passed without a SWITCH.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
+
+// Switches without having been asked.
+void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
 // A job that a former classd left. Class and page become the scheduler's, also on error.
 struct adoption {

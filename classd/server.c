@@ -44,6 +44,10 @@ struct server {
     int listener_fd;
     bool sealed; // against descriptors, see inbox.h
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    dev_t path_device; // what listen_at() has put there
+    ino_t path_inode;
+    bool lost; // somebody has taken it away
+    ev_stat presence;
     ev_io listener;
     ev_io deaths;
     ev_timer accept_pause;
@@ -287,8 +291,29 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     struct server *server = watcher->data;
-    scheduler_switch(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
+    scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
     arm_deadline(server);
+}
+
+static bool socket_is_there(const struct server *server)
+{
+    struct stat status;
+    return stat(server->path, &status) == 0 && status.st_dev == server->path_device &&
+           status.st_ino == server->path_inode;
+}
+
+static void on_presence(struct ev_loop *loop, ev_stat *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    if (socket_is_there(server))
+        return;
+    log_line(LOG_ERR,
+             "%s was removed: nobody can reach this classd any more, so it ends, to be "
+             "started again",
+             server->path);
+    server->lost = true;
+    ev_break(loop, EVBREAK_ALL);
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -318,14 +343,16 @@ static void watch_all(struct server *server)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     double interval_s = (double)notify_watchdog_interval_ns() / NS_PER_SEC;
+    ev_stat_init(&server->presence, on_presence, server->path, 0.);
     ev_io_init(&server->listener, on_connect, server->listener_fd, EV_READ);
     ev_io_init(&server->deaths, on_death, scheduler_deaths_fd(server->commands->scheduler),
                EV_READ);
     ev_timer_init(&server->accept_pause, on_accept_pause_over, 0., ACCEPT_PAUSE_S);
     ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
     ev_timer_init(&server->deadline, on_deadline, 0., 0.);
-    server->listener.data = server->deaths.data = server;
+    server->presence.data = server->listener.data = server->deaths.data = server;
     server->accept_pause.data = server->deadline.data = server;
+    ev_stat_start(server->loop, &server->presence);
     ev_io_start(server->loop, &server->listener);
     ev_io_start(server->loop, &server->deaths);
     if (interval_s > 0)
@@ -353,6 +380,11 @@ static int listen_at(struct server *server, struct error *err)
         bind(server->listener_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
         chmod(server->path, 0666) < 0 || listen(server->listener_fd, SOMAXCONN) < 0)
         return error_errno(err, errno, "listen on %s", server->path);
+    struct stat status;
+    if (stat(server->path, &status) < 0)
+        return error_errno(err, errno, "%s", server->path);
+    server->path_device = status.st_dev;
+    server->path_inode = status.st_ino;
     return 0;
 }
 
@@ -383,17 +415,18 @@ void server_close(server_t *server)
         return;
     while (server->connections != NULL)
         connection_close(server->connections);
-    if (server->listener_fd >= 0) {
+    if (socket_is_there(server))
         unlink(server->path);
+    if (server->listener_fd >= 0)
         close(server->listener_fd);
-    }
     if (server->loop != NULL)
         ev_loop_destroy(server->loop);
     free(server);
 }
 
-void server_run(server_t *server)
+int server_run(server_t *server)
 {
     arm_deadline(server);
     ev_run(server->loop, 0);
+    return server->lost ? -1 : 0;
 }

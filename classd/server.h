@@ -15,10 +15,11 @@ typedef struct server server_t;
 int server_open(const struct config *config, struct commands *commands, server_t **server,
                 struct error *err);
 
-// Removes the socket and closes every connection. Null is allowed.
+// Removes the socket, if it is its own still, and closes every connection. Null is allowed.
 void server_close(server_t *server);
 
-// Serves until SIGTERM, SIGINT or SHUTDOWN.
-void server_run(server_t *server);
+// Serves until SIGTERM, SIGINT or SHUTDOWN, and returns 0; or -1 when somebody has removed the
+// socket.
+int server_run(server_t *server);
 
 #endif

@@ -39,6 +39,7 @@ struct job {
     uint64_t usage_base_ns; // the class's usage when the engine first heard of the job
     uint64_t usage_ns;      // as last read
     bool share_failed;      // a limit could not be set; said once
+    bool stuck;             // a limit could not be lifted; tried again every turn
     bool usage_failed;      // the usage could not be read; said once
     struct process **processes;
     uint32_t process_count;

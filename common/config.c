@@ -149,6 +149,7 @@ struct pass {
     struct config *config;
     struct error *err;
     bool failed;
+    bool forgiving; // what is wrong is passed over
 };
 
 static char *read_line(char *buffer, int size, void *stream)
@@ -168,6 +169,8 @@ static char *read_line(char *buffer, int size, void *stream)
 
 static int fail(struct pass *pass, const char *section, const char *name)
 {
+    if (pass->forgiving)
+        return 1;
     pass->failed = true;
     error_context(pass->err, "%s:%d: [%s] %s", pass->name, pass->line, section, name);
     return 0;
@@ -255,6 +258,17 @@ int config_load(const char *path, struct config *config, struct error *err)
     if (stream == NULL)
         return error_errno(err, errno, "%s", path);
     return config_load_stream(stream, path, config, err);
+}
+
+void config_salvage(const char *path, struct config *config)
+{
+    cleanup_fclose FILE *stream = fopen(path, "re");
+    struct error ignored = {0};
+    struct pass pass = {
+        .stream = stream, .name = path, .config = config, .err = &ignored, .forgiving = true};
+    config_defaults(config);
+    if (stream != NULL)
+        ini_parse_stream(read_line, &pass, on_key, &pass);
 }
 
 unsigned config_cpus(const struct config *config)

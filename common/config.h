@@ -50,6 +50,10 @@ int config_load(const char *path, struct config *config, struct error *err);
 // The same from an open stream; `name` stands for the file in messages.
 int config_load_stream(FILE *stream, const char *name, struct config *config, struct error *err);
 
+// As much of the file at `path` as makes sense, defaults for the rest: for whoever must go on
+// without a sound configuration. What keys say together is not checked.
+void config_salvage(const char *path, struct config *config);
+
 // CPUs that the node's jobs share: the `cpus` key or, when that is 0, the CPUs in the calling
 // process's affinity mask. At least 1.
 unsigned config_cpus(const struct config *config);

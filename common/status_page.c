@@ -32,7 +32,7 @@ static int check_size(int fd, struct error *err)
     return 0;
 }
 
-int status_page_open(int dir_fd, const char *name, bool adopt, struct status_page **page, int *fd,
+static int open_page(int dir_fd, const char *name, bool adopt, struct status_page **page, int *fd,
                      struct error *err)
 {
     // A stale page is replaced by a new file, never truncated: its old clients may still map it.
@@ -70,6 +70,15 @@ int status_page_open(int dir_fd, const char *name, bool adopt, struct status_pag
     *page = map;
     *fd = ro;
     return 0;
+}
+
+int status_page_open(int dir_fd, const char *name, bool adopt, struct status_page **page, int *fd,
+                     struct error *err)
+{
+    int rc = open_page(dir_fd, name, adopt, page, fd, err);
+    if (rc < 0 && !adopt)
+        unlinkat(dir_fd, name, 0);
+    return rc;
 }
 
 void status_page_close(struct status_page *page, int fd)

@@ -98,7 +98,8 @@ _Static_assert(sizeof(struct status_page) <= STATUS_PAGE_FILE_BYTES, "the page o
 // Creates the page of a job below directory `dir_fd` (mode 0600, owned by the caller) or, when
 // `adopt`, opens an existing one and checks it. On success *page is mapped read-write and *fd is a
 // read-only descriptor to hand to clients; the caller releases both with status_page_close().
-// Errors: the errno of the failing call, or EBADMSG for a page that is not one.
+// Errors: the errno of the failing call, or EBADMSG for a page that is not one; a page that could
+// not be created leaves no file behind.
 int status_page_open(int dir_fd, const char *name, bool adopt, struct status_page **page, int *fd,
                      struct error *err);
 

@@ -91,8 +91,10 @@ static void take_news(struct timer *timer)
     if (news == PULSE_ANSWERED)
         follow(timer, &timer->pulse.switched);
     if (news == PULSE_REFUSED && !timer->refused)
-        log_line(LOG_ERR, "%s; run timerd as root or as [daemon] service_user",
-                 timer->pulse.last_fault.text);
+        log_line(LOG_ERR, "%s%s", timer->pulse.last_fault.text,
+                 timer->pulse.last_fault.code == EPERM
+                     ? "; run timerd as root or as [daemon] service_user"
+                     : "");
     timer->refused = news == PULSE_REFUSED;
     outage_end(&timer->outage);
 }

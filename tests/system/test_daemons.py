@@ -151,6 +151,11 @@ class Speaker:
                 pass
         return len(kept)
 
+    def give_up(self, job):
+        """REGISTER, and away before the answer."""
+        self.socket.send(packet(REGISTER, register_body(job)))
+        self.socket.close()
+
     def read_page(self):
         word, = struct.unpack_from("=Q", self.page, 8)
         node_id, time_slice, gmet, cpus, degree, uid, ranks = struct.unpack_from("=QQQIIII",
@@ -458,6 +463,17 @@ class Shares(Node):
         self.assertEqual(classes(), ["job-0-a"])
 
 
+    def test_who_has_given_up_waiting_is_not_registered(self):
+        waiting = self.client()
+        self.classd.send_signal(signal.SIGSTOP)
+        waiting.give_up("a")
+        self.classd.send_signal(signal.SIGCONT)
+        self.eventually(lambda: "REGISTER of" in self.log_text(), "a line")
+        self.assertIn("has given up", self.log_text())
+        self.assertEqual(self.client().query_node()["jobs"], 0)
+        self.assertEqual(classes(), [])
+
+
 class NotStrict(Node):
     settings = {"scheduler__strict": "no"}
 
@@ -609,6 +625,35 @@ class Ends(Node):
         subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
         self.assertEqual((quota("a"), quota("b")), (-1, -1))
         self.assertEqual(self.ctl_json("release"), {"lifted": 2})
+
+    def test_release_needs_no_sound_configuration(self):
+        self.job("a"), self.job("b")
+        self.kill_classd()
+        with open(self.config, "a", encoding="ascii") as file:
+            file.write("[scheduler]\nspeed = 11\n[cg")
+        run = subprocess.run([CLASSD, "--config", self.config, "--release"], capture_output=True,
+                             text=True, check=True)
+        self.assertIn(f'releasing below the root "{ROOT}"', run.stderr)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.configure()
+
+    def test_a_removed_runtime_directory_ends_it(self):
+        a, b = self.job("a"), self.job("b")
+        shutil.rmtree(self.runtime_dir)
+        self.assertEqual(self.classd.wait(DEADLINE_S), 1)
+        self.assertIn("classd.socket was removed", self.log_text())
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
+        self.start_classd()
+        self.assertEqual(self.client().register("c")["status"], 0)
+
+    def test_a_replaced_socket_stays(self):
+        path = os.path.join(self.runtime_dir, "classd.socket")
+        os.rename(path, path + ".old")
+        with open(path, "w", encoding="ascii"):
+            pass
+        self.assertEqual(self.classd.wait(DEADLINE_S), 1)
+        self.assertTrue(os.path.exists(path))
 
     def test_ctl_says_when_nobody_answers(self):
         self.kill_classd()
@@ -769,6 +814,17 @@ class Timer(Node):
         for _ in range(3):
             self.eventually(lambda: quota("b") == 99000, "b is scheduled")
             self.eventually(lambda: quota("a") == 99000, "a is scheduled")
+        self.assertGreater(self.ctl_json("status")["switches"], 2)  # those that were asked for
+
+    def test_without_timerd_classd_swaps_by_itself(self):
+        self.job("a"), self.job("b")
+        for _ in range(3):
+            self.eventually(lambda: quota("b") == 99000, "b is scheduled")
+            self.eventually(lambda: quota("a") == 99000, "a is scheduled")
+        self.assertEqual(self.ctl_json("status")["switches"], 0)
+        self.assertEqual(self.log_text().count("switches by itself"), 1)
+        self.start(TIMERD)
+        self.eventually(lambda: "asks for switches again" in self.log_text(), "a line")
 
     def test_free_running(self):
         self.configure(timer__align="no")

@@ -567,6 +567,20 @@ static void what_is_gone_can_be_removed(void **state)
     assert_ok(class_remove(again, &err));
 }
 
+static void what_stays_behind_is_not_limited(void **state)
+{
+    (void)state;
+    char path[512];
+    class_t *a = open_class("a");
+    snprintf(path, sizeof path, "%s/%s/a/busy", found.cpu, root);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(class_remove(a, &err), -1);
+    assert_int_equal(quota_of("a"), -1);
+    assert_int_equal(rmdir(path), 0);
+    assert_ok(class_remove(open_class("a"), &err));
+}
+
 static void without_a_freezer(void **state)
 {
     (void)state;
@@ -784,6 +798,7 @@ int main(void)
         real(adoption_keeps_limit_and_members),
         real(all_are_listed_and_lifted),
         real(what_is_gone_can_be_removed),
+        real(what_stays_behind_is_not_limited),
         real(without_a_freezer),
         real(a_nested_root_by_hand),
         real(bad_names_and_settings),

@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -175,6 +177,25 @@ static void the_end_of_a_long_line_is_no_line(void **state)
     assert_int_equal(load(text, &config, NULL), 0);
 }
 
+static void a_broken_configuration_keeps_what_makes_sense(void **state)
+{
+    char path[] = "/tmp/cosched-test-file-XXXXXX";
+    static const char text[] = "no sense\n[cgroup]\nperiod = soon\nroot = lab/node0\n[nowhere]\n"
+                               "a = b\n[scheduler]\ngmet = 1h\n[cgroup";
+    struct config config;
+    (void)state;
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    config_salvage(path, &config);
+    unlink(path);
+    assert_string_equal(config.cgroup_root, "lab/node0");
+    assert_int_equal(config.period_ns, 100 * NS_PER_MS);
+    assert_int_equal(config.gmet_ns, 3600 * NS_PER_SEC);
+    config_salvage(path, &config);
+    assert_string_equal(config.cgroup_root, "cosched");
+}
+
 static void the_printed_configuration_is_a_configuration(void **state)
 {
     struct config config, again;
@@ -316,6 +337,28 @@ static void a_page_is_what_clients_map(void **state)
     rmdir(dir);
 }
 
+static void a_page_without_room_leaves_no_file(void **state)
+{
+    char dir[] = "/tmp/cosched-test-XXXXXX";
+    struct status_page *page = NULL;
+    struct rlimit before, small;
+    struct error err;
+    int fd = -1;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0); // as good as a full disk
+    assert_int_equal(status_page_open(dir_fd, "p", false, &page, &fd, &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(err.code, EFBIG);
+    assert_int_equal(faccessat(dir_fd, "p", F_OK, 0), -1);
+    close(dir_fd);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void short_files_are_not_mapped(void **state)
 {
     const struct status_page *mapped = NULL;
@@ -434,12 +477,16 @@ int main(void)
         cmocka_unit_test(keys_overrule_defaults),
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
+}
+
+        cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),
         cmocka_unit_test(requests_of_the_wrong_form_are_refused),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(registers_with_impossible_values_are_refused),
         cmocka_unit_test(a_page_is_what_clients_map),
+        cmocka_unit_test(a_page_without_room_leaves_no_file),
         cmocka_unit_test(short_files_are_not_mapped),
         cmocka_unit_test(late_replies_are_dropped),
         cmocka_unit_test(a_silent_server_is_not_waited_for),

@@ -230,6 +230,63 @@ static void a_kernel_that_refuses_limits_harms_nobody(void **state)
     assert_true(b->job->share_failed);
 }
 
+static void a_limit_that_cannot_be_lifted_is_lifted_later(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    struct process *b = come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 0); // one of them is limited from here on
+    bool a_goes = flags_of(node, "a") & STATUS_SCHEDULED;
+    test_backend_fail(node->backend, "share", EINTR, 1);
+    scheduler_exit(node->scheduler, a_goes ? a : b, node->now_ns);
+    clear(node);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_string_equal(effects.text,
+                        a_goes ? "b max while scheduled\n" : "a max while scheduled\n");
+    clear(node);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_string_equal(effects.text, "");
+}
+
+static void without_a_timer_jobs_still_take_turns(void **state)
+{
+    struct node *node = *state;
+    struct protocol_node_record record;
+    uint64_t slice_ns = node->config.time_slice_ns;
+    assert_int_equal(scheduler_deadline_ns(node->scheduler), ENGINE_NO_DEADLINE);
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    for (int i = 0; i < 4; i++) {
+        uint16_t before = flags_of(node, "a");
+        assert_int_equal(scheduler_deadline_ns(node->scheduler), node->now_ns + 2 * slice_ns);
+        node->now_ns += 2 * slice_ns;
+        scheduler_deadline(node->scheduler, node->now_ns, 0);
+        assert_int_equal(flags_of(node, "a") ^ before, STATUS_SCHEDULED);
+    }
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.switches, 1); // those that were asked for
+}
+
+static void a_timer_that_is_back_finds_limits_asserted(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    come(node, "c", C);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    node->now_ns += 2 * node->config.time_slice_ns;
+    scheduler_deadline(node->scheduler, node->now_ns, 0);
+    clear(node);
+    node->now_ns += NS_PER_MS; // timerd may have lifted limits up to now
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_non_null(strstr(effects.text, "a "));
+    assert_non_null(strstr(effects.text, "b "));
+    assert_non_null(strstr(effects.text, "c "));
+}
+
 static void a_failed_registration_leaves_nothing(void **state)
 {
     static const char *const operations[] = {"open", "place"};
@@ -323,7 +380,8 @@ static pid_t sleeper(void)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nobody who holds its output open
+        prctl(PR_SET_PDEATHSIG,
+              SIGKILL); // a test that fails leaves nobody who holds its output open
         pause();
         _exit(0);
     }
@@ -410,6 +468,24 @@ static void members_listed_twice_are_adopted_once(void **state)
     end(pid);
 }
 
+static void what_cannot_be_adopted_is_not_limited(void **state)
+{
+    struct node *node = *state;
+    pid_t a = sleeper(), b = sleeper();
+    come(node, "a", a);
+    come(node, "b", b);
+    stop(node);
+    clear(node);
+    start(node);
+    test_backend_fail(node->backend, "open", EMFILE, 1);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+    assert_non_null(strstr(test_backend_log(node->backend), "share job-0-a max\n"));
+    assert_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
+    end(a);
+    end(b);
+}
+
 static void foreign_classes_are_left_alone(void **state)
 {
     static const char *const foreign[] = {"other",    "job-x-a",  "job-0-",
@@ -449,6 +525,9 @@ int main(void)
         TEST(after_a_silence_everything_is_asserted),
         TEST(a_limit_that_cannot_be_set_leaves_the_job_free),
         TEST(a_kernel_that_refuses_limits_harms_nobody),
+        TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
+        TEST(without_a_timer_jobs_still_take_turns),
+        TEST(a_timer_that_is_back_finds_limits_asserted),
         TEST(a_failed_registration_leaves_nothing),
         TEST(limits_of_the_configuration_hold),
         TEST(registering_again_renews_the_serial),
@@ -458,6 +537,7 @@ int main(void)
         TEST(adoption_keeps_those_that_live),
         TEST(a_reused_pid_is_not_adopted),
         TEST(members_listed_twice_are_adopted_once),
+        TEST(what_cannot_be_adopted_is_not_limited),
         TEST(foreign_classes_are_left_alone),
         TEST(lifting_frees_everybody),
     };

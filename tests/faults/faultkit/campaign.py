@@ -1,0 +1,136 @@
+"""One campaign: faults one after the other, while jobs run, and what came of each."""
+
+import contextlib
+import dataclasses
+import random
+import sys
+import time
+
+from .faults import KINDS
+from .watch import Peaks
+
+DRAIN_EVERY = 25  # faults
+SHARING_WITHIN_S = 4.0  # wait this long for two jobs to share before a fault
+LEAVING_S = 3.0   # from a job's last words to its mpiexec's end; a job missed for longer was lost
+
+# After these a job may be missing where classd knew it: what it is known by is gone.
+MAY_LOSE_JOBS = {"runtime-removed", "descriptors"}
+
+
+@dataclasses.dataclass
+class Outcome:
+    number: int
+    kind: str
+    shared: bool  # injected while two jobs shared both nodes
+    peaks: Peaks
+    complaints: list
+    seconds: float
+
+
+class Campaign:
+    def __init__(self, world, faults, seed, only=None, progress=sys.stderr):
+        self.world = world
+        self.faults = faults
+        self.rng = random.Random(seed)
+        self.only = only
+        self.progress = progress
+        self.outcomes = []
+        self.jobs = []    # all that have ended
+        self.missed = {}  # job id: (when, node, kind): classd did not know it any more
+        self.complaints = []  # beyond those of the outcomes
+
+    def order(self):
+        """Every kind once, in random order, then again; or one kind only."""
+        deck = []
+        for _ in range(self.faults):
+            if not deck:
+                deck = [self.only] if self.only else sorted(KINDS)
+                self.rng.shuffle(deck)
+            yield deck.pop()
+
+    def run(self):
+        self.world.start()
+        self._share()
+        for number, kind in enumerate(self.order(), 1):
+            self._inject(number, kind)
+            if number % DRAIN_EVERY == 0 and number < self.faults:
+                self._drain(kind)
+                self.world.resume()
+                self._share()
+        self._drain("the last faults")
+
+    def _share(self):
+        """While all is well: jobs that are started now find their schedulers on both nodes."""
+        def strangers():
+            return [f"{node.name}: jobs do not register" for node in self.world.nodes
+                    if len(node.ask("jobs") or []) < 2]
+        self.world.expect(strangers)
+        self._collect("while all was well")
+
+    def _inject(self, number, kind):
+        world = self.world
+        world.wait_for(self._shared, SHARING_WITHIN_S)
+        world.pass_time(self.rng.uniform(0, 1.0))
+        shared, before = self._shared(), self._known()
+        start_s = time.monotonic()
+        world.watch.take()
+        world.jobs.kind = kind
+        KINDS[kind](world, self.rng)
+        world.settle()
+        world.jobs.kind = None
+        self._miss(before, kind)
+        peaks, complaints = world.watch.take()
+        outcome = Outcome(number, kind, shared, peaks, complaints + world.take_complaints(),
+                          time.monotonic() - start_s)
+        self.outcomes.append(outcome)
+        self._take_jobs()
+        self._tell(f"[{number}/{self.faults}] {kind}: {outcome.seconds:.1f} s", outcome.complaints)
+
+    def _drain(self, when):
+        self.world.drain()
+        self._take_jobs()
+        self._collect(f"after {when}")
+
+    def _collect(self, when):
+        peaks, complaints = self.world.watch.take()
+        complaints += self.world.take_complaints()
+        self.complaints += [f"{when}: {text}" for text in complaints]
+        self._tell(when, complaints, quiet=True)
+
+    def _tell(self, title, complaints, quiet=False):
+        if complaints or not quiet:
+            print(title, *(f"\n    FAILED {text}" for text in complaints), file=self.progress, flush=True)
+
+    # ---- jobs
+
+    def _shared(self):
+        return all(len(node.class_names()) > 1 for node in self.world.nodes)
+
+    def _known(self):
+        return {node: {job["job_id"] for job in node.ask("jobs") or []} for node in self.world.nodes}
+
+    def _miss(self, before, kind):
+        if kind in MAY_LOSE_JOBS:
+            return
+        now_s = time.monotonic()
+        after = self._known()
+        for node, jobs in before.items():
+            for job_id in jobs - after[node]:
+                self.missed.setdefault(job_id, (now_s, node.name, kind))
+
+    def _take_jobs(self):
+        for job in self.world.jobs.take_ended():
+            self.jobs.append(job)
+            where = f"job {job.job_id or job.path}, which lived through {', '.join(sorted(job.kinds))}"
+            if not job.verified:
+                self.complaints.append(f"{where}: {job.verdict}")
+                self._tell(f"FAILED {where}", [job.verdict])
+            missed_s, node, kind = self.missed.get(job.job_id, (float("inf"), "", ""))
+            if job.ended_s - missed_s > LEAVING_S and not job.hung:
+                self.complaints.append(f"{where}: lost by classd of {node} in {kind}")
+                self._tell(f"FAILED {where}", [self.complaints[-1]])
+
+    def interrupted(self):
+        """What is known when it ends before its time."""
+        with contextlib.suppress(Exception):
+            self._take_jobs()

@@ -1,0 +1,123 @@
+"""The command `campaign.py`: options, lab up, campaign, lab down, table."""
+
+import argparse
+import contextlib
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+
+from labkit import LabError, state
+from labkit.cli import default_build
+
+from . import CampaignError, report
+from .campaign import Campaign
+from .faults import KINDS
+from .jobs import Jobs
+from .nodes import Lab, need
+from .watch import Watch
+from .world import World
+
+SLICE_S = 0.5
+SETTINGS = {"scheduler": {"time_slice": "500ms", "gmet": "125ms"}}
+PROGRAMS = {"classd": "classd/classd", "timerd": "timerd/timerd"}
+UPGRADED = {"classd": "tests/faults/classd_next", "timerd": "tests/faults/timerd_next"}
+INTERPOSER = "tests/faults/librefuse_writes.so"
+SKIPPED = 77
+
+
+def parser():
+    top = argparse.ArgumentParser(
+        prog="campaign.py", description="Injects random faults into the node daemons of a virtual cluster "
+        "while MPI jobs share it, and checks that nobody is harmed.")
+    top.add_argument("--faults", type=int, default=50, metavar="N", help="default: 50; by night: 1000")
+    top.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is left to chance")
+    top.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
+    top.add_argument("--build", default=default_build(), metavar="DIR",
+                     help="what is tested (default: build/release)")
+    top.add_argument("--lab-name", default="cosched-lab-faults", metavar="NAME")
+    top.add_argument("--json", metavar="FILE", help="write everything that was found")
+    top.add_argument("--only", choices=sorted(KINDS), metavar="KIND",
+                     help="one of: " + ", ".join(sorted(KINDS)))
+    return top
+
+
+def families(wanted):
+    found = [name for name in ("mpich", "openmpi")
+             if wanted in (name, "both") and shutil.which("mpiexec." + name)]
+    if not found:
+        raise CampaignError(f"no mpiexec for --mpi {wanted}")
+    return found
+
+
+def check(options):
+    options.build = os.path.abspath(options.build)
+    options.families = families(options.mpi)
+    kernels = [f"bench/npb/{family}/bin/cg" for family in options.families]
+    missing = need(options.build, [*PROGRAMS.values(), *UPGRADED.values(), INTERPOSER, *kernels])
+    if missing:
+        raise CampaignError("not there: " + ", ".join(missing))
+
+
+def paths(build, programs):
+    return {title: os.path.join(build, path) for title, path in programs.items()}
+
+
+def run(options, folder):
+    store = state.Store(options.lab_name)
+    lab = Lab(store, options.build, SETTINGS, paths(options.build, PROGRAMS),
+              os.path.join(options.build, INTERPOSER))
+    watch = Watch(lab, SLICE_S)
+    jobs = Jobs(options.lab_name, options.build, options.families, folder, random.Random(options.seed))
+    world = World(lab, jobs, watch, SLICE_S, paths(options.build, UPGRADED))
+    campaign = Campaign(world, options.faults, options.seed, options.only)
+    watch.start()
+    try:
+        campaign.run()
+    except KeyboardInterrupt:
+        campaign.complaints.append("interrupted")
+    finally:
+        with uninterrupted():
+            watch.stop()
+            jobs.stop()
+            lab.down()
+    campaign.complaints += [f"left behind: {what}" for what in lab.leftovers()]
+    return campaign
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """A second ^C must not keep the lab from going away."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
+
+
+def _terminated(number, _frame):
+    raise SystemExit(128 + number)
+
+
+def main(arguments=None):
+    options = parser().parse_args(arguments)
+    if os.geteuid() != 0:
+        print("skipped: needs root, for namespaces and cgroups", file=sys.stderr)
+        return SKIPPED
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGHUP, _terminated)
+    try:
+        check(options)
+        with tempfile.TemporaryDirectory(prefix="cosched-faults-") as folder:
+            campaign = run(options, folder)
+    except (CampaignError, LabError) as error:
+        print(f"campaign: {error}", file=sys.stderr)
+        return 2
+    report.print_table(campaign, SLICE_S, sys.stdout)
+    if options.json:
+        report.write_json(campaign, SLICE_S, options.json)
+    return 1 if report.failures(campaign) else 0
