@@ -583,6 +583,7 @@ class Outsiders(Node):
 
     def test_service_user_may_switch(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
+        self.classd.wait(DEADLINE_S)
         self.configure(daemon__service_user="nobody")
         self.start_classd()
         self.job("a")

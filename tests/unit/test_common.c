@@ -477,8 +477,6 @@ int main(void)
         cmocka_unit_test(keys_overrule_defaults),
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
-}
-
         cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),
