@@ -317,16 +317,11 @@ static void a_busy_group_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        on_files(cpu_is_enabled_from_the_top),
-        on_files(a_missing_controller_is_explained),
-        on_files(limits_are_one_line),
-        on_files(classes_weigh_as_much_as_the_node),
-        on_files(usage_comes_from_cpu_stat),
-        on_files(freezing_waits_for_the_event),
-        on_files(placing_writes_the_pid),
-        on_files(kill_uses_the_kernels_or_its_own),
-        on_files(a_failed_open_leaves_nothing),
-        on_files(release_goes_on_after_a_failure),
+        on_files(cpu_is_enabled_from_the_top),  on_files(a_missing_controller_is_explained),
+        on_files(limits_are_one_line),          on_files(classes_weigh_as_much_as_the_node),
+        on_files(usage_comes_from_cpu_stat),    on_files(freezing_waits_for_the_event),
+        on_files(placing_writes_the_pid),       on_files(kill_uses_the_kernels_or_its_own),
+        on_files(a_failed_open_leaves_nothing), on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
