@@ -678,7 +678,7 @@ class Privileges(Node):
         with open(f"/proc/{daemon.pid}/status", encoding="ascii") as file:
             return dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
 
-    def test_daemons_keep_one_capability(self):
+    def test_daemons_keep_two_capabilities(self):
         kept = 1 << 1 | 1 << 23  # CAP_DAC_OVERRIDE, CAP_SYS_NICE
         timerd = self.start(TIMERD)
         self.eventually(lambda: self.status(timerd)["NoNewPrivs"] == "1", "timerd is confined")
