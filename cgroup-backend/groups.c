@@ -418,6 +418,20 @@ int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct err
     }
 }
 
+int groups_without_limit(struct cgroup_class *class_, const char *no_limit,
+                         int (*work)(class_t *class_, struct error *err), struct error *err)
+{
+    char limit[64] = "";
+    ssize_t length = pread(class_->limit_fd, limit, sizeof limit - 1, 0);
+    if (length < 0)
+        return error_errno(err, errno, "cannot read the limit of %s", class_->groups[0].path);
+    bool lifted = pwrite(class_->limit_fd, no_limit, strlen(no_limit), 0) > 0;
+    int rc = work(&class_->base, err);
+    if (lifted && pwrite(class_->limit_fd, limit, (size_t)length, 0) < 0 && rc == 0)
+        rc = error_errno(err, errno, "cannot set the limit of %s again", class_->groups[0].path);
+    return rc;
+}
+
 // One pass over the members of a group. Those that are exiting stay, which is no error.
 static int expel_members(const struct group *group, struct error *err)
 {

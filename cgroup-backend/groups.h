@@ -86,6 +86,12 @@ int groups_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, st
 int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct error *),
                 int (*thaw)(class_t *, struct error *), struct error *err);
 
+// Calls `work` with the limit lifted, `no_limit` being what lifts it, and sets the limit again.
+// A process needs CPU time to stop or to die, and kernels that throttle inside system calls (before
+// 6.18) would let it wait for an idle job's share.
+int groups_without_limit(struct cgroup_class *class_, const char *no_limit,
+                         int (*work)(class_t *class_, struct error *err), struct error *err);
+
 // class_remove(), by an implementation's way of trying to delete the directories.
 int groups_remove(struct cgroup_class *class_, void (*try_delete)(struct cgroup_class *class_),
                   struct error *err);

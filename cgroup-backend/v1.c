@@ -166,12 +166,11 @@ static int need_freezer(const struct cgroup_class *class_, struct error *err)
                      class_->base.name);
 }
 
-static int v1_freeze(class_t *base, struct error *err)
+static int freeze(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     char state[32] = "";
-    if (need_freezer(class_, err) != 0 ||
-        file_write(freezer_path(class_), "freezer.state", "FROZEN", err) != 0)
+    if (file_write(freezer_path(class_), "freezer.state", "FROZEN", err) != 0)
         return -1;
     for (uint64_t end = clock_ms() + FREEZE_LIMIT_MS; clock_ms() <= end; nap_us(50)) {
         if (file_read(freezer_path(class_), "freezer.state", state, sizeof state, err) != 0)
@@ -185,6 +184,12 @@ static int v1_freeze(class_t *base, struct error *err)
                      class_->base.name, FREEZE_LIMIT_MS, freezer_path(class_));
 }
 
+static int v1_freeze(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    return need_freezer(class_, err) == 0 ? groups_without_limit(class_, "-1\n", freeze, err) : -1;
+}
+
 static int v1_thaw(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
@@ -193,19 +198,16 @@ static int v1_thaw(class_t *base, struct error *err)
     return file_write(freezer_path(class_), "freezer.state", "THAWED", err);
 }
 
-// A process needs CPU time to die, and kernels that throttle inside system calls (before 6.18)
-// would let it wait at an idle job's share: the limit is lifted meanwhile.
-static int v1_kill(class_t *base, struct error *err)
+static int kill_all(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    char quota[32] = "";
-    if (pread(class_->limit_fd, quota, sizeof quota - 1, 0) < 0)
-        return error_errno(err, errno, "cannot read %s/cpu.cfs_quota_us", class_->groups[0].path);
     bool freezer = has_freezer(class_->backend);
-    write_quota(class_, "-1\n", NULL);
-    int rc = groups_kill(class_, freezer ? v1_freeze : NULL, freezer ? v1_thaw : NULL, err);
-    write_quota(class_, quota, NULL);
-    return rc;
+    return groups_kill(class_, freezer ? freeze : NULL, freezer ? v1_thaw : NULL, err);
+}
+
+static int v1_kill(class_t *base, struct error *err)
+{
+    return groups_without_limit((struct cgroup_class *)base, "-1\n", kill_all, err);
 }
 
 static int v1_remove(class_t *base, struct error *err)

@@ -34,10 +34,34 @@ static int no_controller(const char *path, const char *offered, bool top, struct
                          : "have it delegated, e.g. Delegate=cpu in the systemd unit");
 }
 
+static int no_leaf(const char *path, struct error *err)
+{
+    return error_set(err, EBUSY,
+                     "%s: the group has processes of its own, and only leaves may: move them to "
+                     "a group below it, e.g. DelegateSubgroup= in the systemd unit",
+                     path);
+}
+
+// The kernel lets a group with processes pass on cpu, which is a threaded controller, and makes it
+// the root of a threaded subtree by that: no group below would take a process. Only the hierarchy's
+// own root, which has no cgroup.type, may have both.
+static int check_leaf(const char *path, struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    char type[64];
+    if (file_read(path, "cgroup.type", type, sizeof type, NULL) != 0)
+        return 0;
+    if (processes_of_group(path, &members, err) != 0)
+        return -1;
+    return members.count == 0 ? 0 : no_leaf(path, err);
+}
+
 // Lets `path` pass the cpu controller on to the groups below it. `top`: it is the mount point.
 static int pass_on_cpu(const char *path, bool top, struct error *err)
 {
     char text[512];
+    if (check_leaf(path, err) != 0)
+        return -1;
     if (file_read(path, "cgroup.controllers", text, sizeof text, err) != 0)
         return -1;
     if (!text_has_word(text, "cpu"))
@@ -50,11 +74,7 @@ static int pass_on_cpu(const char *path, bool top, struct error *err)
     if (file_write(path, "cgroup.subtree_control", "+cpu", &fault) == 0)
         return 0;
     if (fault.code == EBUSY)
-        return error_set(
-            err, EBUSY,
-            "%s: the group has processes of its own, and only leaves may: move them to "
-            "a group below it, e.g. DelegateSubgroup= in the systemd unit",
-            fault.text);
+        return no_leaf(fault.text, err);
     return error_set(err, fault.code, "%s; Delegate=cpu in the systemd unit does it", fault.text);
 }
 
@@ -132,7 +152,7 @@ static int v2_usage(class_t *base, uint64_t *usage_ns, struct error *err)
     return 0;
 }
 
-static int v2_freeze(class_t *base, struct error *err)
+static int freeze(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     if (file_write(class_path(class_), "cgroup.freeze", "1", err) != 0)
@@ -151,24 +171,28 @@ static int v2_freeze(class_t *base, struct error *err)
                      class_->base.name, FREEZE_LIMIT_MS, class_path(class_));
 }
 
+static int v2_freeze(class_t *base, struct error *err)
+{
+    return groups_without_limit((struct cgroup_class *)base, "max\n", freeze, err);
+}
+
 static int v2_thaw(class_t *base, struct error *err)
 {
     return file_write(class_path((struct cgroup_class *)base), "cgroup.freeze", "0", err);
 }
 
 // cgroup.kill (Linux 5.14) catches forks by itself. What follows waits for the end, and does the
-// work on older kernels. The limit is lifted meanwhile, as in v1.c.
-static int v2_kill(class_t *base, struct error *err)
+// work on older kernels.
+static int kill_all(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    char limit[64] = "";
-    if (pread(class_->limit_fd, limit, sizeof limit - 1, 0) < 0)
-        return error_errno(err, errno, "cannot read %s/cpu.max", class_path(class_));
-    write_limit(class_, "max\n", NULL);
     bool whole = file_write(class_path(class_), "cgroup.kill", "1", NULL) == 0;
-    int rc = groups_kill(class_, whole ? NULL : v2_freeze, whole ? NULL : v2_thaw, err);
-    write_limit(class_, limit, NULL);
-    return rc;
+    return groups_kill(class_, whole ? NULL : freeze, whole ? NULL : v2_thaw, err);
+}
+
+static int v2_kill(class_t *base, struct error *err)
+{
+    return groups_without_limit((struct cgroup_class *)base, "max\n", kill_all, err);
 }
 
 static int v2_remove(class_t *base, struct error *err)

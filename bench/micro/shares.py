@@ -83,6 +83,8 @@ def main():
     parser = argparse.ArgumentParser(prog="run_shares.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
+    parser.add_argument("--jobs", type=int, nargs="+", default=[2, 4, 8], metavar="N",
+                        help="how many jobs, for each row")
     parser.add_argument("--seconds", type=float, default=10, help="how long each row is measured")
     parser.add_argument("--tolerance", type=float, default=0.3, metavar="POINTS",
                         help="how far an idle share may be from 1 %%")
@@ -99,7 +101,7 @@ def main():
         *(f"--set={text}" for text in options.set))
     try:
         print("jobs  scheduled % (expected)  idle % each (expected 1)")
-        for count in (2, 4, 8):
+        for count in options.jobs:
             row = measure(count, options)
             rows.append(row)
             print(f"{count:4}  {row['scheduled'][0]:11.2f} ({101 - count:8})  "

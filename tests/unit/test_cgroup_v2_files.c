@@ -129,6 +129,21 @@ static void a_missing_controller_is_explained(void **state)
     assert_non_null(strstr(err.text, "backend = v1"));
 }
 
+static void a_group_with_processes_is_left_alone(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    put("lab", "cgroup.type", "domain\n");
+    put("lab", "cgroup.procs", "4711\n");
+    assert_int_equal(v2_open(mount, &settings, &backend, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    assert_non_null(strstr(err.text, "lab: the group has processes of its own"));
+    assert_file("lab", "cgroup.subtree_control", "");
+    put("lab", "cgroup.procs", "");
+    open_backend();
+    assert_file("lab", "cgroup.subtree_control", "+cpu\n");
+}
+
 static void limits_are_one_line(void **state)
 {
     (void)state;
@@ -317,12 +332,12 @@ static void a_busy_group_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        on_files(cpu_is_enabled_from_the_top),  on_files(a_missing_controller_is_explained),
-        on_files(limits_are_one_line),          on_files(classes_weigh_as_much_as_the_node),
-        on_files(usage_comes_from_cpu_stat),    on_files(freezing_waits_for_the_event),
-        on_files(placing_writes_the_pid),       on_files(kill_uses_the_kernels_or_its_own),
-        on_files(a_failed_open_leaves_nothing), on_files(release_goes_on_after_a_failure),
-        on_files(a_busy_group_is_reported),
+        on_files(cpu_is_enabled_from_the_top),          on_files(a_missing_controller_is_explained),
+        on_files(a_group_with_processes_is_left_alone), on_files(limits_are_one_line),
+        on_files(classes_weigh_as_much_as_the_node),    on_files(usage_comes_from_cpu_stat),
+        on_files(freezing_waits_for_the_event),         on_files(placing_writes_the_pid),
+        on_files(kill_uses_the_kernels_or_its_own),     on_files(a_failed_open_leaves_nothing),
+        on_files(release_goes_on_after_a_failure),      on_files(a_busy_group_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,15 @@ exec $b switch_root /new /bin/sh -c '
     sleep 60'
 """
 
-# systemd mounts the rest itself; the command is the last unit of the boot.
-SYSTEMD = """$b hostname {name}
+# Nothing may clean up /tmp, where a build can be, or walk through all files: virtiofsd holds a
+# descriptor for each file that the guest has ever looked at.
+SYSTEMD_ARGUMENTS = ("systemd.unified_cgroup_hierarchy=1 fstab=no systemd.mask=systemd-tmpfiles-setup.service"
+                     " systemd.mask=systemd-tmpfiles-clean.timer")
+
+# systemd mounts the rest itself; the command is the last unit of the boot. A machine that is a container
+# says so in a file, and a systemd that believes it would not read the kernel's command line.
+SYSTEMD = """$b rm -f /new/.dockerenv
+$b hostname {name}
 {network}
 $b mkdir -p /new/run/systemd/system
 $b cat > /new/run/systemd/system/vm.target <<'U'
@@ -95,7 +102,8 @@ def kernel():
 def require():
     kernel()
     for program, package in ((VIRTIOFSD, "qemu-system-common"), (BUSYBOX, "busybox-static"),
-                             ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"), ("/usr/bin/cpio", "cpio")):
+                             ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"), ("/usr/bin/cpio", "cpio"),
+                             ("/sbin/modprobe", "kmod")):
         if not os.path.exists(program):
             raise Unavailable(f"no {program}; apt-get install {package}")
 
@@ -123,9 +131,17 @@ class Machine:
         self.output = output
         self.text = ""
         self.processes = []
+        self.reader = None
+        try:
+            self._boot(command, cpus, memory, systemd, network, address)
+        except BaseException:
+            self.close()
+            raise
+
+    def _boot(self, command, cpus, memory, systemd, network, address):
         image, release = kernel()
         initrd = self._initramfs(release, command, systemd, address)
-        socket = os.path.join(self.directory, "fs")
+        socket = self._path("fs")
         self._start([VIRTIOFSD, f"--socket-path={socket}", "-o", "source=/", "-o", "cache=always",
                      "-o", "sandbox=chroot"], "virtiofsd.log")
         wait_for(lambda: os.path.exists(socket), "virtiofsd")
@@ -135,21 +151,21 @@ class Machine:
              "-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem",
              "-chardev", f"socket,id=fs,path={socket}", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
              "-kernel", image, "-initrd", initrd,
-             "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable"
-                        " systemd.unified_cgroup_hierarchy=1",
+             "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable "
+                        + SYSTEMD_ARGUMENTS * systemd,
              "-serial", f"file:{self._path('console')}", "-serial", "stdio",
              "-serial", f"file:{self._path('status')}", *self._network(network, address)],
-            None)
+            "qemu.log", stdout=subprocess.PIPE)
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
 
     def _path(self, name):
         return os.path.join(self.directory, name)
 
-    def _start(self, argv, log):
-        out = open(self._path(log), "wb") if log else subprocess.PIPE
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
-                                   stderr=subprocess.STDOUT if log else open(self._path("qemu.log"), "wb"))
+    def _start(self, argv, log, stdout=None):
+        with open(self._path(log), "wb") as file:
+            process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *argv], stdin=subprocess.DEVNULL,
+                                       stdout=stdout or file, stderr=file)
         self.processes.append(process)
         return process
 
@@ -203,16 +219,21 @@ class Machine:
             return None
 
     def console(self):
-        with open(self._path("console"), encoding="utf-8", errors="replace") as text:
-            return text.read()
+        """What the kernel and qemu said."""
+        text = ""
+        for name in ("console", "qemu.log", "virtiofsd.log"):
+            with open(self._path(name), encoding="utf-8", errors="replace") as file:
+                text += file.read()
+        return text
 
     def close(self):
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             process.wait()
-        self.reader.join()
-        self.qemu.stdout.close()
+        if self.reader:
+            self.reader.join()
+            self.qemu.stdout.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def __enter__(self):

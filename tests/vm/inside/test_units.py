@@ -1,0 +1,125 @@
+"""The installed units under a real systemd: readiness, fail-open, restart, and what classes see of it."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import node
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "system"))
+
+from test_daemons import Client  # noqa: E402
+
+UNITS = ("cosched-classd.service", "cosched-timerd.service")
+CLASSD, TIMERD = UNITS
+CLASS_A, CLASS_B = "job-0-a", "job-0-b"
+
+
+def run(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stdout}")
+    return done.stdout
+
+
+def show(unit, name):
+    return run("systemctl", "show", "--value", "-p", name, unit).strip()
+
+
+def control(command):
+    return node.control(command, "/usr/bin/coschedctl")
+
+
+def limits():
+    return {name: node.limit(name) for name in node.classes()}
+
+
+def limited():
+    return [name for name in node.classes() if node.is_limited(name)]
+
+
+class Units(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # No switch and no dead man's switch in between: what is lifted, the units have lifted.
+        node.configure(scheduler={"time_slice": "1h", "gmet": "1h"})
+        run("cmake", "--install", node.BUILD, "--prefix", "/usr")
+        run("systemctl", "daemon-reload")
+
+    def setUp(self):
+        run("systemctl", "start", CLASSD)
+        self.jobs = []
+
+    def tearDown(self):
+        for job in self.jobs:
+            job.kill()
+        run("systemctl", "start", CLASSD)
+        run("/usr/bin/coschedctl", "shutdown")
+        run("systemctl", "stop", *UNITS)
+        self.assertEqual(node.classes(), [])
+
+    def two_jobs(self):
+        """As wide as the node each: one of them is idle."""
+        for name in ("a", "b"):
+            self.jobs.append(Client("/run/cosched"))
+            self.assertEqual(self.jobs[-1].register(name, os.cpu_count())["status"], 0)
+        self.assertEqual(limited(), [CLASS_B])
+
+    def lifted(self):
+        return limits() == {CLASS_A: ["max", "100000"], CLASS_B: ["max", "100000"]}
+
+    def adopted(self):
+        status = control("status")
+        return status is not None and status["processes"] == 2 and len(limited()) == 1
+
+    def test_both_become_active(self):
+        for unit in UNITS:
+            with self.subTest(unit):
+                self.assertEqual(show(unit, "Type"), "notify")
+                self.assertEqual(show(unit, "ActiveState"), "active")
+        status = control("status")
+        self.assertEqual((status["backend"], status["pid"]), ("v2", int(show(CLASSD, "MainPID"))))
+
+    def test_a_killed_classd_is_lifted_and_comes_back(self):
+        self.two_jobs()
+        before = show(CLASSD, "MainPID")
+        run("systemctl", "kill", "-s", "KILL", CLASSD)
+        node.eventually(self.lifted, "ExecStopPost lifts the limits")
+        node.eventually(self.adopted, "the restarted classd limits again")
+        self.assertNotEqual(show(CLASSD, "MainPID"), before)
+        self.assertEqual(show(CLASSD, "NRestarts"), "1")
+
+    def test_stop_lifts_and_touches_no_job(self):
+        self.two_jobs()
+        run("systemctl", "stop", CLASSD)
+        self.assertTrue(self.lifted(), limits())
+        self.assertEqual([job.process.poll() for job in self.jobs], [None, None])
+        run("systemctl", "start", CLASSD)
+        node.eventually(self.adopted, "the next classd limits again")
+
+    def test_systemd_leaves_the_classes_alone(self):
+        self.two_jobs()
+        before = limits()
+        run("systemctl", "daemon-reload")
+        run("systemctl", "set-property", "--runtime", "system.slice", "CPUWeight=50")
+        run("systemctl", "restart", TIMERD)
+        self.assertEqual(limits(), before)
+        self.assertEqual(limited(), [CLASS_B])
+
+    def test_units_are_sound(self):
+        for unit in UNITS:
+            with self.subTest(unit):
+                self.assertEqual(run("systemd-analyze", "verify", unit), "")
+                verdict = run("systemd-analyze", "security", "--no-pager", unit)
+                score = re.search(r"exposure level for \S+: ([0-9.]+) (\w+)", verdict)
+                print(f"exposure of {unit}: {score[1]} {score[2]}")
+
+
+if __name__ == "__main__":
+    program = unittest.main(exit=False)
+    if not program.result.wasSuccessful():
+        print(run("journalctl", "--boot", "--no-pager", "--output=short-monotonic", "--lines=100"))
+        sys.exit(1)

@@ -1,0 +1,115 @@
+"""cosched on real cgroup v2, in virtual machines: see README.md. Needs root, and no cgroup of this machine.
+
+Whole guests are the cases; what is asserted inside one is in inside/.
+"""
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+import unittest
+
+import vm
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
+SKIPPED = 77
+GUEST_S = 240  # what takes a minute; a busy machine must not fail a test
+
+# What the kernel decides. The rest of test_daemons.py is the same on any version of cgroup.
+DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
+                "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere",
+                "Ends.test_release_lifts_what_a_killed_classd_left",
+                "Ends.test_shutdown_removes_classes_and_pages",
+                "Adoption.test_jobs_that_ended_meanwhile_are_removed", "Timer.test_timerd_swaps",
+                "Timer.test_a_killed_classd_limits_nobody", "Timer.test_a_hung_classd_limits_nobody")
+
+
+def python(script, *arguments):
+    return shlex.join(["env", f"COSCHED_BUILD_DIR={BUILD}", "python3", "-B", os.path.join(TOP, script),
+                       *arguments])
+
+
+class Guest(unittest.TestCase):
+    def boot(self, command, **options):
+        machine = vm.Machine(command, output=sys.stdout, **options)
+        self.addCleanup(machine.close)
+        return machine
+
+    def finish(self, machine):
+        """What the guest printed; its command must have ended well."""
+        status = machine.wait(GUEST_S)
+        self.assertIsNotNone(status, f"{machine.name} did not come to its end\n{machine.console()[-3000:]}")
+        self.assertEqual(status, 0, f"{machine.name}\n{machine.text}")
+        return machine.text
+
+
+class Backend(Guest):
+    def test_the_backend(self):
+        text = self.finish(self.boot(os.path.join(BUILD, "cgroup-backend", "test_cgroup") + " 2>&1"))
+        self.assertIn("v2_root_passes_cpu_on", text)
+
+    def test_the_daemons(self):
+        self.finish(self.boot(python("tests/system/test_daemons.py", *DAEMON_TESTS)))
+
+
+class Shares(Guest):
+    """The split as bench/run_shares.sh measures it natively, in a lab inside the guest."""
+
+    def test_the_idle_job_gets_about_one_percent(self):
+        text = self.finish(self.boot(
+            "modprobe -a veth bridge && "
+            + python("bench/micro/shares.py", "--build", BUILD, "--jobs", "2", "--seconds", "20",
+                     "--tolerance", "100")))
+        row = re.search(r"^ *2 +([0-9.]+) \( *99\) +([0-9.]+)$", text, re.MULTILINE)
+        self.assertIsNotNone(row, text)
+        scheduled, idle = map(float, row.groups())
+        self.assertGreater(scheduled, 80)
+        self.assertGreater(idle, 0.3)
+        self.assertLess(idle, 3)
+
+
+class Jobs(Guest):
+    def test_two_jobs_take_turns(self):
+        self.finish(self.boot(python("tests/vm/inside/test_jobs.py")))
+
+
+class Cluster(Guest):
+    def test_a_job_over_two_guests(self):
+        folder = tempfile.TemporaryDirectory(prefix="cosched-vm-")
+        self.addCleanup(folder.cleanup)
+        wire = os.path.join(folder.name, "wire")
+        nodes = []
+        for name, address, side in (("node0", "10.98.0.1/24", "on"), ("node1", "10.98.0.2/24", "off")):
+            nodes.append(self.boot(python("tests/vm/inside/test_cluster.py"), name=name, cpus=1, address=address,
+                                   network=f"stream,server={side},addr.type=unix,addr.path={wire}"))
+            vm.wait_for(lambda: os.path.exists(wire), "the first guest's network")
+        seen = [re.findall(r"^job (\S+) of 2 ranks$", self.finish(node), re.MULTILINE) for node in nodes]
+        self.assertEqual(len(seen[0]), 1)
+        self.assertEqual(seen[0], seen[1])
+
+
+class Systemd(Guest):
+    def test_the_units(self):
+        text = self.finish(self.boot(python("tests/vm/inside/test_units.py"), systemd=True))
+        self.assertEqual(len(re.findall(r"exposure of cosched-", text)), 2)
+
+
+def main():
+    if os.geteuid() != 0:
+        print("skipped: needs root", file=sys.stderr)
+        sys.exit(SKIPPED)
+    try:
+        vm.require()
+    except vm.Unavailable as missing:
+        print(f"skipped: {missing}", file=sys.stderr)
+        sys.exit(SKIPPED)
+    if not os.path.exists(os.path.join(BUILD, "classd", "classd")):
+        sys.exit("not built; set COSCHED_BUILD_DIR")
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()
