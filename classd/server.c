@@ -8,8 +8,10 @@
 #include "common/cleanup.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,6 +28,7 @@ enum {
 
 #define ACCEPT_PAUSE_S 0.1
 #define FLOOD_PAUSE_S  0.02 // of a user who has sent too much
+#define PARKED_LOOK_S  1.
 
 struct connection {
     ev_io readable;
@@ -34,6 +37,7 @@ struct connection {
     struct caller caller;
     struct user *user;
     struct protocol_request switch_; // the last SWITCH that came by it; command 0: none
+    bool parked; // to be closed as soon as the client has taken its replies, or is gone
     struct connection *previous, *next;
 };
 
@@ -51,6 +55,7 @@ struct server {
     ev_io listener;
     ev_io deaths;
     ev_timer accept_pause;
+    ev_timer parked;
     ev_timer watchdog;
     ev_timer deadline;
     ev_signal signals[3];
@@ -62,7 +67,15 @@ struct server {
 
 // ---- connections
 
-static void connection_close(struct connection *connection)
+// Whether replies wait for the client. They may hold descriptors, of which the kernel allows root
+// only so many on their way: who hoards them would keep everybody from registering.
+static bool has_unread(const struct connection *connection)
+{
+    int bytes = 0;
+    return ioctl(connection->caller.socket_fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+static void connection_free(struct connection *connection)
 {
     struct server *server = connection->server;
     if (connection->previous != NULL)
@@ -78,6 +91,42 @@ static void connection_close(struct connection *connection)
     ev_timer_stop(server->loop, &connection->pause);
     inbox_close(connection->caller.socket_fd, server->sealed);
     free(connection);
+}
+
+// The connection ends. While the client hoards replies it goes on counting as one of its user's,
+// but is not listened to.
+static void connection_close(struct connection *connection)
+{
+    struct server *server = connection->server;
+    if (!has_unread(connection)) {
+        connection_free(connection);
+        return;
+    }
+    connection->parked = true;
+    connection->switch_.header.command = 0;
+    shutdown(connection->caller.socket_fd, SHUT_RDWR);
+    ev_io_stop(server->loop, &connection->readable);
+    ev_timer_stop(server->loop, &connection->pause);
+    if (!ev_is_active(&server->parked))
+        ev_timer_again(server->loop, &server->parked);
+}
+
+static void on_look_at_parked(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    bool more = false;
+    for (struct connection *next, *c = server->connections; c != NULL; c = next) {
+        next = c->next;
+        if (!c->parked)
+            continue;
+        if (has_unread(c))
+            more = true;
+        else
+            connection_free(c);
+    }
+    if (!more)
+        ev_timer_stop(loop, watcher);
 }
 
 static void connection_drop(struct connection *connection, const char *why)
@@ -150,6 +199,10 @@ static void handle_packet(struct connection *connection, const void *bytes, size
         reply = protocol_reply_new(&request, EPROTONOSUPPORT);
     } else {
         connection_drop(connection, err.text);
+        return;
+    }
+    if (page_fd >= 0 && has_unread(connection)) {
+        connection_drop(connection, "it does not read its replies");
         return;
     }
     if (answer && send_reply(connection->caller.socket_fd, &reply, page_fd) < 0) {
@@ -348,10 +401,11 @@ static void watch_all(struct server *server)
     ev_io_init(&server->deaths, on_death, scheduler_deaths_fd(server->commands->scheduler),
                EV_READ);
     ev_timer_init(&server->accept_pause, on_accept_pause_over, 0., ACCEPT_PAUSE_S);
+    ev_timer_init(&server->parked, on_look_at_parked, 0., PARKED_LOOK_S);
     ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
     ev_timer_init(&server->deadline, on_deadline, 0., 0.);
     server->presence.data = server->listener.data = server->deaths.data = server;
-    server->accept_pause.data = server->deadline.data = server;
+    server->accept_pause.data = server->deadline.data = server->parked.data = server;
     ev_stat_start(server->loop, &server->presence);
     ev_io_start(server->loop, &server->listener);
     ev_io_start(server->loop, &server->deaths);
@@ -414,7 +468,7 @@ void server_close(server_t *server)
     if (server == NULL)
         return;
     while (server->connections != NULL)
-        connection_close(server->connections);
+        connection_free(server->connections);
     if (socket_is_there(server))
         unlink(server->path);
     if (server->listener_fd >= 0)
