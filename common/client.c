@@ -4,40 +4,86 @@
 #include "common/units.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-int client_connect(const char *runtime_dir, struct error *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/" PROTOCOL_SOCKET_NAME,
-                          runtime_dir);
-    if (length < 0 || (size_t)length >= sizeof address.sun_path)
-        return error_set(err, ENAMETOOLONG, "runtime directory %s: name too long for a socket",
-                         runtime_dir);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return error_errno(err, errno, "make a socket");
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    int code = errno;
-    close(fd);
-    if (code == ENOENT || code == ECONNREFUSED)
-        return error_set(err, code, "no classd is running at %s", address.sun_path);
-    return error_errno(err, code, "connect to classd at %s", address.sun_path);
-}
 
 static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static int name_socket(const char *runtime_dir, struct sockaddr_un *address, struct error *err)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(address->sun_path, sizeof address->sun_path, "%s/" PROTOCOL_SOCKET_NAME,
+                          runtime_dir);
+    if (length < 0 || (size_t)length >= sizeof address->sun_path)
+        return error_set(err, ENAMETOOLONG, "runtime directory %s: name too long for a socket",
+                         runtime_dir);
+    return 0;
+}
+
+// Waits in line for a place, as no poll() can. Returns 0 or an errno value.
+static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_ns)
+{
+    for (;;) {
+        uint64_t now = now_ns();
+        uint64_t left_us = deadline_ns > now ? (deadline_ns - now) / NS_PER_US : 0;
+        struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
+                               .tv_usec = (suseconds_t)(left_us % 1000000)};
+        if (left_us == 0) // to the kernel that would mean for ever
+            left.tv_usec = 1;
+        if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof left) < 0)
+            return errno;
+        if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+            return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? errno : 0;
+        if (errno != EINTR)
+            return errno;
+    }
+}
+
+static int connect_at_once(int fd, const struct sockaddr_un *address)
+{
+    if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
+        connect(fd, (const struct sockaddr *)address, sizeof *address) < 0)
+        return errno;
+    return 0;
+}
+
+int client_connect_within(const char *runtime_dir, unsigned timeout_ms, struct error *err)
+{
+    struct sockaddr_un address;
+    if (name_socket(runtime_dir, &address, err) < 0)
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return error_errno(err, errno, "make a socket");
+    int code = timeout_ms > 0 ? connect_until(fd, &address, now_ns() + timeout_ms * NS_PER_MS)
+                              : connect_at_once(fd, &address);
+    if (code == 0)
+        return fd;
+    close(fd);
+    if (code == ENOENT || code == ECONNREFUSED)
+        return error_set(err, code, "no classd is running at %s", address.sun_path);
+    if (code == EAGAIN && timeout_ms > 0)
+        return error_set(err, ETIMEDOUT, "classd at %s takes no further connections",
+                         address.sun_path);
+    return error_errno(err, code, "connect to classd at %s", address.sun_path);
+}
+
+int client_connect(const char *runtime_dir, struct error *err)
+{
+    return client_connect_within(runtime_dir, 0, err);
 }
 
 // Waits for `events` on the socket until the deadline. A socket in error counts as ready: the call

@@ -14,6 +14,11 @@
 // there, EAGAIN when it takes no further connections now, or the errno of the failing call.
 int client_connect(const char *runtime_dir, struct error *err);
 
+// The same, but waits in line, at most timeout_ms in all, while classd takes no further
+// connections: others may be asking for so many that there is never a free place for who comes by
+// only once. ETIMEDOUT takes the place of EAGAIN.
+int client_connect_within(const char *runtime_dir, unsigned timeout_ms, struct error *err);
+
 // Sends a request and waits for its reply, at most timeout_ms in all; signals do not shorten or
 // prolong the wait. Late replies to earlier requests are dropped on the way.
 //

@@ -7,7 +7,7 @@ enum { TIMEOUT_MS = 3000, SHUTDOWN_TIMEOUT_MS = 10000, JOBS_MAX = 4096 };
 
 int talk_connect(const struct config *config, struct error *err)
 {
-    int fd = client_connect(config->runtime_dir, err);
+    int fd = client_connect_within(config->runtime_dir, TIMEOUT_MS, err);
     if (fd < 0 && err->code == ENOENT)
         return error_set(err, ENOENT,
                          "no classd is running at %s; start it, or name its file with --config",

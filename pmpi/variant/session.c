@@ -115,7 +115,7 @@ static int take_page(int fd, struct error *err)
 static int connect_and_register(unsigned timeout_ms, struct error *err)
 {
     const struct session_identity *identity = &session.identity;
-    int fd = client_connect(identity->runtime_dir, err);
+    int fd = client_connect_within(identity->runtime_dir, timeout_ms, err);
     if (fd < 0)
         return -1;
     struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);

@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -467,6 +469,47 @@ static void no_server_is_said_plainly(void **state)
     assert_int_equal(err.code, ENAMETOOLONG);
 }
 
+// A classd's socket below a directory of its own; as few may wait in line as can be.
+static int listen_below(char *dir, char path[108])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    assert_non_null(mkdtemp(dir));
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/" PROTOCOL_SOCKET_NAME, dir);
+    snprintf(path, 108, "%s", address.sun_path);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    return listener;
+}
+
+static void who_waits_in_line_gets_a_connection(void **state)
+{
+    char dir[] = "/tmp/cosched-test-XXXXXX", path[108];
+    struct error err;
+    int listener = listen_below(dir, path);
+    (void)state;
+    int first = client_connect(dir, NULL);
+    assert_true(first >= 0);
+    assert_int_equal(client_connect(dir, &err), -1);
+    assert_int_equal(err.code, EAGAIN);
+    assert_int_equal(client_connect_within(dir, 20, &err), -1);
+    assert_int_equal(err.code, ETIMEDOUT);
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(20000);
+        _exit(accept(listener, NULL, NULL) < 0);
+    }
+    int second = client_connect_within(dir, 60000, NULL);
+    assert_true(second >= 0);
+    assert_true(fcntl(second, F_GETFL) & O_NONBLOCK);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(first);
+    close(second);
+    close(listener);
+    unlink(path);
+    rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_silent_server_is_not_waited_for),
         cmocka_unit_test(refusals_are_told_from_faults),
         cmocka_unit_test(no_server_is_said_plainly),
+        cmocka_unit_test(who_waits_in_line_gets_a_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
