@@ -286,7 +286,8 @@ class Node(unittest.TestCase):
         keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1, "strict": "yes"},
                 "cgroup": {"backend": BACKEND, "root": ROOT},
                 "daemon": {"runtime_dir": self.runtime_dir, "log_level": "debug"},
-                "timer": {}, "client": {}}
+                # Not aligned: near the full hour the clock would choose who is next.
+                "timer": {"align": "no"}, "client": {}}
         for key, value in {**self.settings, **settings}.items():
             section, name = key.split("__")
             keys[section][name] = value
@@ -801,7 +802,8 @@ class Adoption(Node):
 
 
 class Timer(Node):
-    settings = {"scheduler__time_slice": "200ms", "scheduler__gmet": "100ms"}
+    settings = {"scheduler__time_slice": "200ms", "scheduler__gmet": "100ms",
+                "timer__align": "yes"}
 
     def both_limited(self):
         return sorted((quota("a"), quota("b"))) == [1000, 99000]
