@@ -26,13 +26,15 @@ def lab(*arguments):
 
 def jobs():
     """(time, {job id: record}), the time being that of the reading, in the middle of the call."""
-    before = time.monotonic()
-    node = json.loads(lab("status", "--json"))["nodes"][0]
-    after = time.monotonic()
-    records = node["jobs"]
-    if isinstance(records, dict):
-        records = records.get("jobs", [])
-    return (before + after) / 2, {record["job_id"]: record for record in records or []}
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        before = time.monotonic()
+        records = json.loads(lab("status", "--json"))["nodes"][0]["jobs"]
+        after = time.monotonic()
+        if records is not None:
+            return (before + after) / 2, {record["job_id"]: record for record in records}
+        if after > deadline:
+            sys.exit("shares: classd does not answer")
 
 
 def start(count, options):

@@ -58,8 +58,11 @@ class Speaker:
 
     def connect(self):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(DEADLINE_S)
+        # Only a blocking socket waits in line when others connect, too.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                               struct.pack("ll", DEADLINE_S, 0))
         self.socket.connect(self.path)
+        self.socket.settimeout(DEADLINE_S)
 
     def transact(self, data):
         self.socket.send(data)
@@ -175,12 +178,12 @@ class Speaker:
         return pid
 
 
-def client_main(runtime_dir, uid):
+def client_main(runtime_dir, uid, speaker=Speaker):
     if uid != 0:
         os.setgroups([])
         os.setgid(uid)
         os.setuid(uid)
-    speaker = Speaker(runtime_dir)
+    speaker = speaker(runtime_dir)
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         try:
@@ -193,8 +196,11 @@ def client_main(runtime_dir, uid):
 class Client:
     """A process that may register with classd. Its methods are those of Speaker."""
 
+    script = __file__
+
     def __init__(self, runtime_dir, uid=0):
-        self.process = subprocess.Popen([sys.executable, __file__, "client", runtime_dir, str(uid)],
+        self.process = subprocess.Popen([sys.executable, "-B", self.script, "client", runtime_dir,
+                                         str(uid)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
 
@@ -333,8 +339,8 @@ class Node(unittest.TestCase):
         self.eventually(lambda: self.ctl("status").returncode == 0, "classd serves")
         return classd
 
-    def client(self, uid=0):
-        client = Client(self.runtime_dir, uid)
+    def client(self, uid=0, kind=Client):
+        client = kind(self.runtime_dir, uid)
         self.clients.append(client)
         return client
 

@@ -1,6 +1,5 @@
 """One campaign: faults one after the other, while jobs run, and what came of each."""
 
-import contextlib
 import dataclasses
 import random
 import sys
@@ -11,7 +10,8 @@ from .watch import Peaks
 
 DRAIN_EVERY = 25  # faults
 SHARING_WITHIN_S = 4.0  # wait this long for two jobs to share before a fault
-LEAVING_S = 3.0   # from a job's last words to its mpiexec's end; a job missed for longer was lost
+LEAVING_S = 3.0  # from a job's last words to its mpiexec's end; a job missed for longer was lost
+PARTING_S = 6.0  # within which ranks agree at MPI_Init that they have no scheduler, and leave those there are
 
 # After these a job may be missing where classd knew it: what it is known by is gone.
 MAY_LOSE_JOBS = {"runtime-removed", "descriptors"}
@@ -37,6 +37,7 @@ class Campaign:
         self.outcomes = []
         self.jobs = []    # all that have ended
         self.missed = {}  # job id: (when, node, kind): classd did not know it any more
+        self.seen = {}    # job id: when some classd first knew it, and last
         self.complaints = []  # beyond those of the outcomes
 
     def order(self):
@@ -107,13 +108,17 @@ class Campaign:
         return all(len(node.class_names()) > 1 for node in self.world.nodes)
 
     def _known(self):
-        return {node: {job["job_id"] for job in node.ask("jobs") or []} for node in self.world.nodes}
+        known = {node: {job["job_id"] for job in node.ask("jobs") or []} for node in self.world.nodes}
+        now_s = time.monotonic()
+        for job_id in set.union(*known.values()):
+            self.seen[job_id] = (self.seen.get(job_id, (now_s, 0))[0], now_s)
+        return known
 
     def _miss(self, before, kind):
+        after = self._known()
+        now_s = time.monotonic()
         if kind in MAY_LOSE_JOBS:
             return
-        now_s = time.monotonic()
-        after = self._known()
         for node, jobs in before.items():
             for job_id in jobs - after[node]:
                 self.missed.setdefault(job_id, (now_s, node.name, kind))
@@ -121,16 +126,20 @@ class Campaign:
     def _take_jobs(self):
         for job in self.world.jobs.take_ended():
             self.jobs.append(job)
-            where = f"job {job.job_id or job.path}, which lived through {', '.join(sorted(job.kinds))}"
-            if not job.verified:
-                self.complaints.append(f"{where}: {job.verdict}")
-                self._tell(f"FAILED {where}", [job.verdict])
-            missed_s, node, kind = self.missed.get(job.job_id, (float("inf"), "", ""))
-            if job.ended_s - missed_s > LEAVING_S and not job.hung:
-                self.complaints.append(f"{where}: lost by classd of {node} in {kind}")
-                self._tell(f"FAILED {where}", [self.complaints[-1]])
+            found = self._find_faults(job)
+            if found:
+                where = f"job {job.job_id or job.path}, which lived through {', '.join(sorted(job.kinds))}"
+                self.complaints += [f"{where}: {text}" for text in found]
+                self._tell(where, found)
 
-    def interrupted(self):
-        """What is known when it ends before its time."""
-        with contextlib.suppress(Exception):
-            self._take_jobs()
+    def _find_faults(self, job):
+        if not job.verified:
+            return [job.verdict]
+        missed_s, node, kind = self.missed.get(job.job_id, (float("inf"), "", ""))
+        first_s, last_s = self.seen.get(job.job_id, (0, 0))
+        found = []
+        if job.ended_s - missed_s > LEAVING_S and not job.hung:
+            found.append(f"lost by classd of {node} in {kind}")
+        if not job.carried and last_s - first_s > PARTING_S:
+            found.append("runs without a scheduler, but some classd takes it for its own")
+        return found

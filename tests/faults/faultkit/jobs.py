@@ -11,7 +11,9 @@ import time
 from labkit import launch
 
 LAB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(launch.__file__))), "lab")
-TIMEOUT_S = 120  # of a job that takes some seconds
+LENGTH_S = (3, 9)  # of a job, about
+REPEAT_MAX = 200
+TIMEOUT_S = 120
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes", re.MULTILINE)
 STATS = re.compile(r"^cosched: job (\S+) .* carrier (\w+)", re.MULTILINE)
 
@@ -21,6 +23,7 @@ class Job:
     family: str
     path: str  # its output; its report beside it
     process: subprocess.Popen
+    repeat: int
     started_s: float
     ended_s: float = 0.0
     job_id: str = ""
@@ -63,6 +66,7 @@ class Jobs:
         self.rng = rng
         # Two slots, so that two jobs share the nodes; with both MPIs, one of each.
         self.slots = [families[index % len(families)] for index in range(2)]
+        self.pace_s = dict.fromkeys(families, 1.0)  # of a repetition, as the last job of the MPI had it
         self.running = {}  # slot: Job
         self.ended = []
         self.started = 0
@@ -74,6 +78,7 @@ class Jobs:
         for slot, job in list(self.running.items()):
             if job.process.poll() is not None:
                 job.judge()
+                self.pace_s[job.family] = (job.ended_s - job.started_s) / job.repeat
                 self.ended.append(self.running.pop(slot))
         if not self.draining:
             for slot, family in enumerate(self.slots):
@@ -87,15 +92,16 @@ class Jobs:
         self.started += 1
         path = os.path.join(self.folder, f"job{self.started}")
         program = os.path.join(self.build, "bench", "npb", family, "bin", "cg")
-        repeat = self.rng.randint(3, 9)
+        repeat = round(self.rng.uniform(*LENGTH_S) / self.pace_s[family])
+        repeat = min(max(repeat, 1), REPEAT_MAX)
         with open(path, "w", encoding="utf-8") as output:
             process = subprocess.Popen(
                 [sys.executable, LAB, "--name", self.lab_name, "mpiexec", "--mpi", family, "-n", "2",
                  "--preload", "--env", "COSCHED_STATS=1", "--done-pattern", "verified=",
                  "--timeout", str(TIMEOUT_S), "--report", path + ".json",
-                 program, "W", "--repeat", str(repeat)],
+                 program, "S", "--repeat", str(repeat)],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
-        return Job(family, path, process, time.monotonic())
+        return Job(family, path, process, repeat, time.monotonic())
 
     def alive(self):
         return list(self.running.values())

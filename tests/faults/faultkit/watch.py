@@ -1,5 +1,6 @@
 """Looks at every class's limit all the time, and judges whether one stays for too long."""
 
+import collections
 import dataclasses
 import os
 import threading
@@ -44,10 +45,12 @@ class Judge:
         self.refusing_not = Since()
         self.limited = {}  # name of a class: Since
         self.blamed = set()
+        self.trail = collections.deque(maxlen=12)  # (when, what) of the last changes, for complaints
 
     def observe(self, now_s, classd, timerd, classes, refusing=False):
         """`classd` and `timerd`: whether each lives; `classes`: {name: limited}; `refusing`: the kernel
         lets nobody change a limit, so nobody can be blamed for one."""
+        self._follow(now_s, classd, timerd, classes)
         up_s = self.classd_up.look(classd, now_s)
         down_s = self.classd_down.look(not classd, now_s)
         timerd_s = self.timerd_up.look(timerd, now_s)
@@ -59,30 +62,38 @@ class Judge:
             if since_s is None or free_s is None:
                 self.blamed.discard(name)
             elif classd:
-                self._wait(name, now_s - max(since_s, up_s, free_s), len(classes))
+                self._wait(now_s, name, now_s - max(since_s, up_s, free_s), len(classes))
             elif timerd:
-                self._orphan(name, now_s - max(since_s, down_s, timerd_s, free_s))
+                self._orphan(now_s, name, now_s - max(since_s, down_s, timerd_s, free_s))
             else:
                 self.peaks.unattended_s = max(self.peaks.unattended_s, now_s - max(since_s, down_s))
 
-    def _orphan(self, name, orphaned_s):
+    def _follow(self, now_s, classd, timerd, classes):
+        what = ("classd " if classd else "", "timerd " if timerd else "",
+                *(f"{name}{'*' if limited else ''} " for name, limited in sorted(classes.items())))
+        if not self.trail or self.trail[-1][1] != what:
+            self.trail.append((now_s, what))
+
+    def _orphan(self, now_s, name, orphaned_s):
         self.peaks.orphaned_s = max(self.peaks.orphaned_s, orphaned_s)
         if orphaned_s > (PATIENCE_SLICES + TOLERANCE_SLICES) * self.slice_s:
-            self._blame(name, f"{name} is limited {orphaned_s / self.slice_s:.1f} slices after classd's "
-                              "end, while timerd lives")
+            self._blame(now_s, name, f"{name} is limited {orphaned_s / self.slice_s:.1f} slices after "
+                                     "classd's end, while timerd lives")
 
-    def _wait(self, name, waited_s, jobs):
+    def _wait(self, now_s, name, waited_s, jobs):
         """No job waits for more slices than there are jobs (departure (c) of the main job's design),
         and a slice is two when timerd is silent."""
         self.peaks.waited_s = max(self.peaks.waited_s, waited_s)
         if waited_s > (2 * (jobs + 1) + TOLERANCE_SLICES) * self.slice_s:
-            self._blame(name, f"{name}, one of {jobs} classes, has waited for {waited_s / self.slice_s:.1f} "
-                              "slices, while classd lives")
+            self._blame(now_s, name, f"{name}, one of {jobs} classes, has waited for "
+                                     f"{waited_s / self.slice_s:.1f} slices, while classd lives")
 
-    def _blame(self, name, why):
+    def _blame(self, now_s, name, why):
         if name not in self.blamed:
             self.blamed.add(name)
-            self.complaints.append(why)
+            trail = "".join(f"\n      {(when_s - now_s) / self.slice_s:6.2f} slices: {''.join(what)}"
+                            for when_s, what in self.trail)
+            self.complaints.append(f"{why}; who lived when, and which classes were limited (*):{trail}")
 
 
 class Watch(threading.Thread):
