@@ -5,12 +5,14 @@ register with it (stubs.c). Needs root.
 
     request to quota   from sending SCHEDULE until the status page, which is written after the quota, says
                        that the job is scheduled; the machine idle, and with a busy process on every CPU
+    wake               the same with a process that only says that a packet came: the machine's part
     requests           handled per second, sent as fast as one process can
     switch             from sending SWITCH until its reply, by the number of jobs and processes
     idle               CPU time of a classd that has nothing to do but its ticks, and its memory
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -140,10 +142,10 @@ def line(name, values_us):
 def measure(build, count):
     with Classd(build, 2, 1) as classd:
         classd.ask("requests", 200, 200)
-        yield line("request to quota, idle", [ns / 1000 for ns in classd.ask("requests", count, count)])
-        with Busy():
-            yield line("request to quota, busy",
-                       [ns / 1000 for ns in classd.ask("requests", count, count)])
+        for load, busy in (("idle", contextlib.nullcontext()), ("busy", Busy())):
+            with busy:
+                for what, name in (("wakes", "wake"), ("requests", "request to quota")):
+                    yield line(f"{name}, {load}", [ns / 1000 for ns in classd.ask(what, count, count)])
         rates = [20000 / (classd.ask("flood", 20000, 1)[0] / 1e9) for _ in range(5)]
         yield {"name": "requests per second", "value": statistics.median(rates),
                "low": min(rates), "high": max(rates)}
