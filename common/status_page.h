@@ -70,6 +70,19 @@ struct status_member {
     uint64_t start_time; // field 22 of /proc/PID/stat: tells a reused pid
 };
 
+// What classd knew of the job's turns, for the next one. Times are of the monotonic clock. All
+// zeros in the page of a classd that did not keep this yet.
+struct status_turns {
+    uint64_t registered_ns;
+    uint64_t scheduled_since_ns; // while scheduled
+    uint64_t scheduled_total_ns;
+    uint64_t switches;
+    uint32_t slices_waited; // while idle
+    uint32_t most_jobs;     // while idle
+    uint32_t scheduled;     // not as in the word, which also says that a job is free
+    uint32_t reserved;
+};
+
 struct status_page {
     uint32_t magic;
     uint16_t version;
@@ -91,6 +104,7 @@ struct status_page {
     uint32_t member_count;
     uint32_t padding;
     struct status_member members[STATUS_PAGE_MEMBERS_MAX];
+    struct status_turns turns; // behind the members, where a page of an earlier classd has zeros
 };
 
 _Static_assert(sizeof(struct status_page) <= STATUS_PAGE_FILE_BYTES, "the page outgrew its file");
