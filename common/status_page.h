@@ -124,6 +124,11 @@ void status_page_close(struct status_page *page, int fd);
 // differ from the published ones or the generation changes.
 void status_page_publish(struct status_page *page, uint16_t generation, uint16_t flags);
 
+// Publishes in every page below `runtime_dir` that its job is scheduled and not contended: what
+// whoever lifts the limits in a dead classd's place has to say. Pages that cannot be read are left
+// out. Returns 0, or -1 when the directory cannot be listed; none at all is no fault.
+int status_page_free_all(const char *runtime_dir, struct error *err);
+
 // Client side: maps the descriptor read-only and checks magic, version and size (the file's size
 // too: a shorter file would raise SIGBUS in the user's program). Unmap with status_page_unmap().
 int status_page_map(int fd, const struct status_page **page, struct error *err);

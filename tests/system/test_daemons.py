@@ -624,7 +624,7 @@ class Ends(Node):
         self.assertEqual(self.ctl("status").returncode, 0)
 
     def test_release_lifts_what_a_killed_classd_left(self):
-        self.job("a"), self.job("b")
+        a, b = self.job("a"), self.job("b")
         self.assertEqual(self.ctl("release").returncode, 1)
         self.assertIn("coschedctl shutdown", self.ctl("release").stderr)
         self.assert_shares("a", "b")
@@ -632,7 +632,14 @@ class Ends(Node):
         self.assert_shares("a", "b")
         subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
         self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
         self.assertEqual(self.ctl_json("release"), {"lifted": 2})
+        self.classd = self.start_classd()
+        self.assert_shares("a", "b")
+        self.kill_classd()
+        self.assertEqual(b.flags(), CONTENDED)
+        self.assertEqual(self.ctl_json("release"), {"lifted": 2})
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
 
     def test_release_needs_no_sound_configuration(self):
         self.job("a"), self.job("b")
