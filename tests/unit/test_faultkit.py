@@ -14,7 +14,7 @@ class JudgeTest(unittest.TestCase):
     """Time is in slices here."""
 
     def setUp(self):
-        self.judge = Judge(1.0)
+        self.judge = Judge(1.0, tolerance_s=0.5)
         self.now = 0.0
 
     def hold(self, slices, limited="a", classd=True, timerd=True, refusing=False, classes="ab"):
