@@ -19,11 +19,12 @@ enum { DESCRIPTORS = 1024, STEP_MS = 10 };
 
 #define NS_PER_S 1000000000LL
 
-// By descriptor. One that is closed and used again for something else is armed no more.
+// By descriptor.
 static struct {
-    bool of_wall_clock;
-    bool cancelled_on_set;
-    long long ahead_ns; // when it was armed
+    bool follows;          // armed for a moment of the wall clock
+    bool cancelled_on_set; // as the daemon wants it
+    bool cancelled;        // and nobody has been told yet
+    long long ahead_ns;    // the clock that it is armed by
 } timers[DESCRIPTORS];
 
 static void *next_of(const char *name)
@@ -74,37 +75,49 @@ static bool known(int fd)
     return fd >= 0 && fd < DESCRIPTORS;
 }
 
-EXPORT int timerfd_create(int clock, int flags)
-{
-    static int (*next)(int, int);
-    if (next == NULL)
-        next = (int (*)(int, int))next_of("timerfd_create");
-    int fd = next(clock, flags);
-    if (known(fd)) {
-        timers[fd].of_wall_clock = clock == CLOCK_REALTIME;
-        timers[fd].cancelled_on_set = false;
-    }
-    return fd;
-}
-
-EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+static int set_time(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
     static int (*next)(int, int, const struct itimerspec *, struct itimerspec *);
     if (next == NULL)
         next = (int (*)(int, int, const struct itimerspec *, struct itimerspec *))next_of(
             "timerfd_settime");
-    struct itimerspec timer = *new;
-    if (known(fd) && timers[fd].of_wall_clock && (flags & TFD_TIMER_ABSTIME) != 0) {
-        timers[fd].ahead_ns = ahead_ns();
-        timers[fd].cancelled_on_set = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
-        add(&timer.it_value, -timers[fd].ahead_ns);
-    }
-    return next(fd, flags, &timer, old);
+    return next(fd, flags, new, old);
 }
 
-static bool cancelled(int fd)
+EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
-    return known(fd) && timers[fd].cancelled_on_set && timers[fd].ahead_ns != ahead_ns();
+    struct itimerspec timer = *new;
+    if (known(fd)) {
+        // Of the daemons' timers those of the wall clock are the absolute ones.
+        timers[fd].follows = (flags & TFD_TIMER_ABSTIME) != 0;
+        timers[fd].cancelled_on_set = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
+        timers[fd].cancelled = false;
+        timers[fd].ahead_ns = ahead_ns();
+        if (timers[fd].follows)
+            add(&timer.it_value, -timers[fd].ahead_ns);
+    }
+    return set_time(fd, flags, &timer, old);
+}
+
+// The clock may have been set: a timer for three o'clock has another time to go then. Returns true
+// when its owner is still to be told.
+static bool follow(int fd)
+{
+    struct itimerspec timer;
+    if (!known(fd) || !timers[fd].follows)
+        return false;
+    long long ahead = ahead_ns(), by = ahead - timers[fd].ahead_ns;
+    if (by != 0) {
+        timers[fd].ahead_ns = ahead;
+        if (timerfd_gettime(fd, &timer) < 0) { // closed, and something else now
+            timers[fd].follows = false;
+            return false;
+        }
+        add(&timer.it_value, -by);
+        set_time(fd, 0, &timer, NULL);
+        timers[fd].cancelled = timers[fd].cancelled_on_set;
+    }
+    return timers[fd].cancelled;
 }
 
 EXPORT ssize_t read(int fd, void *bytes, size_t length)
@@ -112,9 +125,9 @@ EXPORT ssize_t read(int fd, void *bytes, size_t length)
     static ssize_t (*next)(int, void *, size_t);
     if (next == NULL)
         next = (ssize_t(*)(int, void *, size_t))next_of("read");
-    if (!cancelled(fd))
+    if (!follow(fd))
         return next(fd, bytes, length);
-    timers[fd].ahead_ns = ahead_ns();
+    timers[fd].cancelled = false;
     errno = ECANCELED;
     return -1;
 }
@@ -123,7 +136,7 @@ static int count_cancelled(struct pollfd *fds, nfds_t count)
 {
     int ready = 0;
     for (nfds_t i = 0; i < count; i++) {
-        fds[i].revents = cancelled(fds[i].fd) ? POLLIN : 0;
+        fds[i].revents = follow(fds[i].fd) ? POLLIN : 0;
         ready += fds[i].revents != 0;
     }
     return ready;
