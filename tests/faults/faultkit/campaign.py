@@ -10,7 +10,7 @@ from .faults import KINDS
 from .watch import Peaks
 
 DRAIN_EVERY = 25  # faults
-SHARING_WITHIN_S = 2.5  # wait this long for two jobs to share before a fault
+SHARING_WITHIN_S = 1.5  # wait this long for two jobs to share before a fault
 LEAVING_S = 3.0  # from a job's last words to its mpiexec's end; a job missed for longer was lost
 PARTING_S = 6.0  # within which ranks agree at MPI_Init that they have no scheduler, and leave those there are
 
@@ -29,9 +29,11 @@ class Outcome:
 
 
 class Campaign:
-    def __init__(self, world, faults, seed, only=None, progress=sys.stderr, save=lambda: None):
+    def __init__(self, world, faults, seed, only=None, seconds=float("inf"), progress=sys.stderr,
+                 save=lambda: None):
         self.world = world
         self.faults = faults
+        self.seconds = seconds  # no fault is injected later than this
         self.save = save  # called now and then: a long campaign that is cut short was not in vain
         self.start_s = time.monotonic()
         self.rng = random.Random(seed)
@@ -56,6 +58,8 @@ class Campaign:
         self.world.start()
         self._share()
         for number, kind in enumerate(self.order(), 1):
+            if time.monotonic() - self.start_s > self.seconds:
+                break
             self._inject(number, kind)
             if number % DRAIN_EVERY == 0 and number < self.faults:
                 self._drain(kind)

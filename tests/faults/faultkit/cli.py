@@ -20,8 +20,8 @@ from .nodes import Lab, need
 from .watch import Watch
 from .world import World
 
-SLICE_S = 0.3
-SETTINGS = {"scheduler": {"time_slice": "300ms", "gmet": "75ms"}}
+SLICE_S = 0.25
+SETTINGS = {"scheduler": {"time_slice": "250ms", "gmet": "60ms"}}
 PROGRAMS = {"classd": "classd/classd", "timerd": "timerd/timerd"}
 UPGRADED = {"classd": "tests/faults/classd_next", "timerd": "tests/faults/timerd_next"}
 INTERPOSERS = {"limits": "tests/faults/librefuse_writes.so", "clock": "tests/faults/libstep_clock.so"}
@@ -33,6 +33,8 @@ def parser():
         prog="campaign.py", description="Injects random faults into the node daemons of a virtual cluster "
         "while MPI jobs share it, and checks that nobody is harmed.")
     top.add_argument("--faults", type=int, default=50, metavar="N", help="default: 50; by night: 1000")
+    top.add_argument("--seconds", type=float, default=float("inf"), metavar="S",
+                     help="inject no further fault after so long, and come to an end")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is left to chance")
     top.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
     top.add_argument("--build", default=default_build(), metavar="DIR",
@@ -77,7 +79,7 @@ def run(options, folder):
     watch = Watch(lab, SLICE_S)
     jobs = Jobs(options.lab_name, options.build, options.families, folder, random.Random(options.seed))
     world = World(lab, jobs, watch, SLICE_S, paths(options.build, UPGRADED))
-    campaign = Campaign(world, options.faults, options.seed, options.only,
+    campaign = Campaign(world, options.faults, options.seed, options.only, options.seconds,
                         save=lambda: save(options, report.content(campaign, options, SLICE_S)))
     watch.start()
     try:

@@ -11,7 +11,7 @@ import time
 from labkit import launch
 
 LAB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(launch.__file__))), "lab")
-LENGTH_S = (2, 6)  # of a job, about
+LENGTH_S = (1.5, 4.5)  # of a job, about
 REPEAT_MAX = 200
 TIMEOUT_S = 120
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes", re.MULTILINE)

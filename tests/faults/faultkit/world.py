@@ -7,6 +7,7 @@ import time
 from labkit import processes
 
 STEP_S = 0.02
+ASK_EVERY_S = 0.05  # each question is a process of its own
 LEAK = "leak: "  # how complaints of leaks begin
 DEADLINE_S = 30  # for what should take a second or two; a busy machine must not fail a campaign
 AT_REST = {"classd.lock", "classd.socket", "generation", "jobs", "node_id"}  # in the runtime directory
@@ -43,13 +44,14 @@ class World:
             meanwhile()
             self.step()
 
-    def wait_for(self, condition, deadline_s=DEADLINE_S):
+    def wait_for(self, condition, deadline_s=DEADLINE_S, every_s=0.0):
         """Lets time pass until the condition holds. False when it never does."""
         end_s = time.monotonic() + deadline_s
         while not condition():
             if time.monotonic() > end_s:
                 return False
             self.step()
+            self.pass_time(every_s)
         return True
 
     def expect(self, find_faults):
@@ -60,7 +62,7 @@ class World:
         def nothing():
             found[:] = find_faults()
             return not found
-        if not self.wait_for(nothing):
+        if not self.wait_for(nothing, every_s=ASK_EVERY_S):
             for text in found:
                 self.complain(f"for ever: {text}")
         return not found
