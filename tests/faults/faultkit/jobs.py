@@ -11,7 +11,7 @@ import time
 from labkit import launch
 
 LAB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(launch.__file__))), "lab")
-LENGTH_S = (1.5, 4.5)  # of a job, about
+LENGTH_S = (2, 6)  # of a job, about
 REPEAT_MAX = 200
 TIMEOUT_S = 120
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes", re.MULTILINE)
@@ -64,8 +64,8 @@ class Jobs:
         self.build = build
         self.folder = folder
         self.rng = rng
-        # Two slots, so that two jobs share the nodes; with both MPIs, one of each.
-        self.slots = [families[index % len(families)] for index in range(2)]
+        # Three slots, so that two jobs share the nodes while the third starts or ends.
+        self.slots = [families[index % len(families)] for index in range(3)]
         self.pace_s = dict.fromkeys(families, 1.0)  # of a repetition, as the last job of the MPI had it
         self.running = {}  # slot, or a number of its own for one more: Job
         self.ended = []
