@@ -59,8 +59,10 @@ def failures(one):
             for text in fault["complaints"]] + one["complaints"]
 
 
-def _row(title, faults, jobs, slice_s, complaints):
-    longest = [max((fault["peaks"][name] for fault in faults), default=0.0) / slice_s for name in PEAKS]
+def _row(title, faults, jobs, complaints):
+    longest = [max((fault["peaks"][name] / slice_s for slice_s, fault in faults), default=0.0)
+               for name in PEAKS]
+    faults = [fault for _, fault in faults]
     return [title, len(faults), sum(fault["shared"] for fault in faults), len(jobs),
             sum(job["verified"] for job in jobs), sum(job["hung_in_finalize"] for job in jobs),
             sum(not job["scheduled"] for job in jobs), *(f"{slices:.2f}" for slices in longest),
@@ -69,15 +71,14 @@ def _row(title, faults, jobs, slice_s, complaints):
 
 def rows(several):
     """One row for each kind, then one for all, which has also what is not known to be of one kind."""
-    slice_s = several[0]["slice_s"]
-    every_fault = [fault for one in several for fault in one["faults"]]
+    every_fault = [(one["slice_s"], fault) for one in several for fault in one["faults"]]
     every_job = [job for one in several for job in one["jobs"]]
     found = []
-    for kind in sorted({fault["kind"] for fault in every_fault}):
-        faults = [fault for fault in every_fault if fault["kind"] == kind]
-        found.append(_row(kind, faults, [job for job in every_job if kind in job["faults"]], slice_s,
-                          [text for fault in faults for text in fault["complaints"]]))
-    found.append(_row("all", every_fault, every_job, slice_s,
+    for kind in sorted({fault["kind"] for _, fault in every_fault}):
+        faults = [(slice_s, fault) for slice_s, fault in every_fault if fault["kind"] == kind]
+        found.append(_row(kind, faults, [job for job in every_job if kind in job["faults"]],
+                          [text for _, fault in faults for text in fault["complaints"]]))
+    found.append(_row("all", every_fault, every_job,
                       [text for one in several for text in failures(one)]))
     return found
 
