@@ -86,8 +86,8 @@ class Campaign:
         world.jobs.kind = kind
         try:
             KINDS[kind](world, self.rng)
-        except Exception:  # the campaign's own mistake must not end it, and not pass for a good sign
-            world.complain(f"the fault could not be injected:\n{traceback.format_exc()}")
+        except Exception as mistake:  # the campaign's own: it must not end it, and not pass for a good sign
+            world.complain(f"the fault could not be injected: {type(mistake).__name__}\n{traceback.format_exc()}")
         world.settle()
         world.jobs.kind = None
         self._miss(before, kind)

@@ -32,7 +32,7 @@ def content(campaign, options, slice_s):
     return {
         "seed": options.seed, "faults_wanted": options.faults, "only": options.only,
         "slice_s": slice_s, "seconds": time.monotonic() - campaign.start_s,
-        "commit": _commit(), "kernel": platform.release(), "mpi": options.families,
+        "commit": _commit(), "kernel": platform.release().partition("-")[0], "mpi": options.families,
         "faults": [dataclasses.asdict(outcome) for outcome in campaign.outcomes],
         "jobs": [{"mpi": job.family, "seconds": job.ended_s - job.started_s, "verified": job.verified,
                   "hung_in_finalize": job.hung, "scheduled": job.carried, "faults": sorted(job.kinds)}
@@ -107,7 +107,8 @@ def section(several):
                     f"commit {one['commit']}, kernel {one['kernel']}, {' and '.join(one['mpi'])}, "
                     f"slices of {one['slice_s'] * 1000:.0f} ms, longest blink of the watch "
                     f"{one['longest_gap_s'] / one['slice_s']:.2f} slices")
-    bad = "".join(f"- {' '.join(text.split())[:300]}\n" for one in several for text in failures(one))
+    # First lines only: what follows is for whoever mends it, with paths of the machine.
+    bad = "".join(f"- seed {one['seed']}: {text.splitlines()[0]}\n" for one in several for text in failures(one))
     return "\n".join(runs) + "\n\n" + table(several) + "\n" + LEGEND + ("\nFailures:\n\n" + bad) * bool(bad)
 
 
