@@ -30,6 +30,7 @@ struct test_backend {
     struct backend base;
     struct record *records; // in the order of their making
     struct failure *failures;
+    bool backwards;
     char *log;
     size_t log_length;
 };
@@ -240,15 +241,26 @@ static int test_remove(class_t *base, struct error *err)
     return rc;
 }
 
+// False when `each` has had enough.
+static bool list_from(const struct record *one, bool backwards,
+                      int (*each)(const char *name, void *user), void *user)
+{
+    if (one == NULL)
+        return true;
+    if (backwards && !list_from(one->next, true, each, user))
+        return false;
+    if (one->exists && each(one->name, user) != 0)
+        return false;
+    return backwards || list_from(one->next, false, each, user);
+}
+
 static int test_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
                            struct error *err)
 {
     struct test_backend *backend = (struct test_backend *)base;
     if (fault(backend, "each", "class", err) != 0)
         return -1;
-    for (struct record *one = backend->records; one != NULL; one = one->next)
-        if (one->exists && each(one->name, user) != 0)
-            break;
+    list_from(backend->records, backend->backwards, each, user);
     return 0;
 }
 
@@ -309,6 +321,11 @@ void test_backend_clear_log(backend_t *base)
     backend->log_length = 0;
     if (backend->log != NULL)
         backend->log[0] = '\0';
+}
+
+void test_backend_list_backwards(backend_t *backend, bool backwards)
+{
+    ((struct test_backend *)backend)->backwards = backwards;
 }
 
 void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns)

@@ -4,6 +4,8 @@
 
 #include "cgroup-backend/backend.h"
 
+#include <stdbool.h>
+
 // A backend without a kernel; ended with backend_close().
 backend_t *test_backend_new(void);
 
@@ -11,6 +13,9 @@ backend_t *test_backend_new(void);
 // "expel a 12", "freeze a", "thaw a", "kill a", "remove a". Valid until the next effect.
 const char *test_backend_log(const backend_t *backend);
 void test_backend_clear_log(backend_t *backend);
+
+// Lists classes from now on in the order of their making, or the other way round.
+void test_backend_list_backwards(backend_t *backend, bool backwards);
 
 // What class_usage() reports from now on.
 void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns);

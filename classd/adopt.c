@@ -12,9 +12,14 @@
 
 enum { CLASSES_MAX = 4096 };
 
-// Names of classes, or of the pages of the adopted ones.
+// A class, or the page of an adopted one.
+struct entry {
+    char name[BACKEND_NAME_MAX]; // also wide enough for PAGE_NAME_MAX
+    uint64_t registered_ns;      // of a class
+};
+
 struct names {
-    char (*list)[BACKEND_NAME_MAX]; // also wide enough for PAGE_NAME_MAX
+    struct entry *list;
     size_t count;
 };
 
@@ -24,7 +29,7 @@ static int collect(const char *name, void *user)
     if (names->count == CLASSES_MAX)
         return 1;
     if (strlen(name) < BACKEND_NAME_MAX)
-        snprintf(names->list[names->count++], BACKEND_NAME_MAX, "%s", name);
+        snprintf(names->list[names->count++].name, BACKEND_NAME_MAX, "%s", name);
     return 0;
 }
 
@@ -32,7 +37,7 @@ static bool is_known(const char *page, void *user)
 {
     const struct names *known = user;
     for (size_t i = 0; i < known->count; i++) {
-        if (strcmp(known->list[i], page) == 0)
+        if (strcmp(known->list[i].name, page) == 0)
             return true;
     }
     return false;
@@ -162,10 +167,32 @@ static bool adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pag
                  adoption.job_id, err.text);
         return false;
     }
-    page_name(adopted->list[adopted->count++], adoption.uid, adoption.job_id);
+    page_name(adopted->list[adopted->count++].name, adoption.uid, adoption.job_id);
     log_line(LOG_INFO, "job %u/%s adopted with %u processes", (unsigned)adoption.uid,
              adoption.job_id, living.count);
     return true;
+}
+
+static int compare(const void *one, const void *other)
+{
+    const struct entry *first = one, *second = other;
+    if (first->registered_ns != second->registered_ns)
+        return first->registered_ns < second->registered_ns ? -1 : 1;
+    return strcmp(first->name, second->name);
+}
+
+// In order of arrival, as the former classd had them: the policy goes by that where nothing else
+// tells jobs apart, and a file system lists directories in any order.
+static void sort_by_arrival(struct names *classes, const pages_t *pages)
+{
+    for (size_t i = 0; i < classes->count; i++) {
+        struct entry *entry = &classes->list[i];
+        uid_t uid;
+        const char *job_id;
+        if (parse_class_name(entry->name, &uid, &job_id))
+            entry->registered_ns = pages_registered_ns(pages, uid, job_id);
+    }
+    qsort(classes->list, classes->count, sizeof *classes->list, compare);
 }
 
 int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
@@ -180,13 +207,15 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
         rc = error_errno(err, ENOMEM, "adopt jobs");
     else
         rc = backend_each_class(backend, collect, &found, err);
+    if (rc == 0)
+        sort_by_arrival(&found, pages);
     for (size_t i = 0; rc == 0 && i < found.count; i++)
-        all &= adopt_class(scheduler, backend, pages, found.list[i], now_ns, &adopted);
+        all &= adopt_class(scheduler, backend, pages, found.list[i].name, now_ns, &adopted);
     if (!all)
         backend_release_all(backend, NULL, NULL);
     if (rc == 0) {
         pages_remove_orphans(pages, is_known, &adopted);
-        scheduler_reassert(scheduler);
+        scheduler_resume(scheduler, now_ns);
     }
     free(found.list);
     free(adopted.list);

@@ -5,9 +5,10 @@
 #include "classd/scheduler.h"
 
 // Every class `job-<uid>-<job id>` with a page of its own and at least one member that still lives
-// (same pid, same start time, in the class) becomes a job of the scheduler again; every other class
-// of that form and every other page is removed. Faults of single jobs are logged and cost that job
-// its management, not the start. Returns 0, or -1 when the classes cannot be listed.
+// (same pid, same start time, in the class) becomes a job of the scheduler again, with the turns
+// that its page tells; every other class of that form and every other page is removed. Faults of
+// single jobs are logged and cost that job its management, not the start. Returns 0, or -1 when the
+// classes cannot be listed.
 int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
                struct error *err);
 

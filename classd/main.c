@@ -13,6 +13,7 @@
 #include "classd/server.h"
 #include "classd/urgent.h"
 #include "common/config.h"
+#include "common/status_page.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -106,6 +107,7 @@ static int serve(struct config *config, const char *config_file, struct error *e
 }
 
 // The dead man's grip of the unit file: what a stopped, crashed or killed classd left is lifted.
+// Jobs are told so: those that believe in their turn go on asking for it, and wait in polls.
 static int release(const struct config *config, struct error *err)
 {
     struct backend_settings settings = backend_settings(config);
@@ -114,6 +116,8 @@ static int release(const struct config *config, struct error *err)
         return -1;
     int rc = backend_release_all(backend, NULL, err);
     backend_close(backend);
+    if (status_page_free_all(config->runtime_dir, rc == 0 ? err : NULL) < 0)
+        return -1;
     return rc == 0 ? 0 : -1;
 }
 

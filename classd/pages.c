@@ -98,6 +98,19 @@ int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
     return 0;
 }
 
+uint64_t pages_registered_ns(const pages_t *pages, uid_t uid, const char *job_id)
+{
+    char name[PAGE_NAME_MAX];
+    struct status_page *page = NULL;
+    int fd = -1;
+    page_name(name, uid, job_id);
+    if (status_page_open(pages->directory, name, true, &page, &fd, NULL) < 0)
+        return 0;
+    uint64_t registered_ns = page->turns.registered_ns;
+    status_page_close(page, fd);
+    return registered_ns;
+}
+
 void pages_remove_job(pages_t *pages, uid_t uid, const char *job_id)
 {
     char name[PAGE_NAME_MAX];

@@ -28,6 +28,10 @@ uint16_t pages_generation(const pages_t *pages);
 int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
                    struct status_page **page, int *fd, struct error *err);
 
+// When the job of a page that a former classd left registered, on the monotonic clock; 0 when it
+// cannot be told.
+uint64_t pages_registered_ns(const pages_t *pages, uid_t uid, const char *job_id);
+
 // Fills in again what the page says about the node: the configuration has changed.
 void pages_describe_node(const pages_t *pages, struct status_page *page);
 

@@ -158,6 +158,26 @@ static void record_arrival(struct scheduler *scheduler, const struct job *job, u
     record(scheduler, job, view.scheduled, view.limited, view.share_ppm, now_ns);
 }
 
+// For the next classd, should this one be killed.
+static void record_turns(struct scheduler *scheduler)
+{
+    struct engine_job_view view;
+    for (size_t i = 0; engine_job_at(scheduler->engine, i, &view); i++) {
+        struct job *job = table_job_with_id(scheduler->table, view.job);
+        if (job == NULL)
+            continue;
+        job->page->turns = (struct status_turns){
+            .registered_ns = job->registered_ns,
+            .scheduled_since_ns = view.scheduled_since_ns,
+            .scheduled_total_ns = view.scheduled_total_ns,
+            .switches = view.switches,
+            .slices_waited = view.slices_waited,
+            .most_jobs = view.most_jobs,
+            .scheduled = view.scheduled,
+        };
+    }
+}
+
 static enum engine_outcome happen(struct scheduler *scheduler, struct engine_event event,
                                   uint64_t now_ns)
 {
@@ -170,6 +190,9 @@ static enum engine_outcome happen(struct scheduler *scheduler, struct engine_eve
         carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
         record(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm, now_ns);
     }
+    // A request that is discarded changes nothing, and there may be many.
+    if (result.decision_count > 0 || event.kind == ENGINE_SWITCH)
+        record_turns(scheduler);
     scheduler->deadline_ns = result.deadline_ns;
     return result.outcome;
 }
@@ -194,7 +217,8 @@ static void reassert_stuck(struct scheduler *scheduler)
     }
 }
 
-void scheduler_reassert(scheduler_t *scheduler)
+// Carries out every decision in force once more, whatever was carried out before.
+static void reassert(struct scheduler *scheduler)
 {
     reassert_those(scheduler, false);
     reassert_those(scheduler, true);
@@ -517,7 +541,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
         event.turn = (wall_ns + early_ns) / slice_ns;
     happen(scheduler, event, now_ns);
     if (was_silent)
-        scheduler_reassert(scheduler);
+        reassert(scheduler); // timerd may have lifted limits meanwhile
     else
         reassert_stuck(scheduler);
 }
@@ -576,7 +600,7 @@ void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns)
     read_all_usage(scheduler, now_ns);
     happen(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
            now_ns);
-    scheduler_reassert(scheduler); // [scheduler] strict is no decision of the engine's
+    reassert(scheduler); // [scheduler] strict is no decision of the engine's
 }
 
 int scheduler_start_trace(scheduler_t *scheduler, uint32_t capacity, uint64_t now_ns,
@@ -603,18 +627,27 @@ uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 
 // ---- adoption and end
 
-// The engine learns of the job; what it decides is carried out by scheduler_reassert(), when all
-// jobs are there.
+// The engine learns of the job; it decides in scheduler_resume(), when all jobs are there.
 static int tell_engine(struct scheduler *scheduler, const struct job *job, uint64_t now_ns,
                        struct error *err)
 {
-    struct engine_event event = {.kind = ENGINE_REGISTER, .job = job->id, .name = name_of(job)};
+    const struct status_turns *turns = &job->page->turns;
+    uint64_t max_jobs = scheduler->config->max_jobs;
+    struct engine_account account = {
+        .service_ns = job->page->service_ns,
+        .scheduled = turns->scheduled != 0,
+        .scheduled_since_ns = turns->scheduled_since_ns,
+        .scheduled_total_ns = turns->scheduled_total_ns,
+        .switches = turns->switches,
+        .slices_waited = turns->slices_waited,
+        .most_jobs = turns->most_jobs < max_jobs ? turns->most_jobs : (uint32_t)max_jobs,
+    };
+    struct engine_event event = {
+        .kind = ENGINE_ADOPT, .job = job->id, .name = name_of(job), .account = &account};
     for (uint32_t i = 0; i < job->process_count; i++) {
         event.width = job->processes[i]->width;
         if (engine_event(scheduler->engine, &event, now_ns).outcome != ENGINE_DONE)
             return error_errno(err, ENOMEM, "engine"); // only possible for the first
-        if (i == 0)
-            engine_set_service(scheduler->engine, job->id, job->page->service_ns);
     }
     return 0;
 }
@@ -648,7 +681,9 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
         job->page = adoption->page;
         job->page_fd = adoption->page_fd;
         job->ranks = job->page->ranks;
-        job->registered_ns = now_ns;
+        job->registered_ns = job->page->turns.registered_ns;
+        if (job->registered_ns == 0 || job->registered_ns > now_ns)
+            job->registered_ns = now_ns;
         job->page->member_count = 0;
         while (entered < adoption->count &&
                adopt_process(scheduler, job, &adoption->processes[entered],
@@ -670,6 +705,14 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
     start_usage(scheduler, job, now_ns);
     publish_degree(scheduler);
     return 0;
+}
+
+void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns)
+{
+    struct engine_settings settings = engine_settings(scheduler->config);
+    happen(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
+           now_ns);
+    reassert(scheduler);
 }
 
 void scheduler_lift(scheduler_t *scheduler)

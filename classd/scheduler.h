@@ -89,9 +89,9 @@ struct adoption {
 int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uint64_t now_ns,
                     struct error *err);
 
-// Carries out every decision in force once more, whatever was carried out before: after adoption,
-// and when timerd may have lifted limits because this daemon was silent.
-void scheduler_reassert(scheduler_t *scheduler);
+// Decides and carries out, when all that there is to adopt is adopted: who was scheduled still is,
+// if there is room for all of them.
+void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns);
 
 // Lifts every limit and tells every job that it is free. Classes and pages stay for the next
 // classd.

@@ -2,12 +2,14 @@
 
 #include "common/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 _Static_assert(offsetof(struct status_page, service_ns) == STATUS_PAGE_BYTES,
                "clients map exactly the first page");
@@ -96,6 +98,35 @@ void status_page_publish(struct status_page *page, uint16_t generation, uint16_t
         return;
     atomic_store_explicit(&page->word, status_word(generation, flags, status_word_epoch(old) + 1),
                           memory_order_release);
+}
+
+static DIR *list_pages(const char *runtime_dir)
+{
+    cleanup_close int runtime = open(runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+    int jobs = runtime >= 0 ? openat(runtime, STATUS_PAGE_DIRECTORY, flags) : -1;
+    DIR *directory = jobs >= 0 ? fdopendir(jobs) : NULL;
+    if (jobs >= 0 && directory == NULL)
+        close(jobs);
+    return directory;
+}
+
+int status_page_free_all(const char *runtime_dir, struct error *err)
+{
+    cleanup_closedir DIR *directory = list_pages(runtime_dir);
+    if (directory == NULL)
+        return errno == ENOENT ? 0 : error_errno(err, errno, "list the pages in %s", runtime_dir);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        struct status_page *page = NULL;
+        int fd = -1;
+        if (entry->d_name[0] == '.' ||
+            status_page_open(dirfd(directory), entry->d_name, true, &page, &fd, NULL) < 0)
+            continue;
+        uint16_t generation = status_word_generation(atomic_load(&page->word));
+        status_page_publish(page, generation, STATUS_SCHEDULED);
+        status_page_close(page, fd);
+    }
+    return 0;
 }
 
 int status_page_map(int fd, const struct status_page **page, struct error *err)

@@ -70,6 +70,19 @@ struct status_member {
     uint64_t start_time; // field 22 of /proc/PID/stat: tells a reused pid
 };
 
+// What classd knew of the job's turns, for the next one. Times are of the monotonic clock. All
+// zeros in the page of a classd that did not keep this yet.
+struct status_turns {
+    uint64_t registered_ns;
+    uint64_t scheduled_since_ns; // while scheduled
+    uint64_t scheduled_total_ns;
+    uint64_t switches;
+    uint32_t slices_waited; // while idle
+    uint32_t most_jobs;     // while idle
+    uint32_t scheduled;     // not as in the word, which also says that a job is free
+    uint32_t reserved;
+};
+
 struct status_page {
     uint32_t magic;
     uint16_t version;
@@ -91,6 +104,7 @@ struct status_page {
     uint32_t member_count;
     uint32_t padding;
     struct status_member members[STATUS_PAGE_MEMBERS_MAX];
+    struct status_turns turns; // behind the members, where a page of an earlier classd has zeros
 };
 
 _Static_assert(sizeof(struct status_page) <= STATUS_PAGE_FILE_BYTES, "the page outgrew its file");
@@ -109,6 +123,11 @@ void status_page_close(struct status_page *page, int fd);
 // Publishes new flags: one release store of the whole word. The epoch is raised only when the flags
 // differ from the published ones or the generation changes.
 void status_page_publish(struct status_page *page, uint16_t generation, uint16_t flags);
+
+// Publishes in every page below `runtime_dir` that its job is scheduled and not contended: what
+// whoever lifts the limits in a dead classd's place has to say. Pages that cannot be read are left
+// out. Returns 0, or -1 when the directory cannot be listed; none at all is no fault.
+int status_page_free_all(const char *runtime_dir, struct error *err);
 
 // Client side: maps the descriptor read-only and checks magic, version and size (the file's size
 // too: a shorter file would raise SIGBUS in the user's program). Unmap with status_page_unmap().

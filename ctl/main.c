@@ -2,6 +2,7 @@
 #include "cgroup-backend/backend.h"
 #include "common/cleanup.h"
 #include "common/config.h"
+#include "common/status_page.h"
 #include "common/units.h"
 #include "ctl/doctor.h"
 #include "ctl/metrics.h"
@@ -116,7 +117,7 @@ static int do_release(const struct config *config, const struct wishes *wishes, 
         return -1;
     int failed = backend_release_all(backend, &lifted, err);
     backend_close(backend);
-    if (failed != 0)
+    if (failed != 0 || status_page_free_all(config->runtime_dir, err) < 0)
         return -1;
     if (wishes->json)
         printf("{\"lifted\": %u}\n", lifted);

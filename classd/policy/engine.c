@@ -114,6 +114,32 @@ static void add_process(struct policy_node *node, const struct engine_event *eve
     job->width += width_of_process(event);
 }
 
+// The account comes from a file. A job that waits has waited at least the slice in which it became
+// idle, and not longer than can be answered for.
+static void restore_account(const struct policy_node *node, struct policy_job *job,
+                            const struct engine_account *account)
+{
+    job->service_ns = account->service_ns;
+    job->scheduled = account->scheduled;
+    job->scheduled_total_ns = account->scheduled_total_ns;
+    job->switches = account->switches;
+    if (job->scheduled)
+        job->scheduled_since_ns =
+            account->scheduled_since_ns < node->now_ns ? account->scheduled_since_ns : node->now_ns;
+    else if (account->slices_waited <= account->most_jobs) {
+        job->slices_waited = account->slices_waited;
+        job->most_jobs = account->most_jobs;
+    }
+}
+
+static void adopt_process(struct policy_node *node, const struct engine_event *event)
+{
+    bool new = find_job(node, event->job) == NULL;
+    add_process(node, event);
+    if (new && event->account != NULL)
+        restore_account(node, find_job(node, event->job), event->account);
+}
+
 static void remove_process(struct policy_node *node, const struct engine_event *event)
 {
     struct policy_job *job = find_job(node, event->job);
@@ -180,7 +206,7 @@ static void carry_out(struct policy_node *node, bool tick)
             job->slices_waited = 0;
             job->most_jobs = 0;
         } else if (!job->next) {
-            bool starts_waiting = job->scheduled || job->decided.job == 0;
+            bool starts_waiting = job->slices_waited == 0;
             if (starts_waiting || tick)
                 job->slices_waited++;
             if (job->most_jobs < node->count)
@@ -284,6 +310,7 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
 {
     switch (event->kind) {
     case ENGINE_REGISTER:
+    case ENGINE_ADOPT:
         return event->job != 0;
     case ENGINE_EXIT:
     case ENGINE_SCHEDULE:
@@ -309,7 +336,8 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         result.outcome = ENGINE_UNKNOWN_POLICY;
         return result;
     }
-    if (event->kind == ENGINE_REGISTER && !reserve(engine, event->job)) {
+    bool comes = event->kind == ENGINE_REGISTER || event->kind == ENGINE_ADOPT;
+    if (comes && !reserve(engine, event->job)) {
         result.outcome = ENGINE_NO_MEMORY;
         return result;
     }
@@ -317,6 +345,10 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     node->turn = event->kind == ENGINE_SWITCH ? event->turn : 0;
     if (event->kind == ENGINE_USAGE) {
         account_usage(node, event);
+        return result;
+    }
+    if (event->kind == ENGINE_ADOPT) {
+        adopt_process(node, event);
         return result;
     }
     if (event->kind == ENGINE_REGISTER)
@@ -362,6 +394,8 @@ bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view 
         .scheduled_since_ns = job->scheduled_since_ns,
         .scheduled_total_ns = job->scheduled_total_ns,
         .switches = job->switches,
+        .slices_waited = job->slices_waited,
+        .most_jobs = job->most_jobs,
     };
     return true;
 }

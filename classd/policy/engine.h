@@ -34,17 +34,33 @@ enum engine_event_kind {
     ENGINE_USAGE,        // `job` has consumed `usage_ns` of CPU time in all (a running total). The
                          // first one of a job only sets the mark; it never yields decisions
     ENGINE_SETTINGS,     // `settings` are in force from now on
+    ENGINE_ADOPT,        // a process as with REGISTER, of a job that a former engine left: the job
+                         // starts with `account`. Nothing is decided before the next event of
+                         // another kind but USAGE, when all are there
+};
+
+// What an engine knows of a job beside its processes, so that another one can go on where it
+// stopped. What cannot be true is made the next best that can.
+struct engine_account {
+    uint64_t service_ns;
+    bool scheduled;
+    uint64_t scheduled_since_ns; // while scheduled
+    uint64_t scheduled_total_ns;
+    uint64_t switches;
+    uint32_t slices_waited; // while idle
+    uint32_t most_jobs;     // while idle: that the node had during this wait
 };
 
 struct engine_event {
     enum engine_event_kind kind;
     engine_job_t job;
-    uint32_t width;    // REGISTER, EXIT
+    uint32_t width;    // REGISTER, EXIT, ADOPT
     uint64_t usage_ns; // USAGE
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
-    uint64_t name; // REGISTER: a number for the job, e.g. a hash of its name
+    uint64_t name; // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
     uint64_t turn; // SWITCH: the number of the time-slice that begins
     const struct engine_settings *settings; // SETTINGS: read during the call only
+    const struct engine_account *account;   // ADOPT: likewise, for the job's first process
 };
 
 // What is to be done for one job. Only jobs whose line is not what was last decided are listed, a
@@ -87,6 +103,8 @@ struct engine_job_view {
     uint64_t scheduled_since_ns; // meaningful while scheduled
     uint64_t scheduled_total_ns; // up to the last event
     uint64_t switches;           // times it became scheduled
+    uint32_t slices_waited;      // the slices of this wait, 0 while scheduled
+    uint32_t most_jobs;          // that the node had during this wait
 };
 
 // A new engine, or null when memory is short or the policy is not known. Ended by engine_free().
@@ -100,7 +118,7 @@ bool engine_policy_known(const char *policy);
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
                                   uint64_t now_ns);
 
-// Sets a job's service when a restarted daemon adopts it; call it right after its first REGISTER.
+// Sets a job's service, for callers that keep accounts of their own, as tests do.
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns);
 
 size_t engine_job_count(const engine_t *engine);

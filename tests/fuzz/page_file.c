@@ -1,5 +1,6 @@
 #include "tests/fuzz/page_file.h"
 
+#include "common/units.h"
 #include "tests/fuzz/scratch.h"
 
 #include <string.h>
@@ -8,6 +9,20 @@ union file {
     struct status_page page;
     uint8_t bytes[STATUS_PAGE_FILE_BYTES];
 };
+
+// Of the bits of a number that is used for something else: so inputs keep their meaning.
+static struct status_turns choose_turns(uint64_t bits)
+{
+    return (struct status_turns){
+        .registered_ns = bits & 1 ? bits : bits % NS_PER_SEC,
+        .scheduled_since_ns = bits & 2 ? bits : bits / 3 % NS_PER_SEC,
+        .scheduled_total_ns = bits,
+        .switches = bits / 5,
+        .slices_waited = (uint32_t)(bits & 4 ? bits >> 32 : bits >> 8 & 7),
+        .most_jobs = (uint32_t)(bits & 8 ? bits >> 16 : bits >> 11 & 7),
+        .scheduled = (uint32_t)(bits >> 4 & 3),
+    };
+}
 
 static void fill(struct status_page *page, uid_t uid, const char *job_id, pid_t first_pid,
                  struct input *input)
@@ -18,6 +33,7 @@ static void fill(struct status_page *page, uid_t uid, const char *job_id, pid_t 
     page->uid = uid;
     snprintf(page->job_id, sizeof page->job_id, "%s", job_id);
     page->service_ns = input_number(input, 8);
+    page->turns = choose_turns(page->service_ns);
     page->member_count = input_byte(input) % 16;
     for (uint32_t i = 0; i < page->member_count; i++) {
         page->members[i].pid = first_pid + input_byte(input) % 16;

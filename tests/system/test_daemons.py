@@ -624,7 +624,7 @@ class Ends(Node):
         self.assertEqual(self.ctl("status").returncode, 0)
 
     def test_release_lifts_what_a_killed_classd_left(self):
-        self.job("a"), self.job("b")
+        a, b = self.job("a"), self.job("b")
         self.assertEqual(self.ctl("release").returncode, 1)
         self.assertIn("coschedctl shutdown", self.ctl("release").stderr)
         self.assert_shares("a", "b")
@@ -632,7 +632,14 @@ class Ends(Node):
         self.assert_shares("a", "b")
         subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
         self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
         self.assertEqual(self.ctl_json("release"), {"lifted": 2})
+        self.classd = self.start_classd()
+        self.assert_shares("a", "b")
+        self.kill_classd()
+        self.assertEqual(b.flags(), CONTENDED)
+        self.assertEqual(self.ctl_json("release"), {"lifted": 2})
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
 
     def test_release_needs_no_sound_configuration(self):
         self.job("a"), self.job("b")
@@ -739,19 +746,26 @@ class Adoption(Node):
             self.classd.wait()
         self.classd = self.start_classd()
 
+    def service(self, job):
+        with open(os.path.join(self.runtime_dir, "jobs", f"0-{job}"), "rb") as file:
+            file.seek(4096)
+            return struct.unpack("=Q", file.read(8))[0]
+
     def check_restart(self, kill):
         a, b = self.job("a"), self.job("b")
         self.client().simple(SWITCH)
         self.assert_shares("b", "a")
         before = a.read_page()
+        service = {name: self.service(name) for name in "ab"}
         self.restart(kill)
         after = a.read_page()
         self.assertNotEqual(after["generation"], before["generation"])
         self.assertNotEqual(after["generation"], 0)
         self.assertEqual(after["node_id"], before["node_id"])
-        self.assertEqual(sorted((quota("a"), quota("b"))), [1000, 99000])
-        self.assertEqual((a.flags() | b.flags(), a.flags() & b.flags()),
-                         (SCHEDULED | CONTENDED, CONTENDED))
+        self.assert_shares("b", "a")
+        self.assertEqual((a.flags(), b.flags()), (CONTENDED, SCHEDULED | CONTENDED))
+        for name in "ab":
+            self.assertGreaterEqual(self.service(name), service[name])
         for client, name in ((a, "a"), (b, "b")):
             client.connect()
             self.assertEqual(client.register(name)["status"], 0)
@@ -765,6 +779,16 @@ class Adoption(Node):
 
     def test_after_sigterm(self):
         self.check_restart(kill=False)
+
+    def test_turns_go_on_in_the_order_of_arrival(self):
+        names = ["c", "a", "d", "b"]
+        clients = {name: self.job(name) for name in names}
+        for turn in range(6):
+            self.client().simple(SWITCH)
+            self.restart(kill=turn % 2 == 0)
+            self.assertEqual([job["job_id"] for job in self.ctl_json("jobs")], names)
+            scheduled = [name for name in names if clients[name].flags() & SCHEDULED]
+            self.assertEqual(scheduled, [names[(turn + 1) % len(names)]])
 
     def test_jobs_that_ended_meanwhile_are_removed(self):
         a, b = self.job("a"), self.job("b")

@@ -753,6 +753,74 @@ static void test_unknown_jobs(void **state)
     caller_close(&node);
 }
 
+static struct engine_result adopt(struct caller *caller, engine_job_t job,
+                                  const struct engine_account *account)
+{
+    struct engine_event event = {.kind = ENGINE_ADOPT, .job = job, .width = 1, .account = account};
+    return engine_event(caller->engine, &event, caller->now_ns);
+}
+
+// A restarted daemon: each job as another engine knew it, in whatever order.
+static void test_adopted_jobs_go_on_where_they_were(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        struct caller old = node_with(1), new = node_with(1);
+        for (engine_job_t job = A; job <= C; job++)
+            enter(&old, job, 1);
+        tick(&old);
+        tick(&old);
+        assert_scheduled(&old, "C");
+        new.now_ns = old.now_ns;
+        for (engine_job_t i = 0; i < 3; i++) {
+            struct engine_job_view seen = view_of(&old, order == 0 ? A + i : C - i);
+            struct engine_account account = {.service_ns = seen.service_ns,
+                                             .scheduled = seen.scheduled,
+                                             .scheduled_since_ns = seen.scheduled_since_ns,
+                                             .scheduled_total_ns = seen.scheduled_total_ns,
+                                             .switches = seen.switches,
+                                             .slices_waited = seen.slices_waited,
+                                             .most_jobs = seen.most_jobs};
+            struct engine_result result = adopt(&new, seen.job, &account);
+            assert_int_equal(result.outcome, ENGINE_DONE);
+            assert_int_equal(result.decision_count, 0);
+        }
+        caller_post(&new,
+                    (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &new.settings});
+        assert_scheduled(&new, "C");
+        for (engine_job_t job = A; job <= C; job++) {
+            struct engine_job_view was = view_of(&old, job), is = view_of(&new, job);
+            assert_int_equal(is.slices_waited, was.slices_waited);
+            assert_int_equal(is.switches, was.switches);
+            assert_int_equal(is.scheduled_total_ns, was.scheduled_total_ns);
+        }
+        tick(&new);
+        assert_scheduled(&new, "A");
+        caller_close(&old);
+        caller_close(&new);
+    }
+}
+
+static void test_accounts_that_cannot_be_are_bent(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    struct engine_account from_the_future = {.scheduled = true, .scheduled_since_ns = UINT64_MAX};
+    struct engine_account too_long = {.slices_waited = 7, .most_jobs = 3};
+    struct engine_account none = {0};
+    run(&node, SECOND);
+    adopt(&node, A, &from_the_future);
+    adopt(&node, B, &too_long);
+    adopt(&node, C, &none);
+    caller_post(&node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &node.settings});
+    assert_scheduled(&node, "A");
+    assert_int_equal(view_of(&node, A).scheduled_since_ns, node.now_ns);
+    assert_int_equal(view_of(&node, B).slices_waited, 1);
+    assert_int_equal(view_of(&node, C).slices_waited, 1);
+    assert_int_equal(request(&node, B), ENGINE_DISCARDED_GMET);
+    caller_close(&node);
+}
+
 static void test_short_memory_changes_nothing(void **state)
 {
     (void)state;
@@ -904,6 +972,8 @@ int main(void)
         cmocka_unit_test(test_accounts_of_time),
         cmocka_unit_test(test_time_does_not_go_backwards),
         cmocka_unit_test(test_unknown_jobs),
+        cmocka_unit_test(test_adopted_jobs_go_on_where_they_were),
+        cmocka_unit_test(test_accounts_that_cannot_be_are_bent),
         cmocka_unit_test(test_short_memory_changes_nothing),
         cmocka_unit_test(test_nodes_agree_by_the_clock),
         cmocka_unit_test(test_uncoordinated),

@@ -2,11 +2,13 @@
 
 import os
 import sys
+import tempfile
 import unittest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path[:0] = [os.path.join(TESTS, "faults"), os.path.join(os.path.dirname(TESTS), "bench")]
 
+from faultkit import report  # noqa: E402
 from faultkit.watch import Judge  # noqa: E402
 
 
@@ -14,7 +16,7 @@ class JudgeTest(unittest.TestCase):
     """Time is in slices here."""
 
     def setUp(self):
-        self.judge = Judge(1.0)
+        self.judge = Judge(1.0, tolerance_s=0.5)
         self.now = 0.0
 
     def hold(self, slices, limited="a", classd=True, timerd=True, refusing=False, classes="ab"):
@@ -90,6 +92,47 @@ class JudgeTest(unittest.TestCase):
             self.hold(4, "a")
             self.hold(0.1, "", classes="b")
         self.assert_blames()
+
+
+def found(slice_s=0.5, **changes):
+    """What a campaign of one fault has written."""
+    one = {"seed": 1, "faults_wanted": 1, "only": None, "slice_s": slice_s, "seconds": 60, "commit": "c",
+           "kernel": "k", "mpi": ["mpich"], "complaints": [], "longest_gap_s": 0.1,
+           "faults": [{"number": 1, "kind": "classd-kill", "shared": True, "complaints": [],
+                       "peaks": {"orphaned_s": 0.5, "unattended_s": 0.0, "waited_s": 1.0}}],
+           "jobs": [{"verified": True, "hung_in_finalize": False, "scheduled": True,
+                     "faults": ["classd-kill"]}]}
+    return {**one, **changes}
+
+
+class ReportTest(unittest.TestCase):
+    def row(self, several, title):
+        rows = {row[0]: dict(zip(report.COLUMNS, row)) for row in report.rows(several)}
+        return rows[title]
+
+    def test_several_campaigns_make_one_table(self):
+        row = self.row([found(), found(slice_s=0.25)], "classd-kill")
+        self.assertEqual((row["injected"], row["jobs"], row["verified"]), (2, 2, 2))
+        self.assertEqual((row["orphaned"], row["waited"]), ("2.00", "4.00"))
+
+    def test_leaks_and_other_complaints_are_counted(self):
+        bad = found(complaints=["after x: for ever: leak: process 7 is left behind", "job j: not done in time"])
+        self.assertEqual(self.row([bad], "classd-kill")["failures"], 0)
+        row = self.row([bad], "all")
+        self.assertEqual((row["leaks"], row["failures"]), (1, 2))
+
+    def test_a_document_keeps_what_is_around_its_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.md")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"before\n{report.MARK}\nold\n{report.END_MARK}\nafter\n")
+            for _ in range(2):
+                report.write_section([found()], path)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        self.assertTrue(text.startswith("before\n" + report.MARK) and text.endswith(report.END_MARK + "\nafter\n"))
+        self.assertEqual(text.count("| classd-kill"), 1)
+        self.assertNotIn("old", text)
 
 
 if __name__ == "__main__":

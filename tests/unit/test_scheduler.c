@@ -435,6 +435,123 @@ static void adoption_keeps_those_that_live(void **state)
     end(alone);
 }
 
+static void adopt_anew(struct node *node, bool farewell)
+{
+    if (farewell)
+        scheduler_lift(node->scheduler);
+    stop(node);
+    start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+}
+
+// The jobs in order of arrival, the scheduled ones in capitals.
+static const char *jobs_of(struct node *node)
+{
+    static char text[8];
+    struct protocol_job_record job;
+    uint32_t i = 0;
+    for (; scheduler_describe_job(node->scheduler, 0, true, i, &job, node->now_ns); i++) {
+        text[i] = (char)(job.scheduled ? job.job_id[0] - 'a' + 'A' : job.job_id[0]);
+        assert_int_equal(flags_of(node, job.job_id),
+                         STATUS_CONTENDED | (job.scheduled ? STATUS_SCHEDULED : 0));
+    }
+    text[i] = '\0';
+    return text;
+}
+
+// However the file system lists the classes, and whether the last classd was killed or asked to
+// end.
+static void adoption_keeps_who_was_scheduled(void **state)
+{
+    static const char *const turns[] = {"aBc", "abC", "Abc"};
+    struct node *node = *state;
+    pid_t pids[] = {sleeper(), sleeper(), sleeper()};
+    for (int i = 0; i < 3; i++) {
+        come(node, (const char[]){(char)('a' + i), '\0'}, pids[i]);
+        node->now_ns += NS_PER_MS;
+    }
+    assert_string_equal(jobs_of(node), "Abc");
+    for (int turn = 0; turn < 6; turn++) {
+        node->now_ns += node->config.time_slice_ns;
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+        assert_string_equal(jobs_of(node), turns[turn % 3]);
+        for (int way = 0; way < 4; way++) {
+            test_backend_list_backwards(node->backend, way & 1);
+            adopt_anew(node, way & 2);
+            assert_string_equal(jobs_of(node), turns[turn % 3]);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        end(pids[i]);
+}
+
+// The guaranteed minimum goes on where it was.
+static void adoption_keeps_the_turn(void **state)
+{
+    struct node *node = *state;
+    struct process *b;
+    pid_t first = sleeper(), second = sleeper();
+    come(node, "a", first);
+    come(node, "b", second);
+    node->now_ns += node->config.gmet_ns / 2;
+    adopt_anew(node, false);
+    b = come(node, "b", second);
+    scheduler_request(node->scheduler, b, node->now_ns);
+    assert_string_equal(jobs_of(node), "Ab");
+    node->now_ns += node->config.gmet_ns / 2;
+    scheduler_request(node->scheduler, b, node->now_ns);
+    assert_string_equal(jobs_of(node), "aB");
+    end(first);
+    end(second);
+}
+
+// What people see goes on as well: since when, for how long scheduled, how often.
+static void adoption_keeps_the_accounts(void **state)
+{
+    struct node *node = *state;
+    struct protocol_job_record before, after;
+    pid_t first = sleeper(), second = sleeper();
+    come(node, "a", first);
+    come(node, "b", second);
+    for (int i = 0; i < 5; i++) {
+        node->now_ns += node->config.time_slice_ns;
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(scheduler_describe_job(node->scheduler, 0, true, i, &before, node->now_ns));
+        adopt_anew(node, true);
+        assert_true(scheduler_describe_job(node->scheduler, 0, true, i, &after, node->now_ns));
+        assert_int_equal(after.registered_ns, 5 * node->config.time_slice_ns);
+        assert_int_equal(after.scheduled_ns, before.scheduled_ns);
+        assert_int_equal(after.switches, before.switches);
+    }
+    end(first);
+    end(second);
+}
+
+// A page of a classd that did not keep turns, or one that tells more scheduled jobs than fit.
+static void adoption_makes_the_best_of_what_pages_tell(void **state)
+{
+    struct node *node = *state;
+    pid_t first = sleeper(), second = sleeper();
+    struct status_page *a = come(node, "a", first)->job->page;
+    struct status_page *b = come(node, "b", second)->job->page;
+    a->turns = b->turns = (struct status_turns){0};
+    adopt_anew(node, false);
+    assert_string_equal(jobs_of(node), "Ab");
+
+    a = come(node, "a", first)->job->page;
+    b = come(node, "b", second)->job->page;
+    memset(&a->turns, 0xff, sizeof a->turns);
+    memset(&b->turns, 0xff, sizeof b->turns);
+    adopt_anew(node, false);
+    const char *jobs = jobs_of(node);
+    assert_true(strcmp(jobs, "Ab") == 0 || strcmp(jobs, "aB") == 0);
+    end(first);
+    end(second);
+}
+
 static void a_reused_pid_is_not_adopted(void **state)
 {
     struct node *node = *state;
@@ -535,6 +652,10 @@ int main(void)
         TEST(usage_is_counted_from_registration),
         TEST(requests_are_counted),
         TEST(adoption_keeps_those_that_live),
+        TEST(adoption_keeps_who_was_scheduled),
+        TEST(adoption_keeps_the_turn),
+        TEST(adoption_keeps_the_accounts),
+        TEST(adoption_makes_the_best_of_what_pages_tell),
         TEST(a_reused_pid_is_not_adopted),
         TEST(members_listed_twice_are_adopted_once),
         TEST(what_cannot_be_adopted_is_not_limited),

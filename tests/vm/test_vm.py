@@ -22,7 +22,8 @@ GUEST_S = 240  # what takes a minute; a busy machine must not fail a test
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
                 "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere",
                 "Ends.test_release_lifts_what_a_killed_classd_left",
-                "Ends.test_shutdown_removes_classes_and_pages",
+                "Ends.test_shutdown_removes_classes_and_pages", "Adoption.test_after_kill",
+                "Adoption.test_turns_go_on_in_the_order_of_arrival",
                 "Adoption.test_jobs_that_ended_meanwhile_are_removed", "Timer.test_timerd_swaps",
                 "Timer.test_a_killed_classd_limits_nobody", "Timer.test_a_hung_classd_limits_nobody")
 

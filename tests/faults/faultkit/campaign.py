@@ -4,12 +4,13 @@ import dataclasses
 import random
 import sys
 import time
+import traceback
 
 from .faults import KINDS
 from .watch import Peaks
 
 DRAIN_EVERY = 25  # faults
-SHARING_WITHIN_S = 4.0  # wait this long for two jobs to share before a fault
+SHARING_WITHIN_S = 1.5  # wait this long for two jobs to share before a fault
 LEAVING_S = 3.0  # from a job's last words to its mpiexec's end; a job missed for longer was lost
 PARTING_S = 6.0  # within which ranks agree at MPI_Init that they have no scheduler, and leave those there are
 
@@ -28,9 +29,13 @@ class Outcome:
 
 
 class Campaign:
-    def __init__(self, world, faults, seed, only=None, progress=sys.stderr):
+    def __init__(self, world, faults, seed, only=None, seconds=float("inf"), progress=sys.stderr,
+                 save=lambda: None):
         self.world = world
         self.faults = faults
+        self.seconds = seconds  # no fault is injected later than this
+        self.save = save  # called now and then: a long campaign that is cut short was not in vain
+        self.start_s = time.monotonic()
         self.rng = random.Random(seed)
         self.only = only
         self.progress = progress
@@ -53,9 +58,12 @@ class Campaign:
         self.world.start()
         self._share()
         for number, kind in enumerate(self.order(), 1):
+            if time.monotonic() - self.start_s > self.seconds:
+                break
             self._inject(number, kind)
             if number % DRAIN_EVERY == 0 and number < self.faults:
                 self._drain(kind)
+                self.save()
                 self.world.resume()
                 self._share()
         self._drain("the last faults")
@@ -71,12 +79,15 @@ class Campaign:
     def _inject(self, number, kind):
         world = self.world
         world.wait_for(self._shared, SHARING_WITHIN_S)
-        world.pass_time(self.rng.uniform(0, 1.0))
+        world.pass_time(self.rng.uniform(0, 2) * world.slice_s)
         shared, before = self._shared(), self._known()
         start_s = time.monotonic()
         world.watch.take()
         world.jobs.kind = kind
-        KINDS[kind](world, self.rng)
+        try:
+            KINDS[kind](world, self.rng)
+        except Exception as mistake:  # the campaign's own: it must not end it, and not pass for a good sign
+            world.complain(f"the fault could not be injected: {type(mistake).__name__}\n{traceback.format_exc()}")
         world.settle()
         world.jobs.kind = None
         self._miss(before, kind)
@@ -85,7 +96,9 @@ class Campaign:
                           time.monotonic() - start_s)
         self.outcomes.append(outcome)
         self._take_jobs()
-        self._tell(f"[{number}/{self.faults}] {kind}: {outcome.seconds:.1f} s", outcome.complaints)
+        passed_s = time.monotonic() - self.start_s
+        self._tell(f"[{number}/{self.faults}, {passed_s:.0f} s] {kind}: {outcome.seconds:.1f} s",
+                   outcome.complaints)
 
     def _drain(self, when):
         self.world.drain()

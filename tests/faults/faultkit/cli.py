@@ -20,11 +20,11 @@ from .nodes import Lab, need
 from .watch import Watch
 from .world import World
 
-SLICE_S = 0.5
-SETTINGS = {"scheduler": {"time_slice": "500ms", "gmet": "125ms"}}
+SLICE_S = 0.25
+SETTINGS = {"scheduler": {"time_slice": "250ms", "gmet": "60ms"}}
 PROGRAMS = {"classd": "classd/classd", "timerd": "timerd/timerd"}
 UPGRADED = {"classd": "tests/faults/classd_next", "timerd": "tests/faults/timerd_next"}
-INTERPOSER = "tests/faults/librefuse_writes.so"
+INTERPOSERS = {"limits": "tests/faults/librefuse_writes.so", "clock": "tests/faults/libstep_clock.so"}
 SKIPPED = 77
 
 
@@ -33,12 +33,19 @@ def parser():
         prog="campaign.py", description="Injects random faults into the node daemons of a virtual cluster "
         "while MPI jobs share it, and checks that nobody is harmed.")
     top.add_argument("--faults", type=int, default=50, metavar="N", help="default: 50; by night: 1000")
+    top.add_argument("--seconds", type=float, default=float("inf"), metavar="S",
+                     help="inject no further fault after so long, and come to an end")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is left to chance")
     top.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
     top.add_argument("--build", default=default_build(), metavar="DIR",
                      help="what is tested (default: build/release)")
     top.add_argument("--lab-name", default="cosched-lab-faults", metavar="NAME")
-    top.add_argument("--json", metavar="FILE", help="write everything that was found")
+    top.add_argument("--json", metavar="FILE",
+                     help="write everything that was found; kept up to date while the campaign runs")
+    top.add_argument("--table", metavar="FILE",
+                     help="write the table in Markdown: between the marks of a document that has them")
+    top.add_argument("--from", dest="found", nargs="+", metavar="JSON",
+                     help="inject nothing: tabulate what earlier campaigns have written")
     top.add_argument("--only", choices=sorted(KINDS), metavar="KIND",
                      help="one of: " + ", ".join(sorted(KINDS)))
     return top
@@ -56,7 +63,7 @@ def check(options):
     options.build = os.path.abspath(options.build)
     options.families = families(options.mpi)
     kernels = [f"bench/npb/{family}/bin/cg" for family in options.families]
-    missing = need(options.build, [*PROGRAMS.values(), *UPGRADED.values(), INTERPOSER, *kernels])
+    missing = need(options.build, [*PROGRAMS.values(), *UPGRADED.values(), *INTERPOSERS.values(), *kernels])
     if missing:
         raise CampaignError("not there: " + ", ".join(missing))
 
@@ -68,15 +75,16 @@ def paths(build, programs):
 def run(options, folder):
     store = state.Store(options.lab_name)
     lab = Lab(store, options.build, SETTINGS, paths(options.build, PROGRAMS),
-              os.path.join(options.build, INTERPOSER))
+              paths(options.build, INTERPOSERS), SLICE_S)
     watch = Watch(lab, SLICE_S)
     jobs = Jobs(options.lab_name, options.build, options.families, folder, random.Random(options.seed))
     world = World(lab, jobs, watch, SLICE_S, paths(options.build, UPGRADED))
-    campaign = Campaign(world, options.faults, options.seed, options.only)
+    campaign = Campaign(world, options.faults, options.seed, options.only, options.seconds,
+                        save=lambda: save(options, report.content(campaign, options, SLICE_S)))
     watch.start()
     try:
         campaign.run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         campaign.complaints.append("interrupted")
     finally:
         with uninterrupted():
@@ -84,7 +92,14 @@ def run(options, folder):
             jobs.stop()
             lab.down()
     campaign.complaints += [f"left behind: {what}" for what in lab.leftovers()]
-    return campaign
+    return report.content(campaign, options, SLICE_S)
+
+
+def save(options, one):
+    if options.json:
+        report.write_json(one, options.json)
+    if options.table:
+        report.write_section([one], options.table)
 
 
 @contextlib.contextmanager
@@ -99,12 +114,26 @@ def uninterrupted():
             signal.signal(number, handler)
 
 
+class Terminated(BaseException):
+    """By a signal."""
+
+
 def _terminated(number, _frame):
-    raise SystemExit(128 + number)
+    raise Terminated(number)
+
+
+def tabulate(options):
+    several = [report.read_json(path) for path in options.found]
+    report.show(several, sys.stdout)
+    if options.table:
+        report.write_section(several, options.table)
+    return 1 if any(report.failures(one) for one in several) else 0
 
 
 def main(arguments=None):
     options = parser().parse_args(arguments)
+    if options.found:
+        return tabulate(options)
     if os.geteuid() != 0:
         print("skipped: needs root, for namespaces and cgroups", file=sys.stderr)
         return SKIPPED
@@ -113,11 +142,12 @@ def main(arguments=None):
     try:
         check(options)
         with tempfile.TemporaryDirectory(prefix="cosched-faults-") as folder:
-            campaign = run(options, folder)
+            one = run(options, folder)
     except (CampaignError, LabError) as error:
         print(f"campaign: {error}", file=sys.stderr)
         return 2
-    report.print_table(campaign, SLICE_S, sys.stdout)
-    if options.json:
-        report.write_json(campaign, SLICE_S, options.json)
-    return 1 if report.failures(campaign) else 0
+    except Terminated as signalled:
+        return 128 + signalled.args[0]
+    report.show([one], sys.stdout)
+    save(options, one)
+    return 1 if report.failures(one) else 0

@@ -51,7 +51,7 @@ def classd_kill_unreleased(world, rng):
 @kind
 def timerd_kill(world, rng):
     for node in some_nodes(world, rng):
-        node.timerd.end(signal.SIGKILL, restart_s=rng.choice((1.0, 8 * world.slice_s)))
+        node.timerd.end(signal.SIGKILL, restart_s=rng.choice((2, 8)) * world.slice_s)
 
 
 @kind
@@ -107,10 +107,9 @@ def both_hang(world, rng):
 
 
 def wait_for_registration(world, rng):
-    """Until the next job is started, and then for a part of its start; or until its first class
-    appears."""
-    started, classes = world.jobs.started, [node.class_names() for node in world.nodes]
-    world.wait_for(lambda: world.jobs.started > started)
+    """Starts a short job more, and waits for a part of its start, or until its first class appears."""
+    classes = [node.class_names() for node in world.nodes]
+    world.jobs.start_extra()
     if rng.random() < 0.5:
         world.pass_time(rng.uniform(0, 1.0))
     else:
@@ -152,6 +151,18 @@ def resize(node, size):
                     cluster.RUNTIME_DIR], check=True, stdin=subprocess.DEVNULL)
 
 
+def shrink(node):
+    """To 64 KiB, or to what is in it where that is more."""
+    for attempt in range(5):
+        state = os.statvfs(node.runtime_dir())
+        try:
+            resize(node, max(65536, (state.f_blocks - state.f_bfree) * state.f_frsize))
+            return
+        except subprocess.CalledProcessError:  # a job has registered in between
+            if attempt == 4:
+                raise
+
+
 def fill(path):
     with contextlib.suppress(OSError), open(path, "ab", buffering=0) as file:
         while True:
@@ -163,12 +174,15 @@ def runtime_full(world, rng):
     """New jobs find no room for their page; half of the times classd ends meanwhile as well."""
     node = rng.choice(world.nodes)
     ballast = node.runtime_dir("ballast")
-    resize(node, "64k")
+    shrink(node)
     try:
-        world.pass_time(rng.uniform(0.5, 4), meanwhile=lambda: fill(ballast))
+        if rng.random() < 0.5:
+            fill(ballast)
+            world.jobs.start_extra()
+        world.pass_time(rng.uniform(1, 6) * world.slice_s, meanwhile=lambda: fill(ballast))
         if rng.random() < 0.5:
             node.classd.end(signal.SIGKILL)
-            world.pass_time(rng.uniform(1, 3), meanwhile=lambda: fill(ballast))
+            world.pass_time(rng.uniform(2, 6) * world.slice_s, meanwhile=lambda: fill(ballast))
     finally:
         os.unlink(ballast)
         resize(node, "16m")
@@ -180,9 +194,9 @@ def descriptors(world, rng):
     node = rng.choice(world.nodes)
     node.classd.descriptors = len(world.base_line[node.classd]) + rng.randint(-3, 12)
     node.classd.end(signal.SIGKILL, release=rng.random() < 0.5)
-    world.pass_time(1.2)
+    world.pass_time(4 * world.slice_s)
     with many_connections(node, 100):
-        world.pass_time(rng.uniform(1, 4))
+        world.pass_time(rng.uniform(2, 8) * world.slice_s)
     node.classd.descriptors = None
     node.classd.end(signal.SIGKILL)
 
@@ -242,7 +256,7 @@ def pick_class(world, rng):
 def class_emptied(world, rng):
     with contextlib.suppress(FileNotFoundError):  # its job may end in this moment
         empty_class(world, pick_class(world, rng))
-    world.pass_time(rng.uniform(1, 3))
+    world.pass_time(rng.uniform(1, 5) * world.slice_s)
 
 
 @kind
@@ -253,7 +267,7 @@ def class_removed(world, rng):
         for group in groups:
             with contextlib.suppress(OSError):  # a process that was just forked
                 os.rmdir(group)
-    world.pass_time(rng.uniform(1, 3))
+    world.pass_time(rng.uniform(1, 5) * world.slice_s)
 
 
 @contextlib.contextmanager
@@ -271,10 +285,10 @@ def quota_refused(world, rng):
     """The kernel refuses limits that are numbers, or every change of a limit."""
     node = rng.choice(world.nodes)
     with refused(node, rng):
-        world.pass_time(rng.uniform(0.5, 3))
+        world.pass_time(rng.uniform(1, 6) * world.slice_s)
         if rng.random() < 0.3:
             node.classd.end(signal.SIGKILL)
-            world.pass_time(1.5)
+            world.pass_time(4 * world.slice_s)
 
 
 @kind
@@ -282,10 +296,24 @@ def quota_refused_at_the_end(world, rng):
     """The same while a job ends: the one that stays must not keep its limit when the fault is over."""
     with refused(rng.choice(world.nodes), rng):
         world.jobs.draining = True
-        running = len(world.jobs.alive())
-        world.wait_for(lambda: len(world.jobs.alive()) < running)
-    world.pass_time(6 * world.slice_s)
+        running = set(world.jobs.alive())
+        world.wait_for(lambda: running - set(world.jobs.alive()))
+    world.pass_time(4 * world.slice_s)
     world.jobs.draining = False
+
+
+# ---- time
+
+
+@kind
+def clock_stepped(world, rng):
+    """The wall clock of a node is set, and set right again; or of all of them, to different times."""
+    for node in some_nodes(world, rng):
+        ahead_s = rng.choice((rng.uniform(0.1, 1.0) * world.slice_s, 90, 86400, 400 * 86400))
+        node.set_clock(rng.choice((-1, 1)) * ahead_s)
+    world.pass_time(rng.uniform(0.5, 5) * world.slice_s)
+    for node in world.nodes:
+        node.set_clock(0)
 
 
 # ---- configuration and upgrade
@@ -312,7 +340,7 @@ def config_broken(world, rng):
     try:
         for daemon in node.daemons:
             daemon.signal(signal.SIGHUP)
-        world.pass_time(rng.uniform(0.5, 2))
+        world.pass_time(rng.uniform(1, 4) * world.slice_s)
     finally:
         node.mend_config()
     after = settings_in_force(node)

@@ -11,14 +11,14 @@ import time
 from labkit import launch
 
 LAB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(launch.__file__))), "lab")
-LENGTH_S = (3, 9)  # of a job, about
+LENGTH_S = (2, 6)  # of a job, about
 REPEAT_MAX = 200
 TIMEOUT_S = 120
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes", re.MULTILINE)
 STATS = re.compile(r"^cosched: job (\S+) .* carrier (\w+)", re.MULTILINE)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Job:
     family: str
     path: str  # its output; its report beside it
@@ -64,10 +64,10 @@ class Jobs:
         self.build = build
         self.folder = folder
         self.rng = rng
-        # Two slots, so that two jobs share the nodes; with both MPIs, one of each.
-        self.slots = [families[index % len(families)] for index in range(2)]
+        # Three slots, so that two jobs share the nodes while the third starts or ends.
+        self.slots = [families[index % len(families)] for index in range(3)]
         self.pace_s = dict.fromkeys(families, 1.0)  # of a repetition, as the last job of the MPI had it
-        self.running = {}  # slot: Job
+        self.running = {}  # slot, or a number of its own for one more: Job
         self.ended = []
         self.started = 0
         self.draining = True
@@ -78,7 +78,8 @@ class Jobs:
         for slot, job in list(self.running.items()):
             if job.process.poll() is not None:
                 job.judge()
-                self.pace_s[job.family] = (job.ended_s - job.started_s) / job.repeat
+                if job.repeat > 1:  # one repetition is mostly start and end
+                    self.pace_s[job.family] = (job.ended_s - job.started_s) / job.repeat
                 self.ended.append(self.running.pop(slot))
         if not self.draining:
             for slot, family in enumerate(self.slots):
@@ -88,12 +89,17 @@ class Jobs:
             for job in self.running.values():
                 job.kinds.add(self.kind)
 
-    def _start(self, family):
+    def start_extra(self):
+        """A short job beside those in the slots."""
+        self.running[f"extra {self.started}"] = self._start(self.rng.choice(self.slots), length_s=0)
+
+    def _start(self, family, length_s=None):
         self.started += 1
         path = os.path.join(self.folder, f"job{self.started}")
         program = os.path.join(self.build, "bench", "npb", family, "bin", "cg")
-        repeat = round(self.rng.uniform(*LENGTH_S) / self.pace_s[family])
-        repeat = min(max(repeat, 1), REPEAT_MAX)
+        if length_s is None:
+            length_s = self.rng.uniform(*LENGTH_S)
+        repeat = min(max(round(length_s / self.pace_s[family]), 1), REPEAT_MAX)
         with open(path, "w", encoding="utf-8") as output:
             process = subprocess.Popen(
                 [sys.executable, LAB, "--name", self.lab_name, "mpiexec", "--mpi", family, "-n", "2",

@@ -9,7 +9,7 @@ import time
 
 from labkit import cgroups, cluster, daemons, processes
 
-RESTART_S = 1.0  # RestartSec of the units
+RESTART_SLICES = 2  # RestartSec, 1 s in the units, for slices as short as a campaign has them
 
 
 def run_state(pid):
@@ -34,9 +34,9 @@ class Daemon:
         self.restart_at_s = 0.0
         self._at_next_end()
 
-    def _at_next_end(self, release=True, restart_s=RESTART_S):
+    def _at_next_end(self, release=True, restart_s=None):
         self.release = release
-        self.restart_s = restart_s
+        self.restart_s = RESTART_SLICES * self.node.lab.slice_s if restart_s is None else restart_s
 
     def start(self):
         command = [*cluster.enter(self.node.record), self.program, "--config", "/etc/cosched.ini"]
@@ -59,7 +59,7 @@ class Daemon:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
-    def end(self, number, release=True, restart_s=RESTART_S):
+    def end(self, number, release=True, restart_s=None):
         """Ends it by a signal; classd's ExecStopPost runs afterwards if `release`."""
         self._at_next_end(release, restart_s)
         self.signal(number)
@@ -91,6 +91,12 @@ class Daemon:
             except FileNotFoundError:
                 pass
         return sorted(kinds)
+
+
+def _replace(path, text):
+    with open(path + ".new", "w", encoding="ascii") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
 
 
 class Node:
@@ -138,25 +144,43 @@ class Node:
 
     def environment(self, title):
         variables = cluster.clean_environment(self.lab.record)
+        variables["COSCHED_CLOCK"] = self._clock()
+        variables["LD_PRELOAD"] = self.lab.interposers["clock"]
         if title == "classd":
-            variables["LD_PRELOAD"] = self.lab.interposer
+            variables["LD_PRELOAD"] += ":" + self.lab.interposers["limits"]
             variables["COSCHED_REFUSE"] = self._refusal()
         return variables
 
     def _refusal(self):
         return self.lab.store.file(self.name, "refuse")
 
+    def _clock(self):
+        return self.lab.store.file(self.name, "clock")
+
+    def set_clock(self, ahead_s):
+        """The daemons' time of day is so far ahead of the machine's from now on."""
+        _replace(self._clock(), str(int(ahead_s * 1e9)))
+
     def refuse(self, word):
         """From now on the kernel refuses classd's limits: "ERRNO limits" those that are numbers,
         "ERRNO all" also those that lift a limit."""
         self.refusing = True
-        with open(self._refusal() + ".new", "w", encoding="ascii") as file:
-            file.write(word)
-        os.replace(self._refusal() + ".new", self._refusal())
+        _replace(self._refusal(), word)
 
     def accept(self):
         os.unlink(self._refusal())
         self.refusing = False
+
+    def mend(self):
+        """Takes back whatever a fault may have left that was cut short."""
+        for daemon in self.daemons:
+            daemon.descriptors = None
+            daemon.program = daemon.usual_program
+            daemon.signal(signal.SIGCONT)
+        if self.refusing:
+            self.accept()
+        self.set_clock(0)
+        self.mend_config()
 
     def remember(self, daemon):
         """So that `lab down` ends the daemon, whatever becomes of the campaign."""
@@ -199,9 +223,10 @@ class Node:
 class Lab:
     """A lab whose daemons are the campaign's own."""
 
-    def __init__(self, store, build, settings, programs, interposer):
+    def __init__(self, store, build, settings, programs, interposers, slice_s):
         self.store = store
-        self.interposer = interposer
+        self.interposers = interposers  # {what it stands before: library}
+        self.slice_s = slice_s
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes on purpose need no core
         with store.locked():
             self.record = cluster.up(store, 2, 1, build, settings, os.getpid())

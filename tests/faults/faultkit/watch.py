@@ -5,10 +5,12 @@ import dataclasses
 import os
 import threading
 import time
+import traceback
 
 INTERVAL_S = 0.01
+BLINK_S = 0.05         # a longer one is the machine's, which has kept the daemons from the CPUs as well
 PATIENCE_SLICES = 2    # the promise
-TOLERANCE_SLICES = 0.5  # a tick and its answer may come late on a machine whose CPUs are all taken
+TOLERANCE_S = 0.25     # a tick and its answer may come late on a machine whose CPUs are all taken
 
 
 @dataclasses.dataclass
@@ -37,8 +39,9 @@ class Since:
 class Judge:
     """Of one node. Fed with what a look at it has shown, so that it can be tested without one."""
 
-    def __init__(self, slice_s):
+    def __init__(self, slice_s, tolerance_s=TOLERANCE_S):
         self.slice_s = slice_s
+        self.tolerance_s = tolerance_s
         self.peaks = Peaks()
         self.complaints = []
         self.classd_up, self.classd_down, self.timerd_up = Since(), Since(), Since()
@@ -76,7 +79,7 @@ class Judge:
 
     def _orphan(self, now_s, name, orphaned_s):
         self.peaks.orphaned_s = max(self.peaks.orphaned_s, orphaned_s)
-        if orphaned_s > (PATIENCE_SLICES + TOLERANCE_SLICES) * self.slice_s:
+        if orphaned_s > PATIENCE_SLICES * self.slice_s + self.tolerance_s:
             self._blame(now_s, name, f"{name} is limited {orphaned_s / self.slice_s:.1f} slices after "
                                      "classd's end, while timerd lives")
 
@@ -84,7 +87,7 @@ class Judge:
         """No job waits for more slices than there are jobs (departure (c) of the main job's design),
         and a slice is two when timerd is silent."""
         self.peaks.waited_s = max(self.peaks.waited_s, waited_s)
-        if waited_s > (2 * (jobs + 1) + TOLERANCE_SLICES) * self.slice_s:
+        if waited_s > 2 * (jobs + 1) * self.slice_s + self.tolerance_s:
             self._blame(now_s, name, f"{name}, one of {jobs} classes, has waited for "
                                      f"{waited_s / self.slice_s:.1f} slices, while classd lives")
 
@@ -106,6 +109,7 @@ class Watch(threading.Thread):
         self.lock = threading.Lock()
         self.stopped = threading.Event()
         self.longest_gap_s = 0.0  # between two looks
+        self.clock_s = 0.0        # what the judges go by: stands still while the watch cannot look
         self.failure = None
 
     def run(self):
@@ -115,24 +119,23 @@ class Watch(threading.Thread):
         while not self.stopped.wait(INTERVAL_S):
             try:
                 self._look()
-            except Exception as failure:  # told by take(): a blind watch must not pass for a good sign
-                self.failure = failure
-                return
+            except Exception:  # told by take(): a blind watch must not pass for a good sign
+                self.failure = traceback.format_exc()
             now_s = time.monotonic()
             self.longest_gap_s = max(self.longest_gap_s, now_s - before_s)
+            self.clock_s += min(now_s - before_s, BLINK_S)
             before_s = now_s
 
     def _look(self):
         for node in self.lab.nodes:
             with self.lock:
                 refusing, classes = node.refusing, node.classes()
-                self.judges[node.name].observe(time.monotonic(), node.classd.live(), node.timerd.live(),
-                                               classes, refusing)
+                self.judges[node.name].observe(self.clock_s, node.classd.live(), node.timerd.live(), classes,
+                                               refusing)
 
     def take(self):
         """(peaks over all nodes, complaints) since the last call."""
-        if self.failure:
-            raise self.failure
+        failure, self.failure = self.failure, None
         with self.lock:
             taken = [(judge.peaks, [f"{name}: {text}" for text in judge.complaints])
                      for name, judge in self.judges.items()]
@@ -140,7 +143,8 @@ class Watch(threading.Thread):
                 judge.peaks, judge.complaints = Peaks(), []
         peaks = Peaks(*(max(getattr(one, field.name) for one, _ in taken)
                         for field in dataclasses.fields(Peaks)))
-        return peaks, [text for _, complaints in taken for text in complaints]
+        complaints = [text for _, complaints in taken for text in complaints]
+        return peaks, complaints + [f"the watch was blind: {failure}"] * bool(failure)
 
     def stop(self):
         self.stopped.set()

@@ -7,6 +7,8 @@ import time
 from labkit import processes
 
 STEP_S = 0.02
+ASK_EVERY_S = 0.05  # each question is a process of its own
+LEAK = "leak: "  # how complaints of leaks begin
 DEADLINE_S = 30  # for what should take a second or two; a busy machine must not fail a campaign
 AT_REST = {"classd.lock", "classd.socket", "generation", "jobs", "node_id"}  # in the runtime directory
 
@@ -42,25 +44,28 @@ class World:
             meanwhile()
             self.step()
 
-    def wait_for(self, condition, deadline_s=DEADLINE_S):
+    def wait_for(self, condition, deadline_s=DEADLINE_S, every_s=0.0):
         """Lets time pass until the condition holds. False when it never does."""
         end_s = time.monotonic() + deadline_s
         while not condition():
             if time.monotonic() > end_s:
                 return False
             self.step()
+            self.pass_time(every_s)
         return True
 
     def expect(self, find_faults):
-        """Lets time pass until find_faults() finds none; what it still finds then is complained of."""
+        """Lets time pass until find_faults() finds none; what it still finds then is complained of, and
+        the answer False."""
         found = []
 
         def nothing():
             found[:] = find_faults()
             return not found
-        if not self.wait_for(nothing):
+        if not self.wait_for(nothing, every_s=ASK_EVERY_S):
             for text in found:
                 self.complain(f"for ever: {text}")
+        return not found
 
     # ---- after every fault
 
@@ -74,6 +79,8 @@ class World:
 
     def _start_afresh(self):
         """What an admin would do; so that the next fault is judged by itself."""
+        for node in self.nodes:
+            node.mend()
         for daemon in self._daemons():
             daemon.end(signal.SIGKILL, restart_s=0)
         self.wait_for(lambda: not self._not_serving())
@@ -118,7 +125,9 @@ class World:
         """Waits for all jobs, and complains of whatever is left of them."""
         self.jobs.draining = True
         self.wait_for(lambda: not self.jobs.alive(), float("inf"))
-        self.expect(self._leaks)
+        if not self.expect(self._leaks):
+            self._start_afresh()
+            self.wait_for(lambda: not self._leaks())
 
     def resume(self):
         self.jobs.draining = False
@@ -129,16 +138,16 @@ class World:
     def _leaks(self):
         found = []
         for node in self.nodes:
-            found += [f"{node.name}: class {name} is left behind" for name in node.class_names()]
-            found += [f"{node.name}: page {name} is left behind" for name in node.pages()]
+            found += [f"{LEAK}{node.name}: class {name} is left behind" for name in node.class_names()]
+            found += [f"{LEAK}{node.name}: page {name} is left behind" for name in node.pages()]
             found += _difference(f"{node.name}: {node.runtime_dir()}/", set(os.listdir(node.runtime_dir())),
                                  AT_REST)
         for daemon in self._daemons():
             base_line, now = self.base_line[daemon], daemon.open_descriptors()
             if now != base_line:
-                found.append(f"{daemon.node.name}: {daemon.title} has {len(now)} descriptors open and not "
+                found.append(f"{LEAK}{daemon.node.name}: {daemon.title} has {len(now)} descriptors open and not "
                              f"{len(base_line)}: {now}")
-        found += [f"process {who['pid']} is left behind" for who in self._foreign_processes()]
+        found += [f"{LEAK}process {who['pid']} is left behind" for who in self._foreign_processes()]
         return found
 
     def _foreign_processes(self):
@@ -149,5 +158,5 @@ class World:
 
 
 def _difference(what, found, expected):
-    return ([f"{what} {name} is there and nobody's" for name in sorted(found - expected)]
+    return ([f"{LEAK}{what} {name} is there and nobody's" for name in sorted(found - expected)]
             + [f"{what} {name} is missing" for name in sorted(expected - found)])
