@@ -3,9 +3,9 @@
 Protects: that others' pages, jobs and commands are out of reach, that no flood, rubbish or trick
 stops classd or makes it forget a job, and that an honest job keeps its share meanwhile.
 
-`--seconds N [ATTACK...]` measures shares for N seconds per attack, also without any, instead of a few
-for all of them together, and prints what each attack costs. hostile.c has the attacks that are a matter
-of speed.
+`--seconds N [ATTACK...]` measures shares for N seconds per attack, instead of a few for all of them
+together, and prints what each attack costs; `none` and `all` are attacks, too. hostile.c has those that
+are a matter of speed.
 """
 
 import array
@@ -432,10 +432,10 @@ class Shares(HostileNode):
 
     settings = {"scheduler__time_slice": "100ms", "scheduler__gmet": "50ms",
                 "scheduler__strict": "no", "daemon__log_level": "info"}
-    seconds = None  # per attack; not set: all at once, shortly
+    seconds = SHORT_S
     ALL = ("schedule", "unread", "again", "come_and_go", "connections", "hold", "crowd", "garbage",
            "in_flight", "registrations", "descriptors", "linger", "fork_storm")
-    chosen = ()   # of these; none: each of them, and all at once
+    chosen = ("all",)
 
     def setUp(self):
         self.affinity = os.sched_getaffinity(0)
@@ -457,25 +457,23 @@ class Shares(HostileNode):
         os.sched_setaffinity(0, {max(self.affinity)})
         attacks = Attacks(self, names, job)
         os.sched_setaffinity(0, self.affinity)
-        before = usage_s("honest", HONEST_UID), usage_s("evil", HOSTILE_UID)
+        before = usage_s("honest", HONEST_UID), usage_s("evil", HOSTILE_UID), time.monotonic()
         attacks.last(seconds)
-        honest, evil = (usage_s("honest", HONEST_UID) - before[0],
-                        usage_s("evil", HOSTILE_UID) - before[1])
+        after = usage_s("honest", HONEST_UID), usage_s("evil", HOSTILE_UID), time.monotonic()
         attacks.end()
+        honest, evil, elapsed = (b - a for a, b in zip(before, after))
         self.assertEqual(self.ctl("status").returncode, 0)
         label = names[0] if len(names) == 1 else "all" if names else "none"
         say(f"{attacks.figures(label)} {100 * honest / (honest + evil):8.2f} "
-            f"{100 * honest / attacks.seconds:8.2f}")
+            f"{100 * honest / elapsed:8.2f}")
         return honest / (honest + evil)
 
     def test_an_honest_job_keeps_its_share(self):
         say(f"{Attacks.HEADLINE} {'share %':>8} {'node %':>8}")
-        attacks = [(name,) for name in self.chosen or self.ALL] if self.seconds else []
-        if self.seconds:
-            attacks.insert(0, ())
-        for names in attacks if self.chosen else [*attacks, self.ALL]:
+        for name in self.chosen:
+            names = {"none": (), "all": self.ALL}.get(name, (name,))
             with self.subTest(names=names):
-                share = self.measure(names, self.seconds or SHORT_S)
+                share = self.measure(names, self.seconds)
                 self.assertGreaterEqual(share, 0.49)
 
     def test_many_jobs_of_one_user(self):
@@ -484,7 +482,7 @@ class Shares(HostileNode):
             self.spin(HOSTILE_UID, f"evil{i}")
         root = self.client()
         before = self.scheduled_ns(root)
-        time.sleep(self.seconds or SHORT_S)
+        time.sleep(self.seconds)
         turns = {job: ns - before[job] for job, ns in self.scheduled_ns(root).items()}
         share = turns["honest"] / sum(turns.values())
         say(f"one honest job beside {len(turns) - 1} of one user: {100 * share:.1f} % of the time")
@@ -504,7 +502,7 @@ def main():
     if "--seconds" in sys.argv:
         at = sys.argv.index("--seconds")
         Shares.seconds = float(sys.argv[at + 1])
-        Shares.chosen = tuple(sys.argv[at + 2:])
+        Shares.chosen = tuple(sys.argv[at + 2:]) or ("none", *Shares.ALL, "all")
         sys.argv[at:] = ["Shares.test_an_honest_job_keeps_its_share"]
     try:
         unittest.main()
