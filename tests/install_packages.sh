@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs those packages of tests/packages.txt that are missing; does nothing when none is.
+# Installs those packages of a list (default: packages.txt) that are missing; does nothing when none is.
+# Usage: tests/install_packages.sh [LIST]
 set -e
-list=$(dirname -- "$0")/packages.txt
+list=$(dirname -- "$0")/${1:-packages.txt}
 missing=
 for package in $(sed 's/#.*//' "$list"); do
     status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)

@@ -22,20 +22,21 @@ enum {
 #define RENEW_INTERVAL_NS   NS_PER_SEC
 
 static const _Atomic uint64_t free_word = STATUS_WORD_FREE;
-const _Atomic uint64_t *session_word_at = &free_word;
+_Atomic(const _Atomic uint64_t *) session_word_at = &free_word;
 
+// What is atomic is looked at by every thread; the rest belongs to who is busy.
 static struct {
     struct session_identity identity;
-    const struct status_page *page;
+    _Atomic(const struct status_page *) page; // null: not registered
     dev_t page_device;
     ino_t page_inode;
     int fd; // -1: not connected
     dev_t fd_device;
     ino_t fd_inode;
     pid_t pid; // a forked child must not speak for its parent
-    uint16_t generation;
+    _Atomic uint16_t generation;
     uint32_t sequence;
-    uint64_t last_request_ns;
+    _Atomic uint64_t last_request_ns;
     uint64_t next_renewal_ns;
     atomic_flag busy; // one thread at a time; the others skip, they would only say the same
 } session = {.fd = -1, .busy = ATOMIC_FLAG_INIT};

@@ -20,11 +20,12 @@ struct session_identity {
 };
 
 // The status word of this process's job; of a free process while there is no session.
-extern const _Atomic uint64_t *session_word_at __attribute__((visibility("hidden")));
+extern _Atomic(const _Atomic uint64_t *) session_word_at __attribute__((visibility("hidden")));
 
 static inline uint64_t session_word(void)
 {
-    return atomic_load_explicit(session_word_at, memory_order_acquire);
+    const _Atomic uint64_t *at = atomic_load_explicit(&session_word_at, memory_order_acquire);
+    return atomic_load_explicit(at, memory_order_acquire);
 }
 
 static inline bool session_word_idle(uint64_t word)

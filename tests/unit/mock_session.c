@@ -7,7 +7,7 @@
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic int requests;
 
-const _Atomic uint64_t *session_word_at = &word;
+_Atomic(const _Atomic uint64_t *) session_word_at = &word;
 
 void mock_status(uint16_t flags)
 {

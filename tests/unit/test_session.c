@@ -28,7 +28,7 @@ struct fake_classd {
     int listener;
     _Atomic int connection; // -1: none yet
     struct status_page *page;
-    int page_fd;
+    _Atomic int page_fd;
     pthread_t thread;
     _Atomic int registered;
     _Atomic int scheduled;
@@ -96,9 +96,10 @@ static int start(void **state)
     strcpy(fake->directory, "/tmp/cosched-test-XXXXXX");
     assert_non_null(mkdtemp(fake->directory));
     int directory = open(fake->directory, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(status_page_open(directory, "page", false, &fake->page, &fake->page_fd, NULL),
-                     0);
+    int page_fd = -1;
+    assert_int_equal(status_page_open(directory, "page", false, &fake->page, &page_fd, NULL), 0);
     close(directory);
+    fake->page_fd = page_fd;
     status_page_publish(fake->page, 1, STATUS_SCHEDULED);
     snprintf(address.sun_path, sizeof address.sun_path, "%s/" PROTOCOL_SOCKET_NAME,
              fake->directory);
@@ -189,6 +190,44 @@ static void a_new_generation_is_registered_with(void **state)
     assert_int_equal(fake->registered, 2);
 }
 
+static void *ask_and_look(void *argument)
+{
+    _Atomic bool *over = argument;
+    while (!*over) {
+        session_check_generation(session_word());
+        session_request(now());
+    }
+    return NULL;
+}
+
+// For the thread sanitizer: the page changes under threads that communicate.
+static void threads_may_meet_a_new_page(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct status_page *old_page = fake->page;
+    int old_fd = fake->page_fd, new_fd = -1;
+    _Atomic bool over = false;
+    pthread_t threads[2];
+    assert_int_equal(join(fake), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, ask_and_look, &over);
+    int directory = open(fake->directory, O_RDONLY | O_DIRECTORY);
+    unlinkat(directory, "page", 0);
+    assert_int_equal(status_page_open(directory, "page", false, &fake->page, &new_fd, NULL), 0);
+    close(directory);
+    fake->page_fd = new_fd;
+    status_page_publish(fake->page, 2, STATUS_CONTENDED);
+    status_page_publish(old_page, 2, STATUS_SCHEDULED);
+    eventually_equal(&fake->registered, 2);
+    for (int i = 0; i < 5000 && !session_word_contended(session_word()); i++)
+        usleep(1000);
+    over = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    assert_true(session_word_contended(session_word()));
+    status_page_close(old_page, old_fd);
+}
+
 // A program that closes what it does not know gets the number back for a file of its own.
 static void a_reused_descriptor_is_never_written_to(void **state)
 {
@@ -253,6 +292,7 @@ int main(void)
         TEST(the_page_is_seen_at_once),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(a_new_generation_is_registered_with),
+        TEST(threads_may_meet_a_new_page),
         TEST(a_reused_descriptor_is_never_written_to),
         TEST(nobody_home_is_an_answer),
         TEST(a_classd_that_hangs_is_given_up),
