@@ -23,6 +23,8 @@
 
 enum {
     ACCEPTS_PER_TURN = 32,       // so that a flood of connections does not starve packets
+    PACKETS_PER_ROUND = 32,      // of one connection whose user has sent too much
+    LINE_ROUNDS = 64,            // so that nobody waits for a line that never ends
     CONNECTIONS_PRIVILEGED = 16, // beyond max_connections: nobody can lock timerd out
     REPLY_BUFFER_BYTES = 16384,  // what classd holds for a client that does not read
 };
@@ -275,26 +277,36 @@ static void wait_in_line(struct connection *connection)
         ev_timer_again(server->loop, &server->line_moves);
 }
 
-static void on_line_moves(struct ev_loop *loop, ev_timer *watcher, int events)
+// A few packets of each who waits and may send. False when none was taken.
+static bool hear_line(struct server *server)
 {
-    (void)events;
-    struct server *server = watcher->data;
     struct connection *last = TAILQ_LAST(&server->line, line);
-    bool more = last != NULL;
+    bool more = last != NULL, heard = false;
     for (struct connection *next, *c = TAILQ_FIRST(&server->line); more; c = next) {
         more = c != last; // who was heard goes behind it
         next = TAILQ_NEXT(c, line);
-        if (!may_send(c))
+        enum outcome outcome = HANDLED;
+        int count = 0;
+        for (; outcome == HANDLED && count < PACKETS_PER_ROUND && may_send(c); count++)
+            outcome = take_packet(c);
+        if (count == 0 || outcome == GONE)
             continue;
-        enum outcome outcome = take_packet(c);
-        if (outcome == GONE)
-            continue;
+        heard = true;
         leave_line(c);
         if (outcome == HANDLED)
             wait_in_line(c);
         else
-            ev_io_start(loop, &c->readable);
+            ev_io_start(server->loop, &c->readable);
     }
+    return heard;
+}
+
+static void on_line_moves(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    for (int i = 0; i < LINE_ROUNDS && hear_line(server); i++)
+        ;
     if (TAILQ_EMPTY(&server->line))
         ev_timer_stop(loop, watcher);
 }
