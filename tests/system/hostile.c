@@ -25,6 +25,7 @@ enum {
     REPLY_TIMEOUT_MS = 1000,
     HELD_MAX = 4096,
     CROWD_MAX = 2000,
+    JOIN_TRIES = 2000,
     FDS_PER_PACKET = 253, // the kernel's limit
     STORM_BREADTH = 8,
     STORM_S = 120,
@@ -388,12 +389,21 @@ static void set_limits(void)
     setrlimit(RLIMIT_NPROC, &limit);
 }
 
+// Others of the same user may have taken all that it is allowed: tried for a while.
 static int join(struct attacker *attacker)
 {
+    struct protocol_request wish = registration(attacker, attacker->job);
     if (strcmp(attacker->job, "-") == 0)
         return 0;
-    struct protocol_request wish = registration(attacker, attacker->job);
-    return own_connection(attacker) < 0 ? -1 : ask(attacker->fd, &wish);
+    for (int i = 0; i < JOIN_TRIES; i++) {
+        if (own_connection(attacker) >= 0 && ask(attacker->fd, &wish) == 0)
+            return 0;
+        if (attacker->fd >= 0)
+            close(attacker->fd);
+        attacker->fd = -1;
+        poll(NULL, 0, 10);
+    }
+    return -1;
 }
 
 int main(int argc, char **argv)
