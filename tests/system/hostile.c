@@ -25,7 +25,7 @@ enum {
     REPLY_TIMEOUT_MS = 1000,
     HELD_MAX = 4096,
     CROWD_MAX = 2000,
-    JOIN_TRIES = 2000,
+    JOIN_TRIES = 100,
     FDS_PER_PACKET = 253, // the kernel's limit
     STORM_BREADTH = 8,
     STORM_S = 120,
@@ -401,7 +401,7 @@ static int join(struct attacker *attacker)
         if (attacker->fd >= 0)
             close(attacker->fd);
         attacker->fd = -1;
-        poll(NULL, 0, 10);
+        poll(NULL, 0, 50);
     }
     return -1;
 }
