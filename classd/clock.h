@@ -24,4 +24,12 @@ static inline uint64_t clock_wall_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+// CPU time that this thread has consumed.
+static inline uint64_t clock_spent_ns(void)
+{
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * NS_PER_SEC + (uint64_t)spent.tv_nsec;
+}
+
 #endif

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -22,24 +23,30 @@
 
 enum {
     ACCEPTS_PER_TURN = 32,       // so that a flood of connections does not starve packets
+    PACKETS_PER_ROUND = 32,      // of one connection whose user has sent too much
+    LINE_ROUNDS = 64,            // so that nobody waits for a line that never ends
     CONNECTIONS_PRIVILEGED = 16, // beyond max_connections: nobody can lock timerd out
     REPLY_BUFFER_BYTES = 16384,  // what classd holds for a client that does not read
 };
 
-#define ACCEPT_PAUSE_S 0.1
-#define FLOOD_PAUSE_S  0.02 // of a user who has sent too much
-#define PARKED_LOOK_S  1.
+#define ACCEPT_PAUSE_S  0.1
+#define REFUSAL_PAUSE_S 0.005 // no more than ACCEPTS_PER_TURN refusals in that time
+#define LINE_PAUSE_S    0.02  // between looks at those who wait because their user sent too much
+#define PARKED_LOOK_S   1.
 
 struct connection {
     ev_io readable;
-    ev_timer pause;
     struct server *server;
     struct caller caller;
     struct user *user;
     struct protocol_request switch_; // the last SWITCH that came by it; command 0: none
     bool parked; // to be closed as soon as the client has taken its replies, or is gone
+    bool in_line;
+    TAILQ_ENTRY(connection) line;
     struct connection *previous, *next;
 };
+
+TAILQ_HEAD(line, connection);
 
 struct server {
     const struct config *config;
@@ -56,6 +63,8 @@ struct server {
     ev_io deaths;
     ev_timer accept_pause;
     ev_timer parked;
+    ev_timer line_moves;
+    struct line line; // who may have something to say, and whose user may send nothing now
     ev_timer watchdog;
     ev_timer deadline;
     ev_signal signals[3];
@@ -75,9 +84,17 @@ static bool has_unread(const struct connection *connection)
     return ioctl(connection->caller.socket_fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
+static void leave_line(struct connection *connection)
+{
+    if (connection->in_line)
+        TAILQ_REMOVE(&connection->server->line, connection, line);
+    connection->in_line = false;
+}
+
 static void connection_free(struct connection *connection)
 {
     struct server *server = connection->server;
+    leave_line(connection);
     if (connection->previous != NULL)
         connection->previous->next = connection->next;
     else
@@ -85,10 +102,8 @@ static void connection_free(struct connection *connection)
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
     server->connection_count--;
-    if (connection->user != NULL)
-        users_leave(&server->users, connection->user);
+    users_leave(&server->users, connection->user, clock_now_ns());
     ev_io_stop(server->loop, &connection->readable);
-    ev_timer_stop(server->loop, &connection->pause);
     inbox_close(connection->caller.socket_fd, server->sealed);
     free(connection);
 }
@@ -106,7 +121,7 @@ static void connection_close(struct connection *connection)
     connection->switch_.header.command = 0;
     shutdown(connection->caller.socket_fd, SHUT_RDWR);
     ev_io_stop(server->loop, &connection->readable);
-    ev_timer_stop(server->loop, &connection->pause);
+    leave_line(connection);
     if (!ev_is_active(&server->parked))
         ev_timer_again(server->loop, &server->parked);
 }
@@ -129,11 +144,16 @@ static void on_look_at_parked(struct ev_loop *loop, ev_timer *watcher, int event
         ev_timer_stop(loop, watcher);
 }
 
+static void tell_closed(struct server *server, const struct peer *peer, const char *why)
+{
+    if (log_valve_open(&server->valve, clock_now_ns()))
+        log_line(LOG_INFO, "connection of process %d of user %u closed: %s", (int)peer->pid,
+                 (unsigned)peer->uid, why);
+}
+
 static void connection_drop(struct connection *connection, const char *why)
 {
-    if (log_valve_open(&connection->server->valve, clock_now_ns()))
-        log_line(LOG_INFO, "connection of process %d of user %u closed: %s",
-                 (int)connection->caller.peer.pid, (unsigned)connection->caller.peer.uid, why);
+    tell_closed(connection->server, &connection->caller.peer, why);
     connection_close(connection);
 }
 
@@ -179,7 +199,8 @@ static void tell_timers(struct server *server)
     }
 }
 
-static void handle_packet(struct connection *connection, const void *bytes, size_t length)
+// False when the connection is no more.
+static bool handle_packet(struct connection *connection, const void *bytes, size_t length)
 {
     struct server *server = connection->server;
     struct protocol_request request;
@@ -188,9 +209,11 @@ static void handle_packet(struct connection *connection, const void *bytes, size
     int page_fd = -1;
     bool answer = true;
     if (protocol_check_request(bytes, length, &request, &err) == 0) {
+        uint64_t begun_ns = clock_spent_ns();
         answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
                                  &reply, &page_fd);
         arm_deadline(server);
+        user_took(connection->user, clock_spent_ns() - begun_ns);
         if (request.header.command == PROTOCOL_SWITCH && reply.header.status == 0)
             connection->switch_ = request;
         else if (request.header.command == PROTOCOL_RELOAD && reply.header.status == 0)
@@ -199,20 +222,21 @@ static void handle_packet(struct connection *connection, const void *bytes, size
         reply = protocol_reply_new(&request, EPROTONOSUPPORT);
     } else {
         connection_drop(connection, err.text);
-        return;
+        return false;
     }
     if (page_fd >= 0 && has_unread(connection)) {
         connection_drop(connection, "it does not read its replies");
-        return;
-    }
-    if (answer && send_reply(connection->caller.socket_fd, &reply, page_fd) < 0) {
-        if (errno == EAGAIN)
-            connection_drop(connection, "it does not read its replies");
-        else
-            connection_close(connection); // it went without waiting for the reply
+        return false;
     }
     if (server->commands->shutdown)
         ev_break(server->loop, EVBREAK_ALL);
+    if (!answer || send_reply(connection->caller.socket_fd, &reply, page_fd) == 0)
+        return true;
+    if (errno == EAGAIN)
+        connection_drop(connection, "it does not read its replies");
+    else
+        connection_close(connection); // it went without waiting for the reply
+    return false;
 }
 
 static bool may_send(const struct connection *connection)
@@ -222,102 +246,168 @@ static bool may_send(const struct connection *connection)
            user_may_send(connection->user, server->config->max_requests_per_second, clock_now_ns());
 }
 
-static void on_pause_over(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-    (void)events;
-    struct connection *connection = watcher->data;
-    ev_timer_stop(loop, watcher);
-    ev_io_start(loop, &connection->readable);
-}
+enum outcome { HANDLED, SILENT, GONE };
 
-static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+// Takes one packet, if there is one. GONE: the connection is no more.
+static enum outcome take_packet(struct connection *connection)
 {
-    (void)events;
-    struct connection *connection = watcher->data;
-    if (!may_send(connection)) { // what it sends waits in its socket, then it waits itself
-        ev_io_stop(loop, watcher);
-        ev_timer_again(loop, &connection->pause);
-        return;
-    }
     unsigned char bytes[sizeof(struct protocol_request) + 1]; // one more: too long is noticed
     ssize_t length =
         inbox_take(connection->caller.socket_fd, connection->server->sealed, bytes, sizeof bytes);
     if (length > 0)
-        handle_packet(connection, bytes, (size_t)length);
-    else if (length < 0 && errno == EPERM)
+        return handle_packet(connection, bytes, (size_t)length) ? HANDLED : GONE;
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return SILENT;
+    if (length < 0 && errno == EPERM)
         connection_drop(connection, "it passes descriptors");
-    else if (length == 0 || (errno != EAGAIN && errno != EINTR))
+    else
         connection_close(connection);
+    return GONE;
 }
 
-// Null when the client may stay, else why not.
-static const char *check_limits(const struct server *server, const struct connection *connection)
+// What it sends waits in its socket, then it waits itself. Nothing is polled meanwhile: however
+// many connections a user floods, they cost no more than the packets that he may send.
+static void wait_in_line(struct connection *connection)
+{
+    struct server *server = connection->server;
+    ev_io_stop(server->loop, &connection->readable);
+    TAILQ_INSERT_TAIL(&server->line, connection, line);
+    connection->in_line = true;
+    if (!ev_is_active(&server->line_moves))
+        ev_timer_again(server->loop, &server->line_moves);
+}
+
+// A few packets of each who waits and may send. False when none was taken.
+static bool hear_line(struct server *server)
+{
+    struct connection *last = TAILQ_LAST(&server->line, line);
+    bool more = last != NULL, heard = false;
+    for (struct connection *next, *c = TAILQ_FIRST(&server->line); more; c = next) {
+        more = c != last; // who was heard goes behind it
+        next = TAILQ_NEXT(c, line);
+        enum outcome outcome = HANDLED;
+        int count = 0;
+        for (; outcome == HANDLED && count < PACKETS_PER_ROUND && may_send(c); count++)
+            outcome = take_packet(c);
+        if (count == 0 || outcome == GONE)
+            continue;
+        heard = true;
+        leave_line(c);
+        if (outcome == HANDLED)
+            wait_in_line(c);
+        else
+            ev_io_start(server->loop, &c->readable);
+    }
+    return heard;
+}
+
+static void on_line_moves(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    for (int i = 0; i < LINE_ROUNDS && hear_line(server); i++)
+        ;
+    if (TAILQ_EMPTY(&server->line))
+        ev_timer_stop(loop, watcher);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    struct connection *connection = watcher->data;
+    if (may_send(connection))
+        take_packet(connection);
+    else
+        wait_in_line(connection);
+}
+
+// Null when the client may stay, else why not. The user has the connection already.
+static const char *check_limits(const struct server *server, const struct user *user)
 {
     const struct config *config = server->config;
-    if (connection->user == NULL)
-        return "out of memory";
-    if (command_privileged(server->commands, connection->caller.peer.uid))
-        return server->connection_count >= config->max_connections + CONNECTIONS_PRIVILEGED
-                   ? "[daemon] max_connections is reached"
-                   : NULL;
-    if (server->connection_count >= config->max_connections)
+    bool privileged = command_privileged(server->commands, user->uid);
+    if (server->connection_count >=
+        config->max_connections + (privileged ? CONNECTIONS_PRIVILEGED : 0))
         return "[daemon] max_connections is reached";
-    return connection->user->connections > config->max_connections_per_user
+    return !privileged && user->connections > config->max_connections_per_user
                ? "[daemon] max_connections_per_user is reached"
                : NULL;
 }
 
-static void connection_open(struct server *server, int socket_fd)
+static void connection_add(struct server *server, struct connection *connection)
 {
-    struct error err;
     int buffer = REPLY_BUFFER_BYTES;
-    struct connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL) {
-        close(socket_fd);
-        return;
-    }
-    setsockopt(socket_fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    setsockopt(connection->caller.socket_fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     connection->server = server;
-    connection->caller.socket_fd = socket_fd;
-    ev_io_init(&connection->readable, on_readable, socket_fd, EV_READ);
-    ev_timer_init(&connection->pause, on_pause_over, 0., FLOOD_PAUSE_S);
-    connection->readable.data = connection->pause.data = connection;
-    const char *refused = err.text;
-    if (peer_identify(socket_fd, &connection->caller.peer, &err) == 0) {
-        connection->user = users_join(&server->users, connection->caller.peer.uid, clock_now_ns());
-        refused = check_limits(server, connection);
-    }
     connection->next = server->connections;
     if (connection->next != NULL)
         connection->next->previous = connection;
     server->connections = connection;
     server->connection_count++;
-    if (refused != NULL)
-        connection_drop(connection, refused);
-    else
-        ev_io_start(server->loop, &connection->readable);
+    ev_io_init(&connection->readable, on_readable, connection->caller.socket_fd, EV_READ);
+    connection->readable.data = connection;
+    ev_io_start(server->loop, &connection->readable);
+}
+
+// False when the client was refused. That costs little, as it can be had often.
+static bool connection_open(struct server *server, int socket_fd)
+{
+    struct error err;
+    struct peer peer = {0};
+    struct user *user = NULL;
+    struct connection *connection = NULL;
+    const char *refused = err.text;
+    if (peer_identify(socket_fd, &peer, &err) == 0) {
+        user = users_join(&server->users, peer.uid, clock_now_ns());
+        refused = user != NULL ? check_limits(server, user) : "out of memory";
+    }
+    if (refused == NULL && (connection = calloc(1, sizeof *connection)) == NULL)
+        refused = "out of memory";
+    if (refused != NULL) {
+        tell_closed(server, &peer, refused);
+        if (user != NULL)
+            users_leave(&server->users, user, clock_now_ns());
+        inbox_close(socket_fd, server->sealed);
+        return false;
+    }
+    connection->caller.socket_fd = socket_fd;
+    connection->caller.peer = peer;
+    connection->user = user;
+    connection_add(server, connection);
+    return true;
+}
+
+static void pause_accepting(struct server *server, double seconds)
+{
+    server->accept_pause.repeat = seconds;
+    ev_io_stop(server->loop, &server->listener);
+    ev_timer_again(server->loop, &server->accept_pause);
 }
 
 static void on_connect(struct ev_loop *loop, ev_io *watcher, int events)
 {
+    (void)loop;
     (void)events;
     struct server *server = watcher->data;
+    bool refused = false;
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
         int fd = accept4(server->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            connection_open(server, fd);
+            refused |= !connection_open(server, fd);
             continue;
         }
         if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
-            return;
+            break;
         // Out of descriptors or memory: the client stays in the queue; trying again at once would
         // only burn the CPU.
         if (log_valve_open(&server->valve, clock_now_ns()))
             log_line(LOG_WARNING, "connections wait: %s", strerror(errno));
-        ev_io_stop(loop, watcher);
-        ev_timer_again(loop, &server->accept_pause);
+        pause_accepting(server, ACCEPT_PAUSE_S);
         return;
     }
+    if (refused) // who comes again at once waits in the queue, at his own cost
+        pause_accepting(server, REFUSAL_PAUSE_S);
 }
 
 static void on_accept_pause_over(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -402,10 +492,12 @@ static void watch_all(struct server *server)
                EV_READ);
     ev_timer_init(&server->accept_pause, on_accept_pause_over, 0., ACCEPT_PAUSE_S);
     ev_timer_init(&server->parked, on_look_at_parked, 0., PARKED_LOOK_S);
+    ev_timer_init(&server->line_moves, on_line_moves, 0., LINE_PAUSE_S);
     ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
     ev_timer_init(&server->deadline, on_deadline, 0., 0.);
     server->presence.data = server->listener.data = server->deaths.data = server;
     server->accept_pause.data = server->deadline.data = server->parked.data = server;
+    server->line_moves.data = server;
     ev_stat_start(server->loop, &server->presence);
     ev_io_start(server->loop, &server->listener);
     ev_io_start(server->loop, &server->deaths);
@@ -451,6 +543,7 @@ int server_open(const struct config *config, struct commands *commands, server_t
     made->config = config;
     made->commands = commands;
     made->listener_fd = -1;
+    TAILQ_INIT(&made->line);
     made->loop = ev_default_loop(EVBACKEND_EPOLL | EVFLAG_NOENV);
     if (made->loop == NULL || listen_at(made, err) < 0) {
         if (made->loop == NULL)
@@ -469,6 +562,7 @@ void server_close(server_t *server)
         return;
     while (server->connections != NULL)
         connection_free(server->connections);
+    users_clear(&server->users);
     if (socket_is_there(server))
         unlink(server->path);
     if (server->listener_fd >= 0)

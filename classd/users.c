@@ -1,13 +1,32 @@
 #include "classd/users.h"
 
-#include "common/units.h"
-
 #include <stdlib.h>
+
+enum { GONE_MAX = 256 }; // entries of users without a connection
+
+// By then the account of who has left is full again.
+#define FORGET_NS (2 * NS_PER_SEC)
+
+static void forget(struct users *users, uint64_t now_ns)
+{
+    for (struct user **at = &users->first; *at != NULL;) {
+        struct user *user = *at;
+        if (user->connections > 0 ||
+            (now_ns - user->left_ns < FORGET_NS && users->gone <= GONE_MAX)) {
+            at = &user->next;
+            continue;
+        }
+        *at = user->next;
+        users->gone--;
+        free(user);
+    }
+}
 
 struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns)
 {
     for (struct user *user = users->first; user != NULL; user = user->next) {
         if (user->uid == uid) {
+            users->gone -= user->connections == 0;
             user->connections++;
             return user;
         }
@@ -16,22 +35,28 @@ struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns)
     if (user == NULL)
         return NULL;
     *user = (struct user){.uid = uid, .connections = 1, .next = users->first};
-    // Full at the first packet, and not again for who leaves and comes back at once: a new
-    // connection costs more than the packets that it could gain.
-    user->filled_ns = now_ns > NS_PER_SEC ? now_ns - NS_PER_SEC : 0;
+    user->filled_ns = now_ns > NS_PER_SEC ? now_ns - NS_PER_SEC : 0; // full at the first packet
     users->first = user;
     return user;
 }
 
-void users_leave(struct users *users, struct user *user)
+void users_leave(struct users *users, struct user *user, uint64_t now_ns)
 {
     if (--user->connections > 0)
         return;
-    struct user **at = &users->first;
-    while (*at != user)
-        at = &(*at)->next;
-    *at = user->next;
-    free(user);
+    user->left_ns = now_ns;
+    users->gone++;
+    forget(users, now_ns);
+}
+
+void users_clear(struct users *users)
+{
+    while (users->first != NULL) {
+        struct user *user = users->first;
+        users->first = user->next;
+        free(user);
+    }
+    users->gone = 0;
 }
 
 bool user_may_send(struct user *user, uint64_t per_second, uint64_t now_ns)
@@ -46,4 +71,10 @@ bool user_may_send(struct user *user, uint64_t per_second, uint64_t now_ns)
         return false;
     user->packets--;
     return true;
+}
+
+void user_took(struct user *user, uint64_t spent_ns)
+{
+    if (spent_ns > USER_PACKET_NS)
+        user->packets -= (double)(spent_ns - USER_PACKET_NS) / (double)USER_PACKET_NS;
 }

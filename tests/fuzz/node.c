@@ -117,7 +117,9 @@ static void choose_config(struct config *config, struct input *input)
     config->idle_share_ppm = flags & 16 ? 100000 : 10000;
     config->cpus = 1 + (flags >> 5) % 8;
     config->max_jobs = 1 + input_byte(input) % 8;
-    config->max_processes = 1 + input_byte(input) % 4;
+    uint8_t limits = input_byte(input);
+    config->max_processes = 1 + limits % 4;
+    config->max_jobs_per_user = 1 + limits / 4 % 8;
 }
 
 void node_open(struct node *node, struct input *input)
@@ -255,6 +257,8 @@ static void check_reply(const struct node *node, const struct caller *caller,
     bool privileged = command_privileged(&node->commands, caller->peer.uid);
     enum protocol_command command = request->header.command;
     bool registered = command == PROTOCOL_REGISTER && reply->header.status == 0;
+    bool asks_trace = command == PROTOCOL_QUERY && request->query.kind != PROTOCOL_QUERY_NODE &&
+                      request->query.kind != PROTOCOL_QUERY_JOB;
     int rc = protocol_check_reply(reply, sizeof *reply, request, &copy, &err);
     REQUIRE(rc == 0 ? reply->header.status == 0 : err.code == reply->header.status);
     REQUIRE((page_fd >= 0) == registered);
@@ -262,6 +266,8 @@ static void check_reply(const struct node *node, const struct caller *caller,
         check_registered(caller, request, page_fd);
     if (command == PROTOCOL_SWITCH || command == PROTOCOL_SHUTDOWN)
         REQUIRE(reply->header.status == (privileged ? 0 : EPERM));
+    if (!privileged && (command == PROTOCOL_RELOAD || command == PROTOCOL_TRACE || asks_trace))
+        REQUIRE(reply->header.status == EPERM);
     if (command == PROTOCOL_QUERY && request->query.kind == PROTOCOL_QUERY_JOB && rc == 0)
         REQUIRE(privileged || reply->job.uid == caller->peer.uid);
 }

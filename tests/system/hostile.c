@@ -24,6 +24,8 @@
 enum {
     REPLY_TIMEOUT_MS = 1000,
     HELD_MAX = 4096,
+    CROWD_MAX = 2000,
+    JOIN_TRIES = 100,
     FDS_PER_PACKET = 253, // the kernel's limit
     STORM_BREADTH = 8,
     STORM_S = 120,
@@ -143,6 +145,28 @@ static unsigned again(struct attacker *attacker)
     return own_connection(attacker) >= 0 && ask(attacker->fd, &wish) >= 0;
 }
 
+// Registrations as fast as classd takes them, with the replies read. Returns how many it answered.
+static unsigned registrations(struct attacker *attacker)
+{
+    struct protocol_request wish = registration(attacker, attacker->job);
+    struct error err;
+    char reply[sizeof(struct protocol_reply)];
+    unsigned count = 0;
+    if (own_connection(attacker) < 0)
+        return 0;
+    while (client_send(attacker->fd, &wish, &err) == 0)
+        ;
+    if (err.code != EAGAIN) {
+        close(attacker->fd);
+        attacker->fd = -1;
+        return 0;
+    }
+    // Without room for control data the kernel closes the descriptor that comes with a reply.
+    while (recv(attacker->fd, reply, sizeof reply, MSG_DONTWAIT) > 0)
+        count++;
+    return count;
+}
+
 // A class is made and removed for each.
 static unsigned come_and_go(struct attacker *attacker)
 {
@@ -170,6 +194,19 @@ static unsigned hold(struct attacker *attacker)
     }
     attacker->held[attacker->held_count++] = fd;
     return 1;
+}
+
+// Very many connections, each of which always has something to say.
+static unsigned crowd(struct attacker *attacker)
+{
+    struct protocol_request wish = request(attacker, PROTOCOL_SCHEDULE);
+    struct error err;
+    unsigned count = 0;
+    if (attacker->held_count < CROWD_MAX)
+        hold(attacker);
+    for (size_t i = 0; i < attacker->held_count; i++)
+        count += client_send(attacker->held[i], &wish, &err) == 0;
+    return count;
 }
 
 static unsigned garbage(struct attacker *attacker)
@@ -215,8 +252,8 @@ static unsigned children(struct attacker *attacker)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Two processes at a time: what counts is that they are never the same. It ends with its parent, and
-// in any case after a while.
+// Two processes at a time: what counts is that they are never the same. It ends with its parent,
+// and in any case after a while.
 static void storm(pid_t parent)
 {
     signal(SIGTERM, SIG_DFL);
@@ -319,11 +356,21 @@ static const struct {
     const char *name;
     unsigned (*strike)(struct attacker *attacker);
 } attacks[] = {
-    {"spin", spin},         {"schedule", schedule},       {"unread", unread},
-    {"again", again},       {"come_and_go", come_and_go}, {"connections", connections},
-    {"hold", hold},         {"garbage", garbage},         {"in_flight", in_flight},
-    {"children", children}, {"fork_storm", fork_storm},   {"descriptors", descriptors},
+    {"spin", spin},
+    {"schedule", schedule},
+    {"unread", unread},
+    {"again", again},
+    {"come_and_go", come_and_go},
+    {"connections", connections},
+    {"hold", hold},
+    {"crowd", crowd},
+    {"garbage", garbage},
+    {"in_flight", in_flight},
+    {"children", children},
+    {"fork_storm", fork_storm},
+    {"descriptors", descriptors},
     {"linger", linger},
+    {"registrations", registrations},
 };
 
 static int become(uid_t uid)
@@ -342,12 +389,21 @@ static void set_limits(void)
     setrlimit(RLIMIT_NPROC, &limit);
 }
 
+// Others of the same user may have taken all that it is allowed: tried for a while.
 static int join(struct attacker *attacker)
 {
+    struct protocol_request wish = registration(attacker, attacker->job);
     if (strcmp(attacker->job, "-") == 0)
         return 0;
-    struct protocol_request wish = registration(attacker, attacker->job);
-    return own_connection(attacker) < 0 ? -1 : ask(attacker->fd, &wish);
+    for (int i = 0; i < JOIN_TRIES; i++) {
+        if (own_connection(attacker) >= 0 && ask(attacker->fd, &wish) == 0)
+            return 0;
+        if (attacker->fd >= 0)
+            close(attacker->fd);
+        attacker->fd = -1;
+        poll(NULL, 0, 50);
+    }
+    return -1;
 }
 
 int main(int argc, char **argv)

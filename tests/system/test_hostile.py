@@ -3,8 +3,9 @@
 Protects: that others' pages, jobs and commands are out of reach, that no flood, rubbish or trick
 stops classd or makes it forget a job, and that an honest job keeps its share meanwhile.
 
-`--seconds N` measures shares for N seconds per attack instead of a few for all of them together, and
-prints what each attack costs. hostile.c has the attacks that are a matter of speed.
+`--seconds N [ATTACK...]` measures shares for N seconds per attack, instead of a few for all of them
+together, and prints what each attack costs; `none` and `all` are attacks, too. hostile.c has those that
+are a matter of speed.
 """
 
 import array
@@ -24,6 +25,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import test_daemons as daemons
 from test_daemons import (EXIT, REGISTER, SCHEDULE, SCHEDULED, SHUTDOWN, SWITCH, Client, Node, Speaker,
                           mount_points, packet, register_body)
+
+RELOAD, TRACE = 7, 8
+QUERY_TRACE, QUERY_TRACE_JOB = 3, 4
 
 HOSTILE = os.path.join(daemons.BUILD, "tests", "hostile")
 HONEST_UID, HOSTILE_UID = 12345, 54321
@@ -135,6 +139,7 @@ class Attacks:
 
     def __init__(self, node, names, job="evil"):
         self.node = node
+        self.begin = time.monotonic()
         self.programs = [subprocess.Popen([HOSTILE, node.runtime_dir, str(HOSTILE_UID), job, name],
                                           stdout=subprocess.PIPE, text=True) for name in names]
         node.programs += self.programs
@@ -143,7 +148,8 @@ class Attacks:
 
     def last(self, seconds):
         probe = self.node.client(HONEST_UID)
-        before, requests = self.cpu_s(), probe.query_node()["requests"]
+        requests = probe.query_node()["requests"]  # once answered, it is through the flood
+        before = self.cpu_s()
         begin = now = time.monotonic()
         self.worst_s = 0
         while now < begin + seconds:
@@ -168,9 +174,10 @@ class Attacks:
         self.strikes = 0
         for program in self.programs:
             self.strikes += int(program.communicate(timeout=daemons.DEADLINE_S)[0])
+        self.strike_rate = self.strikes / (time.monotonic() - self.begin)
 
     def figures(self, name):
-        return (f"{name:12} {self.strikes / self.seconds:10.0f} {self.requests:10.0f} "
+        return (f"{name:12} {self.strike_rate:10.0f} {self.requests:10.0f} "
                 f"{100 * self.busy:8.1f} {1000 * self.worst_s:8.1f}")
 
     HEADLINE = (f"{'attack':12} {'strikes/s':>10} {'requests/s':>10} {'classd %':>8} "
@@ -249,8 +256,11 @@ class OutOfReach(HostileNode):
         self.assertEqual(hostile.register("evil")["status"], 0)
         switches = honest.query_node()["switches"]
         for status in (0, 1, -1, 2**31 - 1):
-            for command in (SWITCH, SHUTDOWN):
+            for command in (SWITCH, SHUTDOWN, RELOAD, TRACE):
                 self.assertEqual(hostile.with_status(command, status), errno.EPERM)
+        for index in (0, 1, 2**32 - 1):
+            for kind in (QUERY_TRACE, QUERY_TRACE_JOB):
+                self.assertEqual(hostile.query(kind, index), errno.EPERM)
         self.assertEqual(hostile.pretend(), {"root": errno.EPERM, "process 1": errno.EPERM})
         self.assertEqual(honest.query_node()["switches"], switches)
         self.assert_unharmed(honest)
@@ -323,6 +333,57 @@ class Jobs(HostileNode):
         self.assert_unharmed(honest)
 
 
+class JobsOfOneUser(HostileNode):
+    settings = {"daemon__max_jobs_per_user": 2}
+
+    def test_one_user_leaves_room_for_others(self):
+        clients = [self.hostile() for _ in range(4)]
+        answers = [client.register(f"r{os.urandom(8).hex()}")["status"] for client in clients]
+        self.assertEqual(answers, [0, 0, errno.ENOSPC, errno.ENOSPC])
+        self.assert_unharmed(self.honest_job())
+        clients[0].kill()
+        self.eventually(lambda: clients[2].register("next")["status"] == 0,
+                        "an ended job makes room for the next one")
+
+
+class RequestsOfOneUser(HostileNode):
+    """However many connections it has, a user is heard so often a second."""
+
+    LIMIT = 100
+    settings = {"daemon__max_requests_per_second": LIMIT}
+
+    def test_a_flood_of_registrations_waits(self):
+        honest = self.honest_job()
+        begin = time.monotonic()
+        attacks = Attacks(self, ["registrations"] * 3)
+        attacks.last(STRIKE_S)
+        attacks.end()
+        seconds = time.monotonic() - begin
+        self.assertGreater(attacks.strikes, 0)
+        self.assertLessEqual(attacks.strikes, self.LIMIT * (seconds + 1))  # a second's worth at once
+        self.assert_unharmed(honest)
+
+
+class Crowd(HostileNode):
+    """Many connections of one user that never fall silent."""
+
+    settings = {"daemon__max_requests_per_second": 200, "daemon__log_level": "info"}
+
+    def cost(self, name):
+        attacks = Attacks(self, [name], job="-")
+        time.sleep(4 * STRIKE_S)  # until all are connected, and have sent what may be sent at once
+        attacks.last(2 * STRIKE_S)
+        attacks.end()
+        return attacks.busy
+
+    def test_it_costs_about_as_much_as_one_connection(self):
+        honest = self.honest_job()
+        one, many = self.cost("schedule"), self.cost("crowd")
+        say(f"classd: {100 * one:.1f} % of a CPU for one flooding connection, {100 * many:.1f} % for a crowd")
+        self.assertLess(many, 5 * one)
+        self.assert_unharmed(honest)
+
+
 class Floods(HostileNode):
     # Wide enough that nobody is limited, the attackers neither.
     settings = {"daemon__log_level": "info", "scheduler__cpus": 4}
@@ -344,7 +405,7 @@ class Floods(HostileNode):
 
 def add_floods():
     for name in ("schedule", "unread", "again", "come_and_go", "connections", "hold", "garbage",
-                 "in_flight", "children", "fork_storm"):
+                 "crowd", "in_flight", "registrations", "children", "fork_storm"):
         setattr(Floods, f"test_{name}", lambda self, name=name: self.strike(name))
 
 
@@ -371,9 +432,10 @@ class Shares(HostileNode):
 
     settings = {"scheduler__time_slice": "100ms", "scheduler__gmet": "50ms",
                 "scheduler__strict": "no", "daemon__log_level": "info"}
-    seconds = None  # per attack; not set: all at once, shortly
-    ALL = ("schedule", "unread", "again", "come_and_go", "connections", "hold", "garbage",
-           "in_flight", "descriptors", "linger", "fork_storm")
+    seconds = SHORT_S
+    ALL = ("schedule", "unread", "again", "come_and_go", "connections", "hold", "crowd", "garbage",
+           "in_flight", "registrations", "descriptors", "linger", "fork_storm")
+    chosen = ("all",)
 
     def setUp(self):
         self.affinity = os.sched_getaffinity(0)
@@ -395,23 +457,23 @@ class Shares(HostileNode):
         os.sched_setaffinity(0, {max(self.affinity)})
         attacks = Attacks(self, names, job)
         os.sched_setaffinity(0, self.affinity)
-        before = usage_s("honest", HONEST_UID), usage_s("evil", HOSTILE_UID)
+        before = usage_s("honest", HONEST_UID), usage_s("evil", HOSTILE_UID), time.monotonic()
         attacks.last(seconds)
-        honest, evil = (usage_s("honest", HONEST_UID) - before[0],
-                        usage_s("evil", HOSTILE_UID) - before[1])
+        after = usage_s("honest", HONEST_UID), usage_s("evil", HOSTILE_UID), time.monotonic()
         attacks.end()
+        honest, evil, elapsed = (b - a for a, b in zip(before, after))
         self.assertEqual(self.ctl("status").returncode, 0)
         label = names[0] if len(names) == 1 else "all" if names else "none"
         say(f"{attacks.figures(label)} {100 * honest / (honest + evil):8.2f} "
-            f"{100 * honest / attacks.seconds:8.2f}")
+            f"{100 * honest / elapsed:8.2f}")
         return honest / (honest + evil)
 
     def test_an_honest_job_keeps_its_share(self):
         say(f"{Attacks.HEADLINE} {'share %':>8} {'node %':>8}")
-        attacks = [()] + [(name,) for name in self.ALL] if self.seconds else []
-        for names in [*attacks, self.ALL]:
+        for name in self.chosen:
+            names = {"none": (), "all": self.ALL}.get(name, (name,))
             with self.subTest(names=names):
-                share = self.measure(names, self.seconds or SHORT_S)
+                share = self.measure(names, self.seconds)
                 self.assertGreaterEqual(share, 0.49)
 
     def test_many_jobs_of_one_user(self):
@@ -420,7 +482,7 @@ class Shares(HostileNode):
             self.spin(HOSTILE_UID, f"evil{i}")
         root = self.client()
         before = self.scheduled_ns(root)
-        time.sleep(self.seconds or SHORT_S)
+        time.sleep(self.seconds)
         turns = {job: ns - before[job] for job, ns in self.scheduled_ns(root).items()}
         share = turns["honest"] / sum(turns.values())
         say(f"one honest job beside {len(turns) - 1} of one user: {100 * share:.1f} % of the time")
@@ -440,8 +502,8 @@ def main():
     if "--seconds" in sys.argv:
         at = sys.argv.index("--seconds")
         Shares.seconds = float(sys.argv[at + 1])
-        del sys.argv[at:at + 2]
-        sys.argv.append("Shares")
+        Shares.chosen = tuple(sys.argv[at + 2:]) or ("none", *Shares.ALL, "all")
+        sys.argv[at:] = ["Shares.test_an_honest_job_keeps_its_share"]
     try:
         unittest.main()
     finally:

@@ -11,7 +11,7 @@ import time
 import unittest
 
 import test_daemons
-from test_daemons import NOBODY, SWITCH, TIMERD, Node, classes, quota
+from test_daemons import DEADLINE_S, NOBODY, SWITCH, TIMERD, Node, classes, quota
 
 
 class Reload(Node):
@@ -120,6 +120,15 @@ class UserLimits(Node):
         self.assertGreater(time.monotonic() - begin, 1.5)  # at most 50 at once, then 50 a second
         self.assertEqual(honest.query_node()["status"], 0)
         self.assertLessEqual(honest.query_node()["requests"], 150)
+
+
+class Allowance(Node):
+    def test_who_waits_is_heard_as_often_as_allowed(self):
+        flood = self.job("flood", uid=NOBODY)
+        begin = time.monotonic()
+        flood.schedule(5000)  # 2000 at once, then 2000 a second
+        self.assertLess(time.monotonic() - begin, DEADLINE_S)
+        self.assertEqual(flood.query_node()["requests"], 5000)
 
 
 class Trace(Node):

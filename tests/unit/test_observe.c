@@ -1,7 +1,5 @@
-// The daemon's small helpers for watching and bounding: the ring of events, and what each user may
-// send.
+// The daemon's ring of scheduling events.
 #include "classd/trace.h"
-#include "classd/users.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -82,47 +80,12 @@ static void a_start_forgets_and_a_failed_one_does_not(void **state)
     trace_free(trace);
 }
 
-static void who_sends_too_much_waits(void **state)
-{
-    (void)state;
-    struct users users = {0};
-    struct user *flood = users_join(&users, 1000, 50 * SECOND);
-    struct user *other = users_join(&users, 1001, 50 * SECOND);
-    unsigned sent = 0;
-    for (unsigned i = 0; i < 5000; i++)
-        sent += user_may_send(flood, 100, 50 * SECOND);
-    assert_int_equal(sent, 100); // a second's worth at once
-    assert_true(user_may_send(other, 100, 50 * SECOND));
-    sent = 0;
-    for (unsigned ms = 1; ms <= 3000; ms++)
-        for (unsigned i = 0; i < 5; i++)
-            sent += user_may_send(flood, 100, 50 * SECOND + ms * SECOND / 1000);
-    assert_in_range(sent, 299, 300); // and then so many in each second
-    users_leave(&users, flood);
-    users_leave(&users, other);
-}
-
-static void connections_of_a_user_share_one_entry(void **state)
-{
-    (void)state;
-    struct users users = {0};
-    struct user *first = users_join(&users, 1000, SECOND);
-    assert_ptr_equal(users_join(&users, 1000, SECOND), first);
-    assert_int_equal(first->connections, 2);
-    users_leave(&users, first);
-    assert_ptr_equal(users.first, first);
-    users_leave(&users, first);
-    assert_null(users.first);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_recorded_before_the_start),
         cmocka_unit_test(the_newest_events_are_kept),
         cmocka_unit_test(a_start_forgets_and_a_failed_one_does_not),
-        cmocka_unit_test(who_sends_too_much_waits),
-        cmocka_unit_test(connections_of_a_user_share_one_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,7 @@ class Units(unittest.TestCase):
                 verdict = run("systemd-analyze", "security", "--no-pager", unit)
                 score = re.search(r"exposure level for \S+: ([0-9.]+) (\w+)", verdict)
                 print(f"exposure of {unit}: {score[1]} {score[2]}")
+                self.assertLess(float(score[1]), 3)  # doc/security.md says what is left
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+// What a user may take of the daemon's time: so many packets, fewer of those that take long, and no
+// more for who leaves and comes back.
+#include "classd/users.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { PER_SECOND = 100, UID = 1000 };
+
+#define NOW (10 * NS_PER_SEC)
+
+// How many packets the user may send now.
+static unsigned drain(struct user *user, uint64_t now_ns)
+{
+    unsigned count = 0;
+    while (user_may_send(user, PER_SECOND, now_ns))
+        count++;
+    return count;
+}
+
+static void a_second_at_once_and_then_by_the_clock(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *user = users_join(&users, UID, NOW);
+    assert_int_equal(drain(user, NOW), PER_SECOND);
+    assert_int_equal(drain(user, NOW + NS_PER_SEC / 4), PER_SECOND / 4);
+    assert_int_equal(drain(user, NOW + 60 * NS_PER_SEC), PER_SECOND);
+    users_clear(&users);
+}
+
+static void who_sends_too_much_waits(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *user = users_join(&users, UID, NOW);
+    unsigned sent = 0;
+    drain(user, NOW);
+    for (uint64_t ms = 1; ms <= 3000; ms++)
+        for (unsigned i = 0; i < 5; i++)
+            sent += user_may_send(user, PER_SECOND, NOW + ms * NS_PER_MS);
+    assert_in_range(sent, 3 * PER_SECOND - 1, 3 * PER_SECOND);
+    users_clear(&users);
+}
+
+static void what_takes_long_counts_for_more(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *user = users_join(&users, UID, NOW);
+    unsigned heard = 0;
+    while (user_may_send(user, PER_SECOND, NOW)) {
+        user_took(user, 10 * USER_PACKET_NS);
+        heard++;
+    }
+    assert_int_equal(heard, PER_SECOND / 10);
+    users_clear(&users);
+}
+
+static void what_is_quick_counts_as_one(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *user = users_join(&users, UID, NOW);
+    unsigned heard = 0;
+    for (; user_may_send(user, PER_SECOND, NOW); heard++)
+        user_took(user, USER_PACKET_NS / 10);
+    assert_int_equal(heard, PER_SECOND);
+    users_clear(&users);
+}
+
+static void all_connections_of_a_user_have_one_account(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *one = users_join(&users, UID, NOW), *other = users_join(&users, UID + 1, NOW);
+    assert_ptr_equal(users_join(&users, UID, NOW), one);
+    assert_int_equal(one->connections, 2);
+    assert_int_equal(drain(one, NOW), PER_SECOND);
+    assert_int_equal(drain(other, NOW), PER_SECOND);
+    users_clear(&users);
+}
+
+static void who_comes_back_at_once_finds_the_old_account(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *user = users_join(&users, UID, NOW);
+    drain(user, NOW);
+    users_leave(&users, user, NOW);
+    user = users_join(&users, UID, NOW);
+    assert_int_equal(drain(user, NOW), 0);
+    assert_int_equal(users.gone, 0);
+    users_clear(&users);
+}
+
+static void who_has_left_is_forgotten(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    for (uid_t uid = UID; uid < UID + 1000; uid++)
+        users_leave(&users, users_join(&users, uid, NOW), NOW);
+    assert_in_range(users.gone, 1, 300); // whatever the number of user ids that somebody has
+    struct user *last = users_join(&users, UID, NOW + 10 * NS_PER_SEC);
+    users_leave(&users, last, NOW + 10 * NS_PER_SEC);
+    assert_int_equal(users.gone, 1);
+    users_clear(&users);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_at_once_and_then_by_the_clock),
+        cmocka_unit_test(who_sends_too_much_waits),
+        cmocka_unit_test(what_takes_long_counts_for_more),
+        cmocka_unit_test(what_is_quick_counts_as_one),
+        cmocka_unit_test(all_connections_of_a_user_have_one_account),
+        cmocka_unit_test(who_comes_back_at_once_finds_the_old_account),
+        cmocka_unit_test(who_has_left_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
