@@ -1,6 +1,8 @@
 #include "cgroup-backend/groups.h"
 
 #include "cgroup-backend/files.h"
+#include "cgroup-backend/in_place.h"
+#include "cgroup-backend/record.h"
 #include "common/cleanup.h"
 
 #include <dirent.h>
@@ -16,6 +18,7 @@ enum {
     PLACE_ROUNDS_MAX = 100,
     KILL_LIMIT_MS = 2000,
     REMOVE_LIMIT_MS = 100,
+    FAMILY_MAX = 32, // a process and its wrappers
 };
 
 struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
@@ -25,7 +28,12 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     struct cgroup_backend *backend = calloc(1, sizeof *backend);
     if (backend != NULL)
         backend->root = strdup(settings->root);
-    if (backend == NULL || backend->root == NULL) {
+    if (backend != NULL && settings->records != NULL)
+        backend->records = path_join(settings->records, "placed");
+    if (backend == NULL || backend->root == NULL ||
+        (settings->records != NULL && backend->records == NULL)) {
+        if (backend != NULL)
+            free(backend->root);
         free(backend);
         error_errno(err, ENOMEM, "cgroup backend");
         return NULL;
@@ -57,7 +65,22 @@ void groups_backend_close(backend_t *base)
         free(backend->hierarchies[i].root);
     }
     free(backend->root);
+    free(backend->records);
     free(backend);
+}
+
+struct listing {
+    const struct cgroup_backend *backend;
+    int (*each)(const char *name, void *user);
+    void *user;
+};
+
+// One that has a directory as well has been listed.
+static int list_record(const char *name, void *user)
+{
+    const struct listing *listing = user;
+    cleanup_free char *path = path_join(listing->backend->hierarchies[0].root, name);
+    return path != NULL && directory_exists(path) ? 0 : listing->each(name, listing->user);
 }
 
 int groups_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
@@ -74,12 +97,15 @@ int groups_each_class(backend_t *base, int (*each)(const char *name, void *user)
         if (entry == NULL && errno != 0)
             return error_errno(err, errno, "cannot read the group %s", root);
         if (entry == NULL)
-            return 0;
+            break;
         if (entry->d_type != DT_DIR || !backend_name_valid(entry->d_name))
             continue;
         if (each(entry->d_name, user) != 0)
             return 0;
     }
+    struct listing listing = {backend, each, user};
+    record_each(backend->records, list_record, &listing);
+    return 0;
 }
 
 void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
@@ -103,7 +129,10 @@ static int release_one(const char *name, void *user)
 {
     struct release *release = user;
     struct error *err = release->failed == 0 ? release->err : NULL;
-    if (release->lift(release->backend, name, err) == 0)
+    cleanup_free char *path = path_join(release->backend->hierarchies[0].root, name);
+    int in_place = in_place_release(release->backend, name, err);
+    bool own = in_place == 0 || path == NULL || directory_exists(path);
+    if (in_place >= 0 && (!own || release->lift(release->backend, name, err) == 0))
         release->lifted++;
     else
         release->failed++;
@@ -246,6 +275,19 @@ static bool belongs_elsewhere(const struct cgroup_class *class_, const char *hom
            (home == NULL || strcmp(path, home) != 0);
 }
 
+// The process, in `line`, and those above it that its launcher started it by; who is in another
+// class stays there, and whoever is above him.
+static size_t find_family(const struct cgroup_class *class_, pid_t pid,
+                          struct placement_process line[FAMILY_MAX])
+{
+    size_t count = processes_line("/proc", pid, line, FAMILY_MAX);
+    size_t family = count > 0 ? placement_family(line, count) : 0;
+    for (size_t i = 1; i < family; i++)
+        if (belongs_elsewhere(class_, NULL, line[i].pid))
+            return i;
+    return family;
+}
+
 static int place_one(struct cgroup_class *class_, pid_t pid, struct error *err)
 {
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
@@ -315,6 +357,29 @@ static int place_descendants(struct cgroup_class *class_, pid_t pid, const char 
                      (int)pid, class_->base.name);
 }
 
+// From the highest on, so that what they fork meanwhile is inside or found below. Their descendants
+// with a class, be it the one that `pid` was born into, stay there.
+static int place_wrappers(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
+                          struct error *err)
+{
+    struct placement_process line[FAMILY_MAX];
+    for (size_t i = find_family(class_, pid, line); i-- > 1;) {
+        struct error fault = {0};
+        cleanup_free char *from = group_of(class_->groups[0].hierarchy, line[i].pid);
+        bool inside = from != NULL && strcmp(from, class_->groups[0].path) == 0;
+        if (!inside && place_one(class_, line[i].pid, &fault) != 0) {
+            if (fault.code == ESRCH)
+                continue;
+            return error_set(err, fault.code, "process %d, above %d: %s", (int)line[i].pid,
+                             (int)pid, fault.text);
+        }
+        if ((!inside && pid_list_add(placed, line[i].pid, err) != 0) ||
+            place_descendants(class_, line[i].pid, NULL, placed, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 // Back to the origin or, when that has gone or does not take it, to the hierarchy's root.
 static int expel_from(const struct group *group, pid_t pid, struct error *err)
 {
@@ -337,6 +402,7 @@ int groups_place(class_t *base, pid_t pid, struct error *err)
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         note_origin(&class_->groups[i], pid);
     if (pid_list_add(&placed, pid, err) == 0 && place_one(class_, pid, err) == 0 &&
+        place_wrappers(class_, pid, &placed, err) == 0 &&
         place_descendants(class_, pid, home, &placed, err) == 0)
         return 0;
     // Half a job in a class would be worse than none.
