@@ -131,11 +131,12 @@ static int release_one(const char *name, void *user)
     struct error *err = release->failed == 0 ? release->err : NULL;
     cleanup_free char *path = path_join(release->backend->hierarchies[0].root, name);
     int in_place = in_place_release(release->backend, name, err);
-    bool own = in_place == 0 || path == NULL || directory_exists(path);
-    if (in_place >= 0 && (!own || release->lift(release->backend, name, err) == 0))
-        release->lifted++;
-    else
+    // A record without its group has neither.
+    bool own = path == NULL || directory_exists(path);
+    if (in_place < 0 || (own && release->lift(release->backend, name, err) != 0))
         release->failed++;
+    else if (in_place > 0 || own)
+        release->lifted++;
     return 0;
 }
 

@@ -896,6 +896,145 @@ static int clean_up(void **state)
     return 0;
 }
 
+// ---- in place
+
+static char records[32];
+
+static void open_with_records(void)
+{
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records};
+    backend_close(backend);
+    assert_ok(backend_open(&settings, &backend, &err));
+}
+
+static struct limit limit_from(void)
+{
+    char up[128];
+    snprintf(up, sizeof up, "../%s-from", root);
+    return limit_of(up);
+}
+
+static void set_limit_from(const char *file, const char *text)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s-from/%s", mounts[0], root, file);
+    FILE *stream = fopen(name, "we");
+    assert_non_null(stream);
+    fprintf(stream, "%s\n", text);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void own_limit_from(int quota_us)
+{
+    char text[32];
+    snprintf(text, sizeof text, version == &v1 ? "%d" : "%d 100000", quota_us);
+    set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
+}
+
+// A process in a group of its own, and the backend of a daemon with a runtime directory.
+static pid_t live_elsewhere(char from[128])
+{
+    strcpy(records, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(records));
+    open_with_records();
+    make_origin(from, 128, mount_count);
+    pid_t pid = start(wait_forever, NULL);
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], from, pid);
+    return pid;
+}
+
+static void a_group_is_limited_in_place_and_given_back(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_true(class_is_in_place(a));
+    assert_ok(class_place(a, pid, &err));
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(members_of(a), 1);
+    assert_ok(class_set_share(a, 900000, &err)); // more than the own limit
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    assert_int_equal(class_freeze(a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    usage_of(a);
+    // Two at once would each take the other's limit for the group's own.
+    class_t *b = NULL;
+    assert_int_equal(class_open_in_place(backend, "b", &home, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    // As after a crash: another daemon.
+    class_close(a);
+    open_with_records();
+    unsigned lifted = 0;
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 1);
+    assert_int_equal(limit_from().quota_us, 50000);
+    a = open_class("a");
+    assert_true(class_is_in_place(a));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    own_limit_from(70000); // somebody else's change is the own limit from now on
+    assert_ok(class_set_share(a, 20000, &err));
+    assert_int_equal(limit_from().quota_us, 4000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 70000);
+    assert_int_equal(rmdir(records), 0); // with no record left
+}
+
+static void a_group_is_left_for_a_class_of_its_own(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_ok(class_displace(&a, &err));
+    assert_false(class_is_in_place(a));
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_ok(class_remove(a, &err));
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void groups_that_may_not_be_limited(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid};
+    class_t *a = NULL;
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, ENOENT); // no manager's
+    home.any = true;
+    home.uid = 1;
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, EXDEV); // another user's
+    home.uid = 0;
+    own_limit_from(50000);
+    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "20000");
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
+    assert_int_equal(rmdir(records), 0);
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // nowhere to note it
+    assert_int_equal(limit_from().quota_us, 50000);
+    home.pid = getpid();
+    assert_int_equal(mkdir(records, 0700), 0);
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // the top group
+    assert_int_equal(rmdir(records), 0);
+}
+
 #define real(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
 
 // Why the tests cannot run here; null when they can.
@@ -939,6 +1078,9 @@ int main(void)
         real(what_stays_behind_is_not_limited),
         real(a_nested_root),
         real(bad_names_and_settings),
+        real(a_group_is_limited_in_place_and_given_back),
+        real(a_group_is_left_for_a_class_of_its_own),
+        real(groups_that_may_not_be_limited),
     };
     const struct CMUnitTest v1_tests[] = {
         real(v1_without_a_freezer),
