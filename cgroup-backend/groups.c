@@ -276,16 +276,25 @@ static bool belongs_elsewhere(const struct cgroup_class *class_, const char *hom
            (home == NULL || strcmp(path, home) != 0);
 }
 
-// The process, in `line`, and those above it that its launcher started it by; who is in another
-// class stays there, and whoever is above him.
-static size_t find_family(const struct cgroup_class *class_, pid_t pid,
-                          struct placement_process line[FAMILY_MAX])
+struct family {
+    struct placement_process line[FAMILY_MAX]; // the process, its parent, ...
+    size_t count;                              // how many of them are of its job
+    bool launched;                             // a launcher started the last one
+};
+
+// Who is in another class stays there, and whoever is above him.
+static struct family find_family(const struct cgroup_class *class_, pid_t pid)
 {
-    size_t count = processes_line("/proc", pid, line, FAMILY_MAX);
-    size_t family = count > 0 ? placement_family(line, count) : 0;
-    for (size_t i = 1; i < family; i++)
-        if (belongs_elsewhere(class_, NULL, line[i].pid))
-            return i;
+    struct family family;
+    size_t seen = processes_line("/proc", pid, family.line, FAMILY_MAX);
+    family.count = seen > 0 ? placement_family(family.line, seen) : 0;
+    family.launched = family.count < seen && placement_is_launcher(family.line[family.count].name);
+    for (size_t i = 1; i < family.count; i++) {
+        if (belongs_elsewhere(class_, NULL, family.line[i].pid)) {
+            family.count = i;
+            family.launched = false;
+        }
+    }
     return family;
 }
 
@@ -358,26 +367,59 @@ static int place_descendants(struct cgroup_class *class_, pid_t pid, const char 
                      (int)pid, class_->base.name);
 }
 
-// From the highest on, so that what they fork meanwhile is inside or found below. Their descendants
-// with a class, be it the one that `pid` was born into, stay there.
-static int place_wrappers(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
+// A relative of a registering process, with its descendants. Those of them with a class, be it the
+// one that the registering process was born into, stay there.
+static int place_relative(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
                           struct error *err)
 {
-    struct placement_process line[FAMILY_MAX];
-    for (size_t i = find_family(class_, pid, line); i-- > 1;) {
-        struct error fault = {0};
-        cleanup_free char *from = group_of(class_->groups[0].hierarchy, line[i].pid);
-        bool inside = from != NULL && strcmp(from, class_->groups[0].path) == 0;
-        if (!inside && place_one(class_, line[i].pid, &fault) != 0) {
-            if (fault.code == ESRCH)
-                continue;
-            return error_set(err, fault.code, "process %d, above %d: %s", (int)line[i].pid,
-                             (int)pid, fault.text);
-        }
-        if ((!inside && pid_list_add(placed, line[i].pid, err) != 0) ||
-            place_descendants(class_, line[i].pid, NULL, placed, err) != 0)
+    struct error fault = {0};
+    cleanup_free char *from = group_of(class_->groups[0].hierarchy, pid);
+    bool inside = from != NULL && strcmp(from, class_->groups[0].path) == 0;
+    if (!inside && place_one(class_, pid, &fault) != 0)
+        return fault.code == ESRCH
+                   ? 0
+                   : error_set(err, fault.code, "process %d: %s", (int)pid, fault.text);
+    if (!inside && pid_list_add(placed, pid, err) != 0)
+        return -1;
+    return place_descendants(class_, pid, NULL, placed, err);
+}
+
+// From the highest on, so that what they fork meanwhile is inside or found below.
+static int place_wrappers(struct cgroup_class *class_, const struct family *family,
+                          struct pid_list *placed, struct error *err)
+{
+    for (size_t i = family->count; i-- > 1;)
+        if (place_relative(class_, family->line[i].pid, placed, err) != 0)
             return -1;
-    }
+    return 0;
+}
+
+// Helpers whose parents have ended: init's children now, but still of the session that the family's
+// head leads, or of its process group, which launchers make for each process that they start. (A
+// shell makes such groups too, for the programs of a pipeline; hence `launched`.)
+static bool is_orphan(const struct family *family, pid_t pid)
+{
+    const struct placement_process *head = &family->line[family->count - 1];
+    struct placement_process process;
+    if (pid == head->pid ||
+        (getsid(pid) != head->pid && !(family->launched && getpgid(pid) == head->pid)))
+        return false;
+    return processes_look("/proc", pid, &process) && process.uid == head->uid &&
+           process.parent != head->parent;
+}
+
+// They still live where the family comes from, `home`.
+static int place_orphans(struct cgroup_class *class_, const struct family *family, const char *home,
+                         struct pid_list *placed, struct error *err)
+{
+    cleanup_pids struct pid_list neighbours = {0};
+    if (family->count == 0 || home == NULL || strcmp(home, class_->groups[0].path) == 0 ||
+        processes_of_group(home, &neighbours, NULL) != 0)
+        return 0;
+    for (size_t i = 0; i < neighbours.count; i++)
+        if (is_orphan(family, neighbours.pids[i]) &&
+            place_relative(class_, neighbours.pids[i], placed, err) != 0)
+            return -1;
     return 0;
 }
 
@@ -402,9 +444,11 @@ int groups_place(class_t *base, pid_t pid, struct error *err)
     cleanup_free char *home = group_of(class_->groups[0].hierarchy, pid);
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         note_origin(&class_->groups[i], pid);
+    struct family family = find_family(class_, pid);
     if (pid_list_add(&placed, pid, err) == 0 && place_one(class_, pid, err) == 0 &&
-        place_wrappers(class_, pid, &placed, err) == 0 &&
-        place_descendants(class_, pid, home, &placed, err) == 0)
+        place_wrappers(class_, &family, &placed, err) == 0 &&
+        place_descendants(class_, pid, home, &placed, err) == 0 &&
+        place_orphans(class_, &family, home, &placed, err) == 0)
         return 0;
     // Half a job in a class would be worse than none.
     for (size_t k = 0; k < placed.count; k++)

@@ -103,7 +103,11 @@ class Talker(Speaker):
 
 
 def wrapper_main(arguments):
-    """A wrapper: a helper at once, the client as a child, one more helper at SIGUSR1."""
+    """A wrapper: a helper at once, the client as a child, one more helper at SIGUSR1.
+
+    In an own process group, as launchers make it; where DAEMON names a file, with a helper that has
+    no parent any more, and whose pid is in the file.
+    """
     helpers = []
 
     def have_helper(*_):
@@ -114,7 +118,16 @@ def wrapper_main(arguments):
             time.sleep(3600)
         helpers.append(pid)
 
+    os.setpgid(0, 0)
     have_helper()
+    if "DAEMON" in os.environ:
+        if os.fork() == 0:
+            if (pid := os.fork()) == 0:
+                os.closerange(0, 3)
+                time.sleep(3600)
+            write(str(pid), os.environ["DAEMON"])
+            os._exit(0)
+        os.wait()
     signal.signal(signal.SIGUSR1, have_helper)
     subprocess.run([sys.executable, "-B", __file__, "client", *arguments], check=False)
     for pid in helpers:
@@ -369,9 +382,11 @@ class InPlace(Placed):
         self.assertEqual(live_in(STEP), [helper.pid])
 
     def test_the_doctor_looks_and_changes_nothing(self):
-        self.limited_with_own()
-        self.ctl("doctor")
-        self.switch()
+        make(STEP)
+        set_limit(STEP, 70000, 100000)
+        self.inhabit(STEP)
+        self.ctl("doctor")  # opens every class
+        self.job("b")
         self.switch()
         self.assertEqual(limit(STEP)[0], "1000")
         self.kill_classd()
@@ -589,6 +604,28 @@ class Families(Placed):
 
     def test_nobody_above_a_process_without_a_launcher(self):
         self.check_family(self.started([], "wrapper"), False)
+
+    def orphan(self, way):
+        """A client whose wrapper has had a helper that its parent left behind, and that one's pid."""
+        path = os.path.join(self.folder, "orphan")
+        client = self.started(["env", f"DAEMON={path}", *way], "wrapper")
+        pid = int(read(path))
+        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        self.assertNotIn(pid, children_of(parent_of(client.pid)))
+        self.assertEqual(client.register("a")["status"], 0)
+        return client, pid
+
+    def test_an_orphan_is_of_the_family(self):
+        client, orphan = self.orphan(self.launcher())
+        self.assertIn(orphan, members("a"))
+        self.assertEqual(len(members("a")), 4)
+        self.assertEqual(client.simple(EXIT), 0)
+        self.assertEqual(read(f"/proc/{orphan}/cgroup"), read(f"/proc/{client.process.pid}/cgroup"))
+
+    def test_a_pipeline_is_no_family(self):
+        client, orphan = self.orphan([])
+        self.assertEqual(members("a"), [client.pid])
+        self.assertNotIn(orphan, members("a"))
 
     def test_each_rank_brings_its_own(self):
         for rank in range(2):
