@@ -351,6 +351,7 @@ class InPlace(Placed):
 
     def test_a_removed_runtime_directory_restores(self):
         a = self.limited_with_own()
+        shutil.rmtree(os.path.join(self.runtime_dir, "placed"))  # before classd notices
         shutil.rmtree(self.runtime_dir)
         self.assertEqual(self.classd.wait(daemons.DEADLINE_S), 1)
         self.assertEqual((limit(STEP), a.flags() & SCHEDULED), (("70000", "100000"), SCHEDULED))
