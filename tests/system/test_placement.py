@@ -644,6 +644,86 @@ class Families(Placed):
         self.assertEqual(len(members("b")), 3)
 
 
+WAITS = """
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    while (access(argv[1], F_OK) != 0)
+        usleep(10000);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+class RealJobs(Placed):
+    """mpiexec sh -c 'helper & ./prog', of both MPIs, with the library."""
+
+    def setUp(self):
+        super().setUp()
+        self.go = os.path.join(self.folder, "go")
+        self.library = os.path.join(daemons.BUILD, "pmpi", "libcosched_pmpi.so")
+        if not os.path.exists(self.library):
+            self.skipTest("the library is not built")
+
+    def launch(self, family, *way):
+        if shutil.which(f"mpicc.{family}") is None:
+            self.skipTest(f"no mpicc.{family}")
+        program = os.path.join(self.folder, "waits")
+        write(WAITS, f"{program}.c")
+        subprocess.run([f"mpicc.{family}", "-w", "-o", program, f"{program}.c"], check=True)
+        script = f"sleep 3600 & {program} {self.go}; status=$?; kill $!; exit $status"
+        job = subprocess.Popen(
+            [*way, f"mpiexec.{family}", *(["--oversubscribe"] if family == "openmpi" else []),
+             "-n", "2", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            env={**os.environ, "LD_PRELOAD": self.library, "COSCHED_RUNTIME_DIR": self.runtime_dir,
+                 "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        self.others.append(job)
+        self.eventually(lambda: self.processes() == 2, "both ranks have registered")
+        return job
+
+    def processes(self):
+        return self.ctl_json("status")["processes"]
+
+    def end(self, left=0):
+        write("", self.go)
+        self.eventually(lambda: self.processes() == left, "both ranks have left")
+
+    def check_moved(self, family):
+        job = self.launch(family)
+        name, = classes()
+        pids = [int(pid) for pid in read(daemons.CPU_ROOT, name, "cgroup.procs").split()]
+        names = sorted(read(f"/proc/{pid}/comm").strip() for pid in pids)
+        self.assertEqual(names, ["sh", "sh", "sleep", "sleep", "waits", "waits"])
+        self.assertNotIn(job.pid, pids)
+        self.end()
+        self.assertEqual(classes(), [])
+
+    def check_in_place(self, family):
+        make(Units.SCOPE)
+        self.launch(family, sys.executable, "-B", __file__, "enter", Units.SCOPE, ROOT)
+        self.assertEqual((len(self.records()), classes()), (1, []))
+        self.job("b")
+        self.switch()
+        self.assertIn("1000", {limit(Units.SCOPE)[0], str(quota("b"))})
+        self.end(left=1)
+        self.assertEqual((self.records(), limit(Units.SCOPE)), ([], NONE))
+
+    def test_mpich_moved(self):
+        self.check_moved("mpich")
+
+    def test_openmpi_moved(self):
+        self.check_moved("openmpi")
+
+    def test_mpich_in_place(self):
+        self.check_in_place("mpich")
+
+    def test_openmpi_in_place(self):
+        self.check_in_place("openmpi")
+
+
 class Namespaces(Placed):
     def test_a_client_in_a_pid_namespace(self):
         client = self.started(["unshare", "--pid", "--fork"])
