@@ -136,7 +136,10 @@ bool placement_accepts(const struct placement_job *job, const struct placement_p
 {
     if (process->uid != job->uid)
         return false;
-    if (job->manager == PLACEMENT_SLURM || inside || process->pid == job->top)
+    // The step's daemon, which is root's, is no part of root's job either.
+    if (job->manager == PLACEMENT_SLURM)
+        return strcmp(process->name, "slurmstepd") != 0;
+    if (inside || process->pid == job->top)
         return true;
     // Started as the job was, or an orphan of the job's; but another launcher is another job.
     bool started_alike = job->starter != 0 && process->parent == job->starter;

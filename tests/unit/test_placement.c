@@ -136,6 +136,8 @@ static void who_is_of_the_job(void **state)
     assert_false(placement_accepts(&job, &process, true));
     process = one(30, 2, 7, "x");
     assert_true(placement_accepts(&job, &process, false));
+    process = one(30, 2, 7, "slurmstepd"); // nor does root limit it with its own jobs
+    assert_false(placement_accepts(&job, &process, true));
     job = (struct placement_job){PLACEMENT_UNKNOWN, .uid = 7};
     process = one(30, 0, 7, "x"); // its parent cannot be seen, and no starter is known
     assert_false(placement_accepts(&job, &process, false));
