@@ -162,7 +162,9 @@ int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bo
     return rc;
 }
 
-int processes_of_group(const char *directory, struct pid_list *list, struct error *err)
+// *hidden counts those that live in a foreign pid namespace and show as 0.
+static int read_group(const char *directory, struct pid_list *list, size_t *hidden,
+                      struct error *err)
 {
     cleanup_free char *path = path_join(directory, "cgroup.procs");
     if (path == NULL)
@@ -172,9 +174,11 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
         return error_errno(err, errno, "cannot open %s", path);
     errno = 0;
     int pid;
-    while (fscanf(file, "%d", &pid) == 1)
-        if (pid > 0 && pid_list_add(list, pid, err) != 0) // 0: of a foreign pid namespace
+    while (fscanf(file, "%d", &pid) == 1) {
+        *hidden += pid <= 0;
+        if (pid > 0 && pid_list_add(list, pid, err) != 0)
             return -1;
+    }
     if (ferror(file) && errno == EOPNOTSUPP)
         return error_errno(err, EOPNOTSUPP,
                            "cannot read %s: somebody made the group threaded, see cgroup.type",
@@ -185,14 +189,24 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
     return 0;
 }
 
+int processes_of_group(const char *directory, struct pid_list *list, struct error *err)
+{
+    size_t hidden = 0;
+    return read_group(directory, list, &hidden, err);
+}
+
 static int add_subtree(const char *directory, unsigned depth, struct pid_list *list,
                        struct error *err)
 {
     struct error fault = {0};
-    if (processes_of_group(directory, list, &fault) != 0)
+    size_t hidden = 0;
+    if (read_group(directory, list, &hidden, &fault) != 0)
         return fault.code == ENOENT || fault.code == ENODEV
                    ? 0
                    : error_set(err, fault.code, "%s", fault.text);
+    if (hidden > 0)
+        return error_set(err, EXDEV, "%s: %zu processes live in a pid namespace out of sight",
+                         directory, hidden);
     cleanup_closedir DIR *groups = opendir(directory);
     if (groups == NULL)
         return 0;

@@ -38,6 +38,7 @@ int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bo
 int processes_of_group(const char *directory, struct pid_list *list, struct error *err);
 
 // The same for `directory` and every group below it; groups that vanish meanwhile have nobody.
+// EXDEV when somebody there cannot be seen, as he lives in a pid namespace that is not below ours.
 int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
 
 // Reads what `proc` says about a process; false when it is gone.
