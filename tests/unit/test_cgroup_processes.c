@@ -3,6 +3,7 @@
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/processes.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
