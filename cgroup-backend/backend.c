@@ -109,6 +109,34 @@ int class_open(backend_t *backend, const char *name, class_t **class_, struct er
     return backend->ops->open(backend, name, class_, err);
 }
 
+// 0 in cgroup.procs stands for the writer itself: neither it nor a negative number may get there.
+static int check_pid(pid_t pid, struct error *err)
+{
+    return pid > 0 ? 0 : error_set(err, EINVAL, "%d is no process id", (int)pid);
+}
+
+int class_open_in_place(backend_t *backend, const char *name, const struct class_home *home,
+                        class_t **class_, struct error *err)
+{
+    if (!backend_name_valid(name))
+        return error_set(err, EINVAL, "\"%s\" is no class name", name);
+    return check_pid(home->pid, err) == 0
+               ? backend->ops->open_in_place(backend, name, home, class_, err)
+               : -1;
+}
+
+bool class_is_in_place(const class_t *class_)
+{
+    return class_->ops->displace != NULL;
+}
+
+int class_displace(class_t **class_, struct error *err)
+{
+    if (!class_is_in_place(*class_))
+        return 0;
+    return (*class_)->ops->displace(class_, err);
+}
+
 void class_close(class_t *class_)
 {
     if (class_ != NULL)
@@ -118,12 +146,6 @@ void class_close(class_t *class_)
 const char *class_name(const class_t *class_)
 {
     return class_->name;
-}
-
-// 0 in cgroup.procs stands for the writer itself: neither it nor a negative number may get there.
-static int check_pid(pid_t pid, struct error *err)
-{
-    return pid > 0 ? 0 : error_set(err, EINVAL, "%d is no process id", (int)pid);
 }
 
 int class_place(class_t *class_, pid_t pid, struct error *err)

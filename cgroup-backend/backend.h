@@ -6,13 +6,16 @@
 // finds the hierarchies and makes and removes groups; the limit, which changes on every switch, is
 // written through a descriptor that stays open.
 //
-// Nothing outside the subtree `root` is ever changed, except that a removed class's last processes
-// return to where they came from.
+// A class is a group below `root`, into which processes are moved, or a group that somebody else
+// has made for the job alone, in place. Nothing outside the subtree `root` is ever changed, except
+// the limits of classes in place, and that a removed class's last processes return to where they
+// came from.
 #ifndef COSCHED_CGROUP_BACKEND_BACKEND_H
 #define COSCHED_CGROUP_BACKEND_BACKEND_H
 
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +33,9 @@ struct backend_settings {
     const char *root;   // relative to the hierarchy's mount point, e.g. "cosched" or "lab/node0"
     unsigned cpus;      // CPUs of the node: a share of 100 % is this many CPUs
     uint64_t period_ns; // of the bandwidth limit, 1 ms to 1 s
+    // Directory in which the groups are remembered whose classes are in place, the daemon's runtime
+    // directory; null: there are none.
+    const char *records;
 };
 
 // Finds the hierarchies and makes the root group where it is missing. Errors name the missing
@@ -47,13 +53,36 @@ const char *backend_name(const backend_t *backend);
 // class_remove().
 int class_open(backend_t *backend, const char *name, class_t **class_, struct error *err);
 
+// A process, of the real user id `uid`, whose job's class may be in place.
+struct class_home {
+    pid_t pid;
+    uid_t uid;
+    bool any; // the group need not be one that a known resource manager makes
+};
+
+// Makes the class `name` of the group in which the process lives, if that was made for one job and
+// nobody else lives there: ENOENT, or EXDEV, EBUSY, EPERM, ENOTSUP when it may not be limited. The
+// limit stays as it is. class_place() then checks (EXDEV) and moves nobody, class_set_share() keeps
+// within the group's own limit, "unlimited" is that one, and EXDEV means that the group is not the
+// job's alone any more and has its own limit again. class_remove() restores and leaves the group.
+// class_open() opens it again; freezing and killing are its manager's (ENOTSUP).
+int class_open_in_place(backend_t *backend, const char *name, const struct class_home *home,
+                        class_t **class_, struct error *err);
+
+bool class_is_in_place(const class_t *class_);
+
+// Makes the class one of its own below the root, still without processes, and gives the group back
+// as it was. On error the class stays in place.
+int class_displace(class_t **class_, struct error *err);
+
 // Releases memory and descriptors; the group stays. Null is allowed.
 void class_close(class_t *class_);
 
 const char *class_name(const class_t *class_);
 
-// Moves a process with all its threads and descendants (seed 001, M2) into the class. Processes
-// that end meanwhile are no error, unless `pid` itself is gone: ESRCH.
+// Moves a process with all its threads, its wrappers below the launcher that started it, and the
+// descendants of all these (seed 001, M2) into the class. Processes that end meanwhile are no
+// error, unless `pid` itself is gone: ESRCH. Whoever has a class already stays there.
 int class_place(class_t *class_, pid_t pid, struct error *err);
 
 // Moves one process, with its threads, back to the group that the first process placed here came
@@ -81,13 +110,14 @@ int class_kill(class_t *class_, struct error *err);
 // error. On error the class is released all the same.
 int class_remove(class_t *class_, struct error *err);
 
-// Calls `each` for every class below the root, until it returns non-zero. Returns 0 or -1.
+// Calls `each` for every class, below the root or in place, until it returns non-zero. Returns 0 or
+// -1.
 int backend_each_class(backend_t *backend, int (*each)(const char *name, void *user), void *user,
                        struct error *err);
 
-// Lifts the limit of every class below the root, going on after a failure. Needs no classd: this is
-// what fail-open stands on. Returns the number of classes that could not be lifted (err: the
-// first), or -1 when the root cannot be read. *lifted counts the others; it may be null.
+// Lifts the limit of every class, below the root or in place, going on after a failure. Needs no
+// classd: this is what fail-open stands on. Returns the number of classes that could not be lifted
+// (err: the first), or -1 when the root cannot be read. *lifted counts the others; it may be null.
 int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err);
 
 #endif

@@ -1,6 +1,8 @@
 #include "cgroup-backend/groups.h"
 
 #include "cgroup-backend/files.h"
+#include "cgroup-backend/in_place.h"
+#include "cgroup-backend/record.h"
 #include "common/cleanup.h"
 
 #include <dirent.h>
@@ -16,6 +18,7 @@ enum {
     PLACE_ROUNDS_MAX = 100,
     KILL_LIMIT_MS = 2000,
     REMOVE_LIMIT_MS = 100,
+    FAMILY_MAX = 32, // a process and its wrappers
 };
 
 struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
@@ -25,7 +28,12 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     struct cgroup_backend *backend = calloc(1, sizeof *backend);
     if (backend != NULL)
         backend->root = strdup(settings->root);
-    if (backend == NULL || backend->root == NULL) {
+    if (backend != NULL && settings->records != NULL)
+        backend->records = path_join(settings->records, "placed");
+    if (backend == NULL || backend->root == NULL ||
+        (settings->records != NULL && backend->records == NULL)) {
+        if (backend != NULL)
+            free(backend->root);
         free(backend);
         error_errno(err, ENOMEM, "cgroup backend");
         return NULL;
@@ -57,7 +65,22 @@ void groups_backend_close(backend_t *base)
         free(backend->hierarchies[i].root);
     }
     free(backend->root);
+    free(backend->records);
     free(backend);
+}
+
+struct listing {
+    const struct cgroup_backend *backend;
+    int (*each)(const char *name, void *user);
+    void *user;
+};
+
+// One that has a directory as well has been listed.
+static int list_record(const char *name, void *user)
+{
+    const struct listing *listing = user;
+    cleanup_free char *path = path_join(listing->backend->hierarchies[0].root, name);
+    return path != NULL && directory_exists(path) ? 0 : listing->each(name, listing->user);
 }
 
 int groups_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
@@ -74,12 +97,15 @@ int groups_each_class(backend_t *base, int (*each)(const char *name, void *user)
         if (entry == NULL && errno != 0)
             return error_errno(err, errno, "cannot read the group %s", root);
         if (entry == NULL)
-            return 0;
+            break;
         if (entry->d_type != DT_DIR || !backend_name_valid(entry->d_name))
             continue;
         if (each(entry->d_name, user) != 0)
             return 0;
     }
+    struct listing listing = {backend, each, user};
+    record_each(backend->records, list_record, &listing);
+    return 0;
 }
 
 void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
@@ -103,10 +129,14 @@ static int release_one(const char *name, void *user)
 {
     struct release *release = user;
     struct error *err = release->failed == 0 ? release->err : NULL;
-    if (release->lift(release->backend, name, err) == 0)
-        release->lifted++;
-    else
+    cleanup_free char *path = path_join(release->backend->hierarchies[0].root, name);
+    int in_place = in_place_release(release->backend, name, err);
+    // A record without its group has neither.
+    bool own = path == NULL || directory_exists(path);
+    if (in_place < 0 || (own && release->lift(release->backend, name, err) != 0))
         release->failed++;
+    else if (in_place > 0 || own)
+        release->lifted++;
     return 0;
 }
 
@@ -246,6 +276,28 @@ static bool belongs_elsewhere(const struct cgroup_class *class_, const char *hom
            (home == NULL || strcmp(path, home) != 0);
 }
 
+struct family {
+    struct placement_process line[FAMILY_MAX]; // the process, its parent, ...
+    size_t count;                              // how many of them are of its job
+    bool launched;                             // a launcher started the last one
+};
+
+// Who is in another class stays there, and whoever is above him.
+static struct family find_family(const struct cgroup_class *class_, pid_t pid)
+{
+    struct family family;
+    size_t seen = processes_line("/proc", pid, family.line, FAMILY_MAX);
+    family.count = seen > 0 ? placement_family(family.line, seen) : 0;
+    family.launched = family.count < seen && placement_is_launcher(family.line[family.count].name);
+    for (size_t i = 1; i < family.count; i++) {
+        if (belongs_elsewhere(class_, NULL, family.line[i].pid)) {
+            family.count = i;
+            family.launched = false;
+        }
+    }
+    return family;
+}
+
 static int place_one(struct cgroup_class *class_, pid_t pid, struct error *err)
 {
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
@@ -315,6 +367,62 @@ static int place_descendants(struct cgroup_class *class_, pid_t pid, const char 
                      (int)pid, class_->base.name);
 }
 
+// A relative of a registering process, with its descendants. Those of them with a class, be it the
+// one that the registering process was born into, stay there.
+static int place_relative(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
+                          struct error *err)
+{
+    struct error fault = {0};
+    cleanup_free char *from = group_of(class_->groups[0].hierarchy, pid);
+    bool inside = from != NULL && strcmp(from, class_->groups[0].path) == 0;
+    if (!inside && place_one(class_, pid, &fault) != 0)
+        return fault.code == ESRCH
+                   ? 0
+                   : error_set(err, fault.code, "process %d: %s", (int)pid, fault.text);
+    if (!inside && pid_list_add(placed, pid, err) != 0)
+        return -1;
+    return place_descendants(class_, pid, NULL, placed, err);
+}
+
+// From the highest on, so that what they fork meanwhile is inside or found below.
+static int place_wrappers(struct cgroup_class *class_, const struct family *family,
+                          struct pid_list *placed, struct error *err)
+{
+    for (size_t i = family->count; i-- > 1;)
+        if (place_relative(class_, family->line[i].pid, placed, err) != 0)
+            return -1;
+    return 0;
+}
+
+// Helpers whose parents have ended: init's children now, but still of the session that the family's
+// head leads, or of its process group, which launchers make for each process that they start. (A
+// shell makes such groups too, for the programs of a pipeline; hence `launched`.)
+static bool is_orphan(const struct family *family, pid_t pid)
+{
+    const struct placement_process *head = &family->line[family->count - 1];
+    struct placement_process process;
+    if (pid == head->pid ||
+        (getsid(pid) != head->pid && !(family->launched && getpgid(pid) == head->pid)))
+        return false;
+    return processes_look("/proc", pid, &process) && process.uid == head->uid &&
+           process.parent != head->parent;
+}
+
+// They still live where the family comes from, `home`.
+static int place_orphans(struct cgroup_class *class_, const struct family *family, const char *home,
+                         struct pid_list *placed, struct error *err)
+{
+    cleanup_pids struct pid_list neighbours = {0};
+    if (family->count == 0 || home == NULL || strcmp(home, class_->groups[0].path) == 0 ||
+        processes_of_group(home, &neighbours, NULL) != 0)
+        return 0;
+    for (size_t i = 0; i < neighbours.count; i++)
+        if (is_orphan(family, neighbours.pids[i]) &&
+            place_relative(class_, neighbours.pids[i], placed, err) != 0)
+            return -1;
+    return 0;
+}
+
 // Back to the origin or, when that has gone or does not take it, to the hierarchy's root.
 static int expel_from(const struct group *group, pid_t pid, struct error *err)
 {
@@ -336,8 +444,11 @@ int groups_place(class_t *base, pid_t pid, struct error *err)
     cleanup_free char *home = group_of(class_->groups[0].hierarchy, pid);
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         note_origin(&class_->groups[i], pid);
+    struct family family = find_family(class_, pid);
     if (pid_list_add(&placed, pid, err) == 0 && place_one(class_, pid, err) == 0 &&
-        place_descendants(class_, pid, home, &placed, err) == 0)
+        place_wrappers(class_, &family, &placed, err) == 0 &&
+        place_descendants(class_, pid, home, &placed, err) == 0 &&
+        place_orphans(class_, &family, home, &placed, err) == 0)
         return 0;
     // Half a job in a class would be worse than none.
     for (size_t k = 0; k < placed.count; k++)

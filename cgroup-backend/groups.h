@@ -17,7 +17,8 @@ struct hierarchy {
 
 struct cgroup_backend {
     struct backend base;
-    char *root; // relative to the mount points
+    char *root;    // relative to the mount points
+    char *records; // directory of those of classes in place; null: there are none
     unsigned cpus;
     uint64_t period_us;
     struct hierarchy hierarchies[HIERARCHIES_MAX];

@@ -14,6 +14,9 @@ struct backend_ops {
                       struct error *err);
     int (*release_all)(backend_t *backend, unsigned *lifted, struct error *err);
     int (*open)(backend_t *backend, const char *name, class_t **class_, struct error *err);
+    int (*open_in_place)(backend_t *backend, const char *name, const struct class_home *home,
+                         class_t **class_, struct error *err);
+    int (*displace)(class_t **class_, struct error *err); // of classes in place only
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, struct error *err);
     int (*expel)(class_t *class_, pid_t pid, struct error *err);

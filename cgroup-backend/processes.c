@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SUBTREE_DEPTH_MAX = 16 };
+
 void pid_list_free(struct pid_list *list)
 {
     free(list->pids);
@@ -160,7 +162,9 @@ int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bo
     return rc;
 }
 
-int processes_of_group(const char *directory, struct pid_list *list, struct error *err)
+// *hidden counts those that live in a foreign pid namespace and show as 0.
+static int read_group(const char *directory, struct pid_list *list, size_t *hidden,
+                      struct error *err)
 {
     cleanup_free char *path = path_join(directory, "cgroup.procs");
     if (path == NULL)
@@ -170,9 +174,11 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
         return error_errno(err, errno, "cannot open %s", path);
     errno = 0;
     int pid;
-    while (fscanf(file, "%d", &pid) == 1)
-        if (pid > 0 && pid_list_add(list, pid, err) != 0) // 0: of a foreign pid namespace
+    while (fscanf(file, "%d", &pid) == 1) {
+        *hidden += pid <= 0;
+        if (pid > 0 && pid_list_add(list, pid, err) != 0)
             return -1;
+    }
     if (ferror(file) && errno == EOPNOTSUPP)
         return error_errno(err, EOPNOTSUPP,
                            "cannot read %s: somebody made the group threaded, see cgroup.type",
@@ -181,6 +187,88 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
     if (ferror(file) && errno != ENODEV)
         return error_errno(err, errno != 0 ? errno : EIO, "cannot read %s", path);
     return 0;
+}
+
+int processes_of_group(const char *directory, struct pid_list *list, struct error *err)
+{
+    size_t hidden = 0;
+    return read_group(directory, list, &hidden, err);
+}
+
+static int add_subtree(const char *directory, unsigned depth, struct pid_list *list,
+                       struct error *err)
+{
+    struct error fault = {0};
+    size_t hidden = 0;
+    if (read_group(directory, list, &hidden, &fault) != 0)
+        return fault.code == ENOENT || fault.code == ENODEV
+                   ? 0
+                   : error_set(err, fault.code, "%s", fault.text);
+    if (hidden > 0)
+        return error_set(err, EXDEV, "%s: %zu processes live in a pid namespace out of sight",
+                         directory, hidden);
+    cleanup_closedir DIR *groups = opendir(directory);
+    if (groups == NULL)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(groups)) != NULL;) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        // Nobody could say that there is no stranger below.
+        if (depth == 0)
+            return error_set(err, ELOOP, "%s: groups are nested too deeply", directory);
+        cleanup_free char *below = path_join(directory, entry->d_name);
+        if (below == NULL)
+            return error_errno(err, ENOMEM, "%s", directory);
+        if (add_subtree(below, depth - 1, list, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err)
+{
+    return add_subtree(directory, SUBTREE_DEPTH_MAX, list, err);
+}
+
+// The value of the line "key:\tvalue"; null when there is none.
+static const char *line_of(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+    while (text != NULL && (strncmp(text, key, length) != 0 || text[length] != ':')) {
+        text = strchr(text, '\n');
+        text = text != NULL ? text + 1 : NULL;
+    }
+    return text != NULL ? text + length + 1 : NULL;
+}
+
+// From "status", where the kernel escapes the name: it cannot pass for other lines.
+bool processes_look(const char *proc, pid_t pid, struct placement_process *process)
+{
+    char directory[256], text[2048];
+    int parent;
+    unsigned uid;
+    snprintf(directory, sizeof directory, "%s/%d", proc, (int)pid);
+    if (file_read(directory, "status", text, sizeof text, NULL) != 0)
+        return false;
+    const char *name = line_of(text, "Name"), *up = line_of(text, "PPid"),
+               *owner = line_of(text, "Uid");
+    if (name == NULL || up == NULL || owner == NULL || sscanf(up, "%d", &parent) != 1 ||
+        sscanf(owner, "%u", &uid) != 1)
+        return false;
+    name += strspn(name, "\t");
+    *process = (struct placement_process){.pid = pid, .parent = parent, .uid = uid};
+    snprintf(process->name, sizeof process->name, "%.*s", (int)strcspn(name, "\n"), name);
+    return true;
+}
+
+size_t processes_line(const char *proc, pid_t pid, struct placement_process *chain, size_t limit)
+{
+    size_t count = 0;
+    while (count < limit && pid > 0 && processes_look(proc, pid, &chain[count])) {
+        pid = chain[count].parent;
+        count++;
+    }
+    return count;
 }
 
 // A line is "id:controllers:path", v1 with a comma between controllers, v2 with none of them.

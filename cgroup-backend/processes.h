@@ -2,6 +2,7 @@
 #ifndef COSCHED_CGROUP_BACKEND_PROCESSES_H
 #define COSCHED_CGROUP_BACKEND_PROCESSES_H
 
+#include "cgroup-backend/placement.h"
 #include "common/error.h"
 
 #include <stdbool.h>
@@ -35,6 +36,17 @@ int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bo
 
 // Reads the pids of a cgroup.procs file of `directory` behind what *list has.
 int processes_of_group(const char *directory, struct pid_list *list, struct error *err);
+
+// The same for `directory` and every group below it; groups that vanish meanwhile have nobody.
+// EXDEV when somebody there cannot be seen, as he lives in a pid namespace that is not below ours.
+int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
+
+// Reads what `proc` says about a process; false when it is gone.
+bool processes_look(const char *proc, pid_t pid, struct placement_process *process);
+
+// The process, its parent, and so on, as far as they can be seen and at most `limit`. Returns how
+// many; 0 when the process is gone.
+size_t processes_line(const char *proc, pid_t pid, struct placement_process *chain, size_t limit);
 
 // The path of the process's group in the hierarchy of a v1 `controller` ("" for v2), in memory that
 // the caller frees; null when it cannot be known.

@@ -14,6 +14,7 @@
 struct record {
     char name[BACKEND_NAME_MAX];
     bool exists;
+    bool in_place;
     uint64_t usage_ns;
     struct pid_list members;
     struct record *next;
@@ -31,6 +32,7 @@ struct test_backend {
     struct record *records; // in the order of their making
     struct failure *failures;
     bool backwards;
+    bool offers_place;
     char *log;
     size_t log_length;
 };
@@ -112,19 +114,40 @@ static void test_close(backend_t *base)
     free(backend);
 }
 
+static const struct backend_ops in_place_ops;
+
+static class_t *new_class(struct test_backend *backend, const char *name)
+{
+    struct test_class *class_ = need(calloc(1, sizeof *class_));
+    snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
+    class_->backend = backend;
+    class_->record = record_of(backend, name);
+    class_->record->exists = true;
+    class_->base.ops = class_->record->in_place ? &in_place_ops : backend->base.ops;
+    return &class_->base;
+}
+
 static int test_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
 {
     struct test_backend *backend = (struct test_backend *)base;
     if (fault(backend, "open", name, err) != 0)
         return -1;
-    struct test_class *class_ = need(calloc(1, sizeof *class_));
-    class_->base.ops = base->ops;
-    snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
-    class_->backend = backend;
-    class_->record = record_of(backend, name);
-    class_->record->exists = true;
+    *opened = new_class(backend, name);
     note(backend, "open %s", name);
-    *opened = &class_->base;
+    return 0;
+}
+
+static int test_open_in_place(backend_t *base, const char *name, const struct class_home *home,
+                              class_t **opened, struct error *err)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    if (fault(backend, "in-place", name, err) != 0)
+        return -1;
+    if (!backend->offers_place)
+        return error_set(err, ENOENT, "process %d has no group of its own", (int)home->pid);
+    record_of(backend, name)->in_place = true;
+    *opened = new_class(backend, name);
+    note(backend, "in-place %s", name);
     return 0;
 }
 
@@ -233,7 +256,7 @@ static int test_remove(class_t *base, struct error *err)
     int rc = fault(class_->backend, "remove", base->name, err);
     if (rc == 0 && class_->record->exists) {
         note(class_->backend, "remove %s", base->name);
-        class_->record->exists = false;
+        class_->record->exists = class_->record->in_place = false;
         class_->record->members.count = 0;
         class_->record->usage_ns = 0;
     }
@@ -252,6 +275,36 @@ static bool list_from(const struct record *one, bool backwards,
     if (one->exists && each(one->name, user) != 0)
         return false;
     return backwards || list_from(one->next, false, each, user);
+}
+
+static int test_place_in_place(class_t *base, pid_t pid, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    if (class_fault(base, "check", err) != 0 ||
+        pid_list_add(&class_->record->members, pid, err) != 0)
+        return -1;
+    pid_list_sort(&class_->record->members);
+    note(class_->backend, "check %s %d", base->name, (int)pid);
+    return 0;
+}
+
+static int test_expel_in_place(class_t *base, pid_t pid, struct error *err)
+{
+    (void)base, (void)pid, (void)err;
+    return 0;
+}
+
+static int test_displace(class_t **base, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)*base;
+    if (class_fault(*base, "displace", err) != 0)
+        return -1;
+    note(class_->backend, "displace %s", class_->base.name);
+    class_->record->in_place = false;
+    class_->record->members.count = 0;
+    class_->record->usage_ns = 0;
+    class_->base.ops = class_->backend->base.ops;
+    return 0;
 }
 
 static int test_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
@@ -290,6 +343,7 @@ static const struct backend_ops test_ops = {
     .each_class = test_each_class,
     .release_all = test_release_all,
     .open = test_class_open,
+    .open_in_place = test_open_in_place,
     .close = test_class_close,
     .place = test_place,
     .expel = test_expel,
@@ -301,6 +355,23 @@ static const struct backend_ops test_ops = {
     .kill = test_kill,
     .remove = test_remove,
 };
+
+static const struct backend_ops in_place_ops = {
+    .name = "test in place",
+    .close = test_class_close,
+    .place = test_place_in_place,
+    .expel = test_expel_in_place,
+    .set_share = test_set_share,
+    .usage = test_usage,
+    .members = test_members,
+    .remove = test_remove,
+    .displace = test_displace,
+};
+
+void test_backend_offer_place(backend_t *backend, bool offer)
+{
+    ((struct test_backend *)backend)->offers_place = offer;
+}
 
 backend_t *test_backend_new(void)
 {

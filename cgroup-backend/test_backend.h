@@ -10,7 +10,8 @@
 backend_t *test_backend_new(void);
 
 // The effects so far, one line each, e.g. "open a", "place a 12", "share a 10000", "share a max",
-// "expel a 12", "freeze a", "thaw a", "kill a", "remove a". Valid until the next effect.
+// "expel a 12", "freeze a", "thaw a", "kill a", "remove a"; of classes in place "in-place a",
+// "check a 12" for placing and "displace a". Valid until the next effect.
 const char *test_backend_log(const backend_t *backend);
 void test_backend_clear_log(backend_t *backend);
 
@@ -19,6 +20,9 @@ void test_backend_list_backwards(backend_t *backend, bool backwards);
 
 // What class_usage() reports from now on.
 void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns);
+
+// Whether processes live in a group of their job's own from now on; at first they do not.
+void test_backend_offer_place(backend_t *backend, bool offer);
 
 // The next `count` calls of the operation ("open", "place", "share", "usage", "remove", ...) fail
 // with `code`, an errno value.

@@ -2,6 +2,7 @@
 // is the freezer's. Each may be mounted by itself or together with others.
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/groups.h"
+#include "cgroup-backend/in_place.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
@@ -109,6 +110,9 @@ static int open_files(struct cgroup_class *class_, bool fresh, struct error *err
 static int v1_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
 {
     struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    int in_place = in_place_adopt(backend, name, opened, err);
+    if (in_place != 0)
+        return in_place > 0 ? 0 : -1;
     struct cgroup_class *class_ = groups_class_new(backend, name, err);
     if (class_ == NULL)
         return -1;
@@ -246,6 +250,7 @@ static const struct backend_ops v1_ops = {
     .each_class = groups_each_class,
     .release_all = v1_release_all,
     .open = v1_class_open,
+    .open_in_place = in_place_open,
     .close = groups_class_close,
     .place = groups_place,
     .expel = groups_expel,

@@ -5,6 +5,7 @@
 // a group above does not pass on the controller, and leaves half of the path behind.
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/groups.h"
+#include "cgroup-backend/in_place.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
@@ -99,6 +100,9 @@ static int make_root(struct cgroup_backend *backend, struct error *err)
 static int v2_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
 {
     struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    int in_place = in_place_adopt(backend, name, opened, err);
+    if (in_place != 0)
+        return in_place > 0 ? 0 : -1;
     struct cgroup_class *class_ = groups_class_new(backend, name, err);
     if (class_ == NULL)
         return -1;
@@ -228,6 +232,7 @@ static const struct backend_ops v2_ops = {
     .each_class = groups_each_class,
     .release_all = v2_release_all,
     .open = v2_class_open,
+    .open_in_place = in_place_open,
     .close = groups_class_close,
     .place = groups_place,
     .expel = groups_expel,

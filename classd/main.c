@@ -29,7 +29,8 @@ static struct backend_settings backend_settings(const struct config *config)
     return (struct backend_settings){.kind = config->backend,
                                      .root = config->cgroup_root,
                                      .cpus = config_cpus(config),
-                                     .period_ns = config->period_ns};
+                                     .period_ns = config->period_ns,
+                                     .records = config->runtime_dir};
 }
 
 static int find_service_user(const struct config *config, uid_t *uid, struct error *err)

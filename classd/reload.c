@@ -16,6 +16,8 @@ static const char *fixed_key(const struct config *old, const struct config *new)
         return "[cgroup] root";
     if (old->period_ns != new->period_ns)
         return "[cgroup] period";
+    if (strcmp(old->placement, new->placement) != 0)
+        return "[cgroup] placement";
     if (old->cpus != new->cpus)
         return "[scheduler] cpus";
     return NULL;

@@ -92,17 +92,85 @@ void scheduler_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *jo
     snprintf(name, BACKEND_NAME_MAX, "job-%u-%s", (unsigned)uid, job_id);
 }
 
+// ---- placement
+
+static bool is_placement(const struct scheduler *scheduler, const char *word)
+{
+    return strcmp(scheduler->config->placement, word) == 0;
+}
+
+// Opens the class of a new job as [cgroup] placement says.
+static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, struct error *err)
+{
+    char name[BACKEND_NAME_MAX];
+    struct error fault;
+    bool only = is_placement(scheduler, "in-place");
+    struct class_home home = {.pid = pid, .uid = job->uid, .any = only};
+    scheduler_class_name(name, job->uid, job->job_id);
+    if (is_placement(scheduler, "move"))
+        return class_open(scheduler->backend, name, &job->class_, err);
+    if (class_open_in_place(scheduler->backend, name, &home, &job->class_, &fault) == 0) {
+        log_line(LOG_INFO, "job %u/%s: classed in place", (unsigned)job->uid, job->job_id);
+        return 0;
+    }
+    if (only) {
+        log_line(LOG_NOTICE, "job %u/%s runs unmanaged, for [cgroup] placement = in-place: %s",
+                 (unsigned)job->uid, job->job_id, fault.text);
+        return error_set(err, EXDEV, "%s", fault.text);
+    }
+    log_line(fault.code == ENOENT ? LOG_DEBUG : LOG_INFO, "job %u/%s is moved, not in place: %s",
+             (unsigned)job->uid, job->job_id, fault.text);
+    return class_open(scheduler->backend, name, &job->class_, err);
+}
+
+// The job is not alone any more in the group that was made for it, so that its processes go to a
+// class of its own. False when they must stay where they are.
+static bool displace(struct scheduler *scheduler, struct job *job, const struct error *why)
+{
+    struct error err;
+    uint64_t before_ns = 0, after_ns = 0;
+    if (why->code != EXDEV || !class_is_in_place(job->class_) || !is_placement(scheduler, "auto"))
+        return false;
+    bool known = class_usage(job->class_, &before_ns, NULL) == 0;
+    if (class_displace(&job->class_, &err) < 0) {
+        log_line(LOG_WARNING, "job %u/%s cannot leave its group: %s", (unsigned)job->uid,
+                 job->job_id, err.text);
+        return false;
+    }
+    log_line(LOG_NOTICE, "job %u/%s is moved out of its group: %s", (unsigned)job->uid, job->job_id,
+             why->text);
+    for (uint32_t i = 0; i < job->process_count; i++)
+        if (class_place(job->class_, job->processes[i]->pid, &err) < 0 && err.code != ESRCH)
+            log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,
+                     job->job_id, (int)job->processes[i]->pid, err.text);
+    if (known && class_usage(job->class_, &after_ns, NULL) == 0)
+        job->usage_before_ns += before_ns - after_ns;
+    return true;
+}
+
+static int place(struct scheduler *scheduler, struct job *job, pid_t pid, struct error *err)
+{
+    struct error fault;
+    if (class_place(job->class_, pid, &fault) == 0 ||
+        (displace(scheduler, job, &fault) && class_place(job->class_, pid, &fault) == 0))
+        return 0;
+    return error_set(err, fault.code, "%s", fault.text);
+}
+
 // ---- carrying out decisions
 
 // Sets the limit; fails open. Returns false when the job must go unlimited because the limit could
 // not be set. Said once per job: a kernel that refuses one write will refuse the next. It may
 // accept a later one, so a job whose limit could not even be lifted is stuck and tried again every
 // turn.
-static bool set_share(struct job *job, bool limited, uint32_t share_ppm)
+static bool set_share(struct scheduler *scheduler, struct job *job, bool limited,
+                      uint32_t share_ppm)
 {
     struct error err;
+    uint32_t wanted_ppm = limited ? share_ppm : BACKEND_UNLIMITED;
     job->stuck = false;
-    if (class_set_share(job->class_, limited ? share_ppm : BACKEND_UNLIMITED, &err) == 0)
+    if (class_set_share(job->class_, wanted_ppm, &err) == 0 ||
+        (displace(scheduler, job, &err) && class_set_share(job->class_, wanted_ppm, &err) == 0))
         return true;
     if (!job->share_failed)
         log_line(LOG_WARNING, "job %u/%s runs without a limit: %s", (unsigned)job->uid, job->job_id,
@@ -120,7 +188,7 @@ static void carry_out(struct scheduler *scheduler, struct job *job, bool schedul
     bool held = limited && (!scheduled || scheduler->config->strict);
     if (!scheduled)
         pages_publish(scheduler->pages, job->page, false, limited);
-    if (!set_share(job, held, share_ppm))
+    if (!set_share(scheduler, job, held, share_ppm))
         pages_publish(scheduler->pages, job->page, true, false);
     else if (scheduled)
         pages_publish(scheduler->pages, job->page, true, limited);
@@ -207,12 +275,15 @@ static void reassert_those(scheduler_t *scheduler, bool scheduled)
     }
 }
 
-static void reassert_stuck(struct scheduler *scheduler)
+// Those that could not be lifted, and limited ones in place: a stranger may have come to live
+// there.
+static void reassert_doubtful(struct scheduler *scheduler)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         struct engine_job_view view;
-        if (job->stuck && engine_job_find(scheduler->engine, job->id, &view))
+        if ((job->stuck || class_is_in_place(job->class_)) &&
+            engine_job_find(scheduler->engine, job->id, &view))
             carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
     }
 }
@@ -237,6 +308,7 @@ static void read_usage(struct scheduler *scheduler, struct job *job, uint64_t no
         job->usage_failed = true;
         return;
     }
+    job->usage_ns += job->usage_before_ns;
     struct engine_event event = {.kind = ENGINE_USAGE, .job = job->id};
     if (job->usage_ns > job->usage_base_ns)
         event.usage_ns = job->usage_ns - job->usage_base_ns;
@@ -257,6 +329,7 @@ static void start_usage(struct scheduler *scheduler, struct job *job, uint64_t n
 {
     if (class_usage(job->class_, &job->usage_base_ns, NULL) < 0)
         job->usage_base_ns = 0;
+    job->usage_base_ns += job->usage_before_ns;
     job->usage_ns = job->usage_base_ns;
     engine_event(scheduler->engine, &(struct engine_event){.kind = ENGINE_USAGE, .job = job->id},
                  now_ns);
@@ -297,10 +370,9 @@ static uint64_t jobs_of(const struct scheduler *scheduler, uid_t uid)
     return count;
 }
 
-static struct job *start_job(struct scheduler *scheduler, uid_t uid, const char *job_id,
+static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, const char *job_id,
                              uint64_t now_ns, struct error *err)
 {
-    char name[BACKEND_NAME_MAX];
     if (table_job_count(scheduler->table) >= scheduler->config->max_jobs) {
         error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
                   (unsigned long long)scheduler->config->max_jobs);
@@ -317,11 +389,10 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, const char 
         return NULL;
     }
     job->registered_ns = now_ns;
-    scheduler_class_name(name, uid, job_id);
     // A class of this name may have stayed behind, with its limit.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
-        class_open(scheduler->backend, name, &job->class_, err) == 0) {
-        set_share(job, false, ENGINE_WHOLE_PPM);
+        open_class(scheduler, job, pid, err) == 0) {
+        set_share(scheduler, job, false, ENGINE_WHOLE_PPM);
         publish_degree(scheduler);
         return job;
     }
@@ -425,7 +496,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
         return NULL;
     }
     struct process *process = NULL;
-    if (class_place(job->class_, applicant->pid, err) == 0)
+    if (place(scheduler, job, applicant->pid, err) == 0)
         process = enter(scheduler, job, &member, applicant->pidfd, err);
     if (process == NULL) {
         withdraw(scheduler, job, applicant->pid);
@@ -454,7 +525,7 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
     struct job *job = table_find_job(scheduler->table, applicant->uid, wish->job_id);
     bool new = job == NULL;
     if (new)
-        job = start_job(scheduler, applicant->uid, wish->job_id, now_ns, err);
+        job = start_job(scheduler, applicant->uid, applicant->pid, wish->job_id, now_ns, err);
     if (job == NULL)
         return NULL;
     struct process *process = join(scheduler, job, applicant, now_ns, err);
@@ -543,7 +614,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
     if (was_silent)
         reassert(scheduler); // timerd may have lifted limits meanwhile
     else
-        reassert_stuck(scheduler);
+        reassert_doubtful(scheduler);
 }
 
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
@@ -720,8 +791,13 @@ void scheduler_lift(scheduler_t *scheduler)
     struct error err;
     if (backend_release_all(scheduler->backend, NULL, &err) != 0)
         log_line(LOG_ERR, "limits stay behind: %s", err.text);
-    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
-        pages_publish(scheduler->pages, table_job_at(scheduler->table, i)->page, true, false);
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        // Its record may be gone, with the runtime directory.
+        if (class_is_in_place(job->class_))
+            set_share(scheduler, job, false, ENGINE_WHOLE_PPM);
+        pages_publish(scheduler->pages, job->page, true, false);
+    }
 }
 
 void scheduler_dissolve(scheduler_t *scheduler, uint64_t now_ns)

@@ -36,11 +36,13 @@ struct job {
     class_t *class_;
     struct status_page *page;
     int page_fd;
-    uint64_t usage_base_ns; // the class's usage when the engine first heard of the job
+    uint64_t usage_base_ns; // the job's usage when the engine first heard of it
     uint64_t usage_ns;      // as last read
-    bool share_failed;      // a limit could not be set; said once
-    bool stuck;             // a limit could not be lifted; tried again every turn
-    bool usage_failed;      // the usage could not be read; said once
+    uint64_t
+        usage_before_ns; // in a class that it had before, to be added to that of the present one
+    bool share_failed;   // a limit could not be set; said once
+    bool stuck;          // a limit could not be lifted; tried again every turn
+    bool usage_failed;   // the usage could not be read; said once
     struct process **processes;
     uint32_t process_count;
     size_t process_room;

@@ -26,6 +26,7 @@ struct config {
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;
+    char placement[CONFIG_TEXT_MAX];
     char runtime_dir[CONFIG_TEXT_MAX];
     char log_level[CONFIG_TEXT_MAX];
     char service_user[CONFIG_TEXT_MAX];

@@ -289,7 +289,8 @@ static void check_bindings(struct doctor *doctor)
     struct backend_settings settings = {.kind = doctor->config->backend,
                                         .root = doctor->config->cgroup_root,
                                         .cpus = config_cpus(doctor->config),
-                                        .period_ns = doctor->config->period_ns};
+                                        .period_ns = doctor->config->period_ns,
+                                        .records = doctor->config->runtime_dir};
     if (bindings.list != NULL && geteuid() == 0 &&
         backend_open(&settings, &bindings.backend, NULL) == 0) {
         backend_each_class(bindings.backend, look_at_class, &bindings, NULL);

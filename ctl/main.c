@@ -108,7 +108,8 @@ static int do_release(const struct config *config, const struct wishes *wishes, 
     struct backend_settings settings = {.kind = config->backend,
                                         .root = config->cgroup_root,
                                         .cpus = config_cpus(config),
-                                        .period_ns = config->period_ns};
+                                        .period_ns = config->period_ns,
+                                        .records = config->runtime_dir};
     if (!wishes->force && classd_answers(config))
         return error_set(err, EBUSY,
                          "classd is running and would set its limits again; use \"coschedctl "

@@ -10,7 +10,8 @@ static int lift(struct outage *outage, unsigned *lifted, struct error *err)
     struct backend_settings settings = {.kind = config->backend,
                                         .root = config->cgroup_root,
                                         .cpus = config_cpus(config),
-                                        .period_ns = config->period_ns};
+                                        .period_ns = config->period_ns,
+                                        .records = config->runtime_dir};
     if (outage->backend == NULL && backend_open(&settings, &outage->backend, err) < 0)
         return -1;
     return backend_release_all(outage->backend, lifted, err) == 0 ? 0 : -1;

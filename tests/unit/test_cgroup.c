@@ -563,7 +563,7 @@ static void adoption_keeps_limit_and_members(void **state)
     class_close(a);
     // Another daemon, with another period: on v1 the class's own goes on being the measure.
     backend_close(backend);
-    struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS};
+    struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS, NULL};
     assert_ok(backend_open(&settings, &backend, &err));
     a = open_class("a");
     assert_int_equal(quota_of("a"), 4000);
@@ -659,7 +659,7 @@ static void a_nested_root(void **state)
     (void)state;
     char nested[96];
     snprintf(nested, sizeof nested, "%s/lab/node0", root);
-    struct backend_settings settings = {version->kind, nested, 2, 100 * NS_PER_MS};
+    struct backend_settings settings = {version->kind, nested, 2, 100 * NS_PER_MS, NULL};
     for (int there = 0; there < 2; there++) {
         backend_close(backend);
         assert_ok(backend_open(&settings, &backend, &err));
@@ -684,16 +684,16 @@ static void bad_names_and_settings(void **state)
     assert_ok(class_remove(open_class(longest), &err));
 
     const struct backend_settings bad[] = {
-        {"v3", root, 2, 100 * NS_PER_MS},
-        {version == &v1 ? "v2" : "v1", root, 2, 100 * NS_PER_MS},
-        {version->kind, "", 2, 100 * NS_PER_MS},
-        {version->kind, "/x", 2, 100 * NS_PER_MS},
-        {version->kind, "a/../../b", 2, 100 * NS_PER_MS},
-        {version->kind, "a//b", 2, 100 * NS_PER_MS},
-        {version->kind, "a/", 2, 100 * NS_PER_MS},
-        {version->kind, root, 0, 100 * NS_PER_MS},
-        {version->kind, root, 2, 999999},
-        {version->kind, root, 2, NS_PER_SEC + 1},
+        {"v3", root, 2, 100 * NS_PER_MS, NULL},
+        {version == &v1 ? "v2" : "v1", root, 2, 100 * NS_PER_MS, NULL},
+        {version->kind, "", 2, 100 * NS_PER_MS, NULL},
+        {version->kind, "/x", 2, 100 * NS_PER_MS, NULL},
+        {version->kind, "a/../../b", 2, 100 * NS_PER_MS, NULL},
+        {version->kind, "a//b", 2, 100 * NS_PER_MS, NULL},
+        {version->kind, "a/", 2, 100 * NS_PER_MS, NULL},
+        {version->kind, root, 0, 100 * NS_PER_MS, NULL},
+        {version->kind, root, 2, 999999, NULL},
+        {version->kind, root, 2, NS_PER_SEC + 1, NULL},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         backend_t *none = NULL;
@@ -717,7 +717,7 @@ static void v1_without_a_freezer(void **state)
 {
     (void)state;
     struct v1_mounts two = {found.cpu, found.cpuacct, NULL, true};
-    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS};
+    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS, NULL};
     backend_close(backend);
     assert_ok(v1_open(&two, &settings, &backend, &err));
     class_t *a = open_class("nofreezer");
@@ -738,7 +738,7 @@ static void v1_by_hand(void **state)
     char nested[96];
     snprintf(nested, sizeof nested, "%s/lab/node0", root);
     struct v1_mounts by_hand = {found.cpu, found.cpuacct, found.freezer, false};
-    struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS};
+    struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS, NULL};
     backend_close(backend);
     assert_ok(v1_open(&by_hand, &settings, &backend, &err));
     check_nested_root(nested);
@@ -763,7 +763,7 @@ static void v1_with_one_hierarchy_for_both(void **state)
         fclose(file);
     }
     struct v1_mounts one = {mount, mount, NULL, false};
-    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS};
+    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS, NULL};
     backend_close(backend);
     assert_ok(v1_open(&one, &settings, &backend, &err));
     class_t *a = open_class("a");
@@ -807,7 +807,7 @@ static void v2_a_root_with_processes_is_refused(void **state)
     enter(mounts[0], from, start(wait_forever, NULL));
     const char *const roots[] = {from, below};
     for (unsigned i = 0; i < 2; i++) {
-        struct backend_settings settings = {"v2", roots[i], 2, 100 * NS_PER_MS};
+        struct backend_settings settings = {"v2", roots[i], 2, 100 * NS_PER_MS, NULL};
         backend_t *none = NULL;
         assert_int_equal(backend_open(&settings, &none, &err), -1);
         assert_int_equal(err.code, EBUSY);
@@ -835,7 +835,7 @@ static void v2_a_threaded_class_is_explained(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS};
+    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS, NULL};
     if (backend_open(&settings, &backend, &err) == 0)
         return 0;
     print_error("%s\n", err.text);
@@ -896,6 +896,145 @@ static int clean_up(void **state)
     return 0;
 }
 
+// ---- in place
+
+static char records[32];
+
+static void open_with_records(void)
+{
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records};
+    backend_close(backend);
+    assert_ok(backend_open(&settings, &backend, &err));
+}
+
+static struct limit limit_from(void)
+{
+    char up[128];
+    snprintf(up, sizeof up, "../%s-from", root);
+    return limit_of(up);
+}
+
+static void set_limit_from(const char *file, const char *text)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s-from/%s", mounts[0], root, file);
+    FILE *stream = fopen(name, "we");
+    assert_non_null(stream);
+    fprintf(stream, "%s\n", text);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void own_limit_from(int quota_us)
+{
+    char text[32];
+    snprintf(text, sizeof text, version == &v1 ? "%d" : "%d 100000", quota_us);
+    set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
+}
+
+// A process in a group of its own, and the backend of a daemon with a runtime directory.
+static pid_t live_elsewhere(char from[128])
+{
+    strcpy(records, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(records));
+    open_with_records();
+    make_origin(from, 128, mount_count);
+    pid_t pid = start(wait_forever, NULL);
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], from, pid);
+    return pid;
+}
+
+static void a_group_is_limited_in_place_and_given_back(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_true(class_is_in_place(a));
+    assert_ok(class_place(a, pid, &err));
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(members_of(a), 1);
+    assert_ok(class_set_share(a, 900000, &err)); // more than the own limit
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    assert_int_equal(class_freeze(a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    usage_of(a);
+    // Two at once would each take the other's limit for the group's own.
+    class_t *b = NULL;
+    assert_int_equal(class_open_in_place(backend, "b", &home, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    // As after a crash: another daemon.
+    class_close(a);
+    open_with_records();
+    unsigned lifted = 0;
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 1);
+    assert_int_equal(limit_from().quota_us, 50000);
+    a = open_class("a");
+    assert_true(class_is_in_place(a));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    own_limit_from(70000); // somebody else's change is the own limit from now on
+    assert_ok(class_set_share(a, 20000, &err));
+    assert_int_equal(limit_from().quota_us, 4000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 70000);
+    assert_int_equal(rmdir(records), 0); // with no record left
+}
+
+static void a_group_is_left_for_a_class_of_its_own(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_ok(class_displace(&a, &err));
+    assert_false(class_is_in_place(a));
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_ok(class_remove(a, &err));
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void groups_that_may_not_be_limited(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid};
+    class_t *a = NULL;
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, ENOENT); // no manager's
+    home.any = true;
+    home.uid = 1;
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, EXDEV); // another user's
+    home.uid = 0;
+    own_limit_from(50000);
+    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "20000");
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
+    assert_int_equal(rmdir(records), 0);
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // nowhere to note it
+    assert_int_equal(limit_from().quota_us, 50000);
+    home.pid = getpid();
+    assert_int_equal(mkdir(records, 0700), 0);
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // the top group
+    assert_int_equal(rmdir(records), 0);
+}
+
 #define real(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
 
 // Why the tests cannot run here; null when they can.
@@ -939,6 +1078,9 @@ int main(void)
         real(what_stays_behind_is_not_limited),
         real(a_nested_root),
         real(bad_names_and_settings),
+        real(a_group_is_limited_in_place_and_given_back),
+        real(a_group_is_left_for_a_class_of_its_own),
+        real(groups_that_may_not_be_limited),
     };
     const struct CMUnitTest v1_tests[] = {
         real(v1_without_a_freezer),

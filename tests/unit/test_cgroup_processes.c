@@ -3,6 +3,7 @@
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/processes.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,6 +105,44 @@ static void where_a_process_lives(void **state)
     assert_null(process_group_path(proc, 8, "cpu"));
 }
 
+static void members_of_groups(void **state)
+{
+    (void)state;
+    struct pid_list list = {0};
+    struct error err = {0};
+    put("top/cgroup.procs", "12\n11\n");
+    put("top/a/cgroup.procs", "");
+    put("top/a/b/cgroup.procs", "13\n");
+    assert_int_equal(processes_of_subtree(proc, &list, &err), 0); // is none
+    char top[80];
+    snprintf(top, sizeof top, "%s/top", proc);
+    assert_int_equal(processes_of_subtree(top, &list, &err), 0);
+    pid_list_sort(&list);
+    assert_int_equal(list.count, 3);
+    assert_int_equal(list.pids[2], 13);
+    // Who cannot be seen may be anybody.
+    put("top/a/cgroup.procs", "0\n");
+    assert_int_equal(processes_of_subtree(top, &list, &err), -1);
+    assert_int_equal(err.code, EXDEV);
+    pid_list_free(&list);
+}
+
+static void lines_up_to_the_top(void **state)
+{
+    (void)state;
+    struct placement_process line[4];
+    put("7/status", "Name:\tsh\\nPPid:\t1\nUmask:\t0022\nPPid:\t5\nUid:\t8\t9\t9\t9\n");
+    put("5/status", "Name:\thydra_pmi_proxy\nPPid:\t0\nUid:\t0\t0\t0\t0\n");
+    assert_int_equal(processes_line(proc, 7, line, 4), 2);
+    assert_int_equal(line[0].parent, 5);
+    assert_int_equal(line[0].uid, 8); // the real one
+    assert_string_equal(line[1].name, "hydra_pmi_proxy");
+    assert_int_equal(processes_line(proc, 7, line, 1), 1);
+    assert_int_equal(processes_line(proc, 6, line, 4), 0);
+    put("6/status", "Name:\tcut");
+    assert_int_equal(processes_line(proc, 6, line, 4), 0);
+}
+
 static void lists(void **state)
 {
     (void)state;
@@ -139,6 +178,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_parents, set_up, clean_up),
         cmocka_unit_test_setup_teardown(by_children, set_up, clean_up),
         cmocka_unit_test_setup_teardown(where_a_process_lives, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(members_of_groups, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(lines_up_to_the_top, set_up, clean_up),
         cmocka_unit_test(lists),
         cmocka_unit_test(words_and_numbers),
     };

@@ -123,6 +123,7 @@ static void keys_overrule_defaults(void **state)
     assert_int_equal(config.gmet_ns, 500 * NS_PER_MS);
     assert_false(config.timer_align);
     assert_string_equal(config.policy, "yoo-jette");
+    assert_string_equal(config.placement, "auto");
     assert_int_equal(config.idle_share_ppm, 10000);
 }
 
@@ -141,6 +142,8 @@ static void config_errors_name_file_and_line(void **state)
         {"[scheduler]\npolicy = fifo\n", "x.ini:2: [scheduler] policy: \"fifo\" is not one of"},
         {"[timer]\nalign = true\n", "x.ini:2: [timer] align: \"true\" is neither yes nor no"},
         {"[daemon]\nmax_jobs = many\n", "x.ini:2: [daemon] max_jobs"},
+        {"[cgroup]\nplacement = in place\n", "is not one of: auto move in-place"},
+        {"[cgroup]\nplacement = place\n", "x.ini:2: [cgroup] placement: \"place\" is not one of"},
         {"[cgroup]\nroot =; a comment\n", "x.ini:2: [cgroup] root: the value has a semicolon"},
         {"[cgroup]\nroot = a\x1b[2J\n", "control character"},
         {"[daemon]\nruntime_dir =\n", "x.ini:2: [daemon] runtime_dir: the value is empty"},

@@ -27,6 +27,14 @@ DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_th
                 "Adoption.test_jobs_that_ended_meanwhile_are_removed", "Timer.test_timerd_swaps",
                 "Timer.test_a_killed_classd_limits_nobody", "Timer.test_a_hung_classd_limits_nobody")
 
+# Those in which the kernel has a say; emulated, one takes up to half a minute.
+IN_PLACE_TESTS = ("InPlace.test_a_step_is_limited_where_it_is", "InPlace.test_tasks_below_the_step_are_of_it",
+                  "InPlace.test_release_restores_what_a_killed_classd_left",
+                  "InPlace.test_a_restarted_classd_adopts_it", "Timer.test_a_hung_classd_limits_nobody")
+FAMILY_TESTS = ("NotAlone.test_another_users_process_that_comes_later",
+                "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own",
+                "Families.test_wrappers_below_a_launcher", "Namespaces.test_a_client_in_a_pid_namespace")
+
 
 def python(script, *arguments):
     return shlex.join(["env", f"COSCHED_BUILD_DIR={BUILD}", "python3", "-B", os.path.join(TOP, script),
@@ -54,6 +62,14 @@ class Backend(Guest):
 
     def test_the_daemons(self):
         self.finish(self.boot(python("tests/system/test_daemons.py", *DAEMON_TESTS)))
+
+
+class Placement(Guest):
+    def test_in_place(self):
+        self.finish(self.boot(python("tests/system/test_placement.py", *IN_PLACE_TESTS)))
+
+    def test_strangers_and_families(self):
+        self.finish(self.boot(python("tests/system/test_placement.py", *FAMILY_TESTS)))
 
 
 class Shares(Guest):

@@ -1,0 +1,601 @@
+#include "cgroup-backend/in_place.h"
+
+#include "cgroup-backend/files.h"
+#include "cgroup-backend/record.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_MAX_PROCESSES = 64 }; // from a rank up to its launcher there are a few
+
+struct limit_files {
+    int quota;  // cpu.max or cpu.cfs_quota_us
+    int period; // cpu.cfs_period_us; -1 on v2
+};
+
+struct in_place {
+    struct backend_class base;
+    struct cgroup_backend *backend;
+    char *path; // of the group, in the hierarchy of the limit
+    struct record record;
+    int record_fd;
+    struct limit_files files;
+    int usage_fd;
+    struct placement_job job;
+    struct pid_list known; // members that were found to be of the job, sorted
+};
+
+static const struct backend_ops in_place_ops;
+
+static bool is_v2(const struct cgroup_backend *backend)
+{
+    return *backend->hierarchies[0].controller == '\0';
+}
+
+// ---- limits
+
+static void drop(int *fd)
+{
+    cleanup_close_fn(fd);
+    *fd = -1;
+}
+
+static void close_files(struct limit_files *files)
+{
+    drop(&files->quota);
+    drop(&files->period);
+}
+
+static int open_files(const struct cgroup_backend *backend, const char *path,
+                      struct limit_files *files, struct error *err)
+{
+    bool v2 = is_v2(backend);
+    files->quota = file_open(path, v2 ? "cpu.max" : "cpu.cfs_quota_us", O_RDWR, err);
+    files->period =
+        v2 || files->quota < 0 ? -1 : file_open(path, "cpu.cfs_period_us", O_RDONLY, err);
+    if (files->quota >= 0 && (v2 || files->period >= 0))
+        return 0;
+    close_files(files);
+    return -1;
+}
+
+static bool read_number(int fd, const char *none, uint64_t numbers[2], int *count)
+{
+    char text[64] = "";
+    ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    if (length <= 0)
+        return false;
+    size_t word = strlen(none);
+    numbers[0] = LIMIT_NONE;
+    if (strncmp(text, none, word) == 0)
+        *count = 1 + (sscanf(text + word, "%" SCNu64, &numbers[1]) == 1);
+    else
+        *count = sscanf(text, "%" SCNu64 " %" SCNu64, &numbers[0], &numbers[1]);
+    return true;
+}
+
+static int read_limit(const struct limit_files *files, const char *path, struct limit *limit,
+                      struct error *err)
+{
+    uint64_t quota[2] = {0}, period[2] = {0};
+    int count = 0, periods = 0;
+    bool v2 = files->period < 0;
+    errno = ENODATA;
+    if (!read_number(files->quota, v2 ? "max" : "-1", quota, &count) ||
+        (!v2 && !read_number(files->period, "-1", period, &periods)))
+        return error_errno(err, errno, "cannot read the limit of %s", path);
+    *limit = (struct limit){quota[0], v2 ? quota[1] : period[0]};
+    if (count != (v2 ? 2 : 1) || (!v2 && periods != 1) || limit->period_us == 0)
+        return error_set(err, EBADMSG, "the limit of %s is not of the form that the kernel writes",
+                         path);
+    return 0;
+}
+
+static bool same(const struct limit *a, const struct limit *b)
+{
+    return a->quota_us == b->quota_us && a->period_us == b->period_us;
+}
+
+// v1's period is never changed.
+static int write_limit(const struct limit_files *files, const char *path, const struct limit *limit,
+                       struct error *err)
+{
+    char text[64], quota[32];
+    bool v2 = files->period < 0;
+    snprintf(quota, sizeof quota, "%" PRIu64, limit->quota_us);
+    const char *word = limit->quota_us != LIMIT_NONE ? quota : v2 ? "max" : "-1";
+    if (v2)
+        snprintf(text, sizeof text, "%s %" PRIu64 "\n", word, limit->period_us);
+    else
+        snprintf(text, sizeof text, "%s\n", word);
+    size_t length = strlen(text);
+    if (pwrite(files->quota, text, length, 0) == (ssize_t)length)
+        return 0;
+    int code = errno;
+    return error_errno(err, code, "cannot set the limit of %s to %s%s", path, word,
+                       code == EINVAL ? " (more than a group above allows, or less than one below "
+                                        "has?)"
+                                      : "");
+}
+
+// What is not ours any more is left as somebody else has set it. A group that is gone needs
+// nothing.
+static int restore(const struct limit_files *files, const char *path, const struct record *record,
+                   struct error *err)
+{
+    struct limit now;
+    struct error fault = {0};
+    if (read_limit(files, path, &now, &fault) != 0)
+        return fault.code == ENODEV ? 0 : error_set(err, fault.code, "%s", fault.text);
+    if (same(&now, &record->own) || (!same(&now, &record->set[0]) && !same(&now, &record->set[1])))
+        return 0;
+    if (write_limit(files, path, &record->own, &fault) == 0 || fault.code == ENODEV)
+        return 0;
+    // Rather no limit than ours.
+    struct limit none = {LIMIT_NONE, now.period_us};
+    write_limit(files, path, &none, NULL);
+    return error_set(err, fault.code, "%s", fault.text);
+}
+
+// ---- groups and records
+
+static char *group_path(const struct hierarchy *hierarchy, const char *group)
+{
+    return path_join(hierarchy->mount, group + 1);
+}
+
+// 0 when there is none.
+static uint64_t inode_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? (uint64_t)status.st_ino : 0;
+}
+
+// The record of this class with the path of its group: 1, 0 when there is none or its group is gone
+// (then the record goes, too, if `tidy`), or -1.
+static int find_record(const struct cgroup_backend *backend, const char *name, bool tidy,
+                       struct record *record, char **path, struct error *err)
+{
+    int rc = record_read(backend->records, name, record, err);
+    if (rc > 0) {
+        *path = group_path(&backend->hierarchies[0], record->group);
+        if (*path == NULL)
+            return error_errno(err, ENOMEM, "class %s", name);
+        if (inode_of(*path) == record->inode)
+            return 1;
+        free(*path);
+        *path = NULL;
+        rc = 0;
+    } else if (rc == 0) {
+        return 0;
+    }
+    // One that says nothing is no use to anybody.
+    if (tidy)
+        record_remove(backend->records, name);
+    return rc;
+}
+
+static bool encloses(const char *outer, const char *inner)
+{
+    size_t length = strlen(outer);
+    return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == '\0');
+}
+
+struct overlap {
+    const struct cgroup_backend *backend;
+    const char *name, *group;
+};
+
+static int overlaps(const char *name, void *user)
+{
+    const struct overlap *overlap = user;
+    struct record record;
+    cleanup_free char *path = NULL;
+    return strcmp(name, overlap->name) != 0 &&
+           find_record(overlap->backend, name, false, &record, &path, NULL) > 0 &&
+           (encloses(record.group, overlap->group) || encloses(overlap->group, record.group));
+}
+
+// ---- who lives there
+
+static size_t count_inside(const struct placement_process *line, size_t count,
+                           const struct pid_list *members)
+{
+    size_t inside = 0;
+    while (inside < count && pid_list_has(members, line[inside].pid))
+        inside++;
+    return inside;
+}
+
+static int not_alone(const struct in_place *class_, const struct placement_process *stranger,
+                     struct error *err)
+{
+    return error_set(err, EXDEV, "process %d (%s) of user %u in %s is not of this job",
+                     (int)stranger->pid, stranger->name, (unsigned)stranger->uid,
+                     class_->record.group);
+}
+
+// A process that registers must live in the group, and whoever is above it there must be of the
+// job.
+static int check_line(struct in_place *class_, pid_t pid, const struct pid_list *members,
+                      struct error *err)
+{
+    struct placement_process line[LINE_MAX_PROCESSES];
+    size_t count = processes_line("/proc", pid, line, LINE_MAX_PROCESSES);
+    if (count == 0)
+        return error_set(err, ESRCH, "process %d is gone", (int)pid);
+    size_t inside = count_inside(line, count, members);
+    if (inside == 0)
+        return error_set(err, EXDEV, "process %d lives outside %s", (int)pid, class_->record.group);
+    if (class_->job.manager == PLACEMENT_SLURM)
+        return 0;
+    const struct placement_process *top = &line[inside - 1];
+    if (inside == LINE_MAX_PROCESSES || placement_line(line, count, inside) == 0)
+        return not_alone(class_, top, err);
+    if (class_->job.starter != 0 && class_->job.starter != top->parent &&
+        class_->job.top != top->pid)
+        return not_alone(class_, top, err);
+    class_->job.top = top->pid;
+    class_->job.starter = top->parent;
+    return 0;
+}
+
+// Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
+// The kernel gives a number again only after all others, so whom we know stays known.
+static int check(struct in_place *class_, pid_t pid, struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    if (processes_of_subtree(class_->path, &members, err) != 0)
+        return -1;
+    pid_list_sort(&members);
+    if (pid != 0 && check_line(class_, pid, &members, err) != 0)
+        return -1;
+    for (size_t i = 0; i < members.count; i++) {
+        struct placement_process process;
+        if (pid_list_has(&class_->known, members.pids[i]) ||
+            !processes_look("/proc", members.pids[i], &process))
+            continue;
+        if (process.pid == getpid() ||
+            !placement_accepts(&class_->job, &process, pid_list_has(&members, process.parent)))
+            return not_alone(class_, &process, err);
+    }
+    pid_list_free(&class_->known);
+    class_->known = members;
+    members = (struct pid_list){0};
+    return 0;
+}
+
+// ---- opening and closing
+
+static void in_place_close(class_t *base)
+{
+    struct in_place *class_ = (struct in_place *)base;
+    close_files(&class_->files);
+    drop(&class_->usage_fd);
+    drop(&class_->record_fd);
+    pid_list_free(&class_->known);
+    free(class_->path);
+    free(class_);
+}
+
+// Takes *path, also when there is no memory.
+static struct in_place *new_class(struct cgroup_backend *backend, const char *name, char **path,
+                                  const struct record *record)
+{
+    struct in_place *class_ = calloc(1, sizeof *class_);
+    if (class_ == NULL) {
+        free(*path);
+    } else {
+        class_->base.ops = &in_place_ops;
+        snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
+        class_->backend = backend;
+        class_->path = *path;
+        class_->record = *record;
+        class_->record_fd = class_->usage_fd = class_->files.quota = class_->files.period = -1;
+        class_->job = (struct placement_job){.manager = record->manager, .uid = record->uid};
+    }
+    *path = NULL;
+    return class_;
+}
+
+static int open_usage(struct in_place *class_, struct error *err)
+{
+    const struct cgroup_backend *backend = class_->backend;
+    cleanup_free char *path =
+        group_path(&backend->hierarchies[backend->cpuacct], class_->record.group);
+    if (path == NULL)
+        return error_errno(err, ENOMEM, "class %s", class_->base.name);
+    class_->usage_fd =
+        file_open(path, is_v2(backend) ? "cpu.stat" : "cpuacct.usage", O_RDONLY, err);
+    return class_->usage_fd >= 0 ? 0 : -1;
+}
+
+static int check_files(const struct in_place *class_, struct error *err)
+{
+    struct stat status;
+    char text[64];
+    if (fstat(class_->files.quota, &status) != 0)
+        return error_errno(err, errno, "%s", class_->path);
+    if ((status.st_uid != 0 && status.st_uid != geteuid()) || (status.st_mode & 022) != 0)
+        return error_set(err, EPERM, "the limit of %s can be changed by others",
+                         class_->record.group);
+    if (file_read(class_->path, is_v2(class_->backend) ? "cpu.max.burst" : "cpu.cfs_burst_us", text,
+                  sizeof text, NULL) == 0 &&
+        atoll(text) != 0)
+        return error_set(err, ENOTSUP, "%s has a burst, which the kernel does not let be lowered",
+                         class_->record.group);
+    return 0;
+}
+
+static int open_class(struct in_place *class_, struct error *err)
+{
+    return open_files(class_->backend, class_->path, &class_->files, err) == 0 &&
+                   open_usage(class_, err) == 0
+               ? 0
+               : -1;
+}
+
+static int note(struct in_place *class_, struct error *err)
+{
+    drop(&class_->record_fd);
+    class_->record_fd =
+        record_write(class_->backend->records, class_->base.name, &class_->record, err);
+    return class_->record_fd >= 0 ? 0 : -1;
+}
+
+// The group for a job of this process; null when there is none.
+static char *find_group(const struct cgroup_backend *backend, const struct class_home *home,
+                        enum placement_manager *manager, struct error *err)
+{
+    cleanup_free char *path =
+        process_group_path("/proc", home->pid, backend->hierarchies[0].controller);
+    size_t length;
+    if (path == NULL || strstr(path, "/..") != NULL || strlen(path) >= PATH_MAX) {
+        error_set(err, ESRCH, "the group of process %d cannot be known", (int)home->pid);
+        return NULL;
+    }
+    *manager = placement_find(path, home->uid, &length);
+    if (*manager == PLACEMENT_UNKNOWN && home->any)
+        length = strlen(path);
+    if (length <= 1 || encloses(backend->root, path + 1)) {
+        error_set(err, ENOENT, "nobody has made the group %s for one job", path);
+        return NULL;
+    }
+    return strndup(path, length);
+}
+
+static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error *err)
+{
+    if (open_class(class_, err) != 0 || check_files(class_, err) != 0)
+        return -1;
+    if (fresh && read_limit(&class_->files, class_->path, &class_->record.own, err) != 0)
+        return -1;
+    if (fresh)
+        class_->record.set[0] = class_->record.set[1] = class_->record.own;
+    return check(class_, pid, err) == 0 ? note(class_, err) : -1;
+}
+
+int in_place_open(backend_t *base, const char *name, const struct class_home *home,
+                  class_t **opened, struct error *err)
+{
+    struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    struct record record = {.uid = home->uid}, old;
+    cleanup_free char *path = NULL, *old_path = NULL;
+    if (backend->records == NULL)
+        return error_set(err, ENOTSUP, "there is no directory for records");
+    cleanup_free char *group = find_group(backend, home, &record.manager, err);
+    if (group == NULL)
+        return -1;
+    struct overlap overlap = {backend, name, group};
+    if (record_each(backend->records, overlaps, &overlap) != 0)
+        return error_set(err, EBUSY, "another job is in place in %s, above it or below it", group);
+    path = group_path(&backend->hierarchies[0], group);
+    record.inode = path != NULL ? inode_of(path) : 0;
+    if (record.inode == 0)
+        return error_set(err, ENOENT, "the group %s is gone", group);
+    snprintf(record.group, sizeof record.group, "%s", group);
+    // What stayed behind knows the own limit; that in force may be ours.
+    bool fresh = find_record(backend, name, true, &old, &old_path, NULL) <= 0;
+    if (!fresh && strcmp(old.group, group) != 0)
+        return error_set(err, EBUSY, "class %s is in place in %s still", name, old.group);
+    struct in_place *class_ = new_class(backend, name, &path, fresh ? &record : &old);
+    if (class_ == NULL)
+        return error_errno(err, ENOMEM, "class %s", name);
+    if (prepare(class_, home->pid, fresh, err) == 0) {
+        *opened = &class_->base;
+        return 0;
+    }
+    in_place_close(&class_->base);
+    return -1;
+}
+
+// Those who live there now were there under the last daemon's eyes, or were forked by them since.
+static void know_members(struct in_place *class_)
+{
+    cleanup_pids struct pid_list members = {0};
+    struct placement_process process;
+    if (processes_of_subtree(class_->path, &members, NULL) != 0)
+        return;
+    for (size_t i = 0; i < members.count; i++)
+        if (processes_look("/proc", members.pids[i], &process) && process.uid == class_->job.uid)
+            pid_list_add(&class_->known, process.pid, NULL);
+    pid_list_sort(&class_->known);
+}
+
+int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **opened,
+                   struct error *err)
+{
+    struct record record;
+    char *path = NULL;
+    int rc = find_record(backend, name, true, &record, &path, err);
+    if (rc <= 0)
+        return rc;
+    struct in_place *class_ = new_class(backend, name, &path, &record);
+    if (class_ == NULL)
+        return error_errno(err, ENOMEM, "class %s", name);
+    class_->record_fd = record_open(backend->records, name, err);
+    if (class_->record_fd < 0 || open_class(class_, err) != 0) {
+        in_place_close(&class_->base);
+        return error_context(err, "class %s", name);
+    }
+    know_members(class_);
+    *opened = &class_->base;
+    return 1;
+}
+
+int in_place_release(struct cgroup_backend *backend, const char *name, struct error *err)
+{
+    struct record record;
+    struct limit_files files;
+    cleanup_free char *path = NULL;
+    int rc = find_record(backend, name, false, &record, &path, err);
+    if (rc <= 0)
+        return rc;
+    if (open_files(backend, path, &files, err) != 0)
+        return -1;
+    rc = restore(&files, path, &record, err);
+    close_files(&files);
+    return rc == 0 ? 1 : -1;
+}
+
+// ---- a class's life
+
+static int in_place_place(class_t *base, pid_t pid, struct error *err)
+{
+    return check((struct in_place *)base, pid, err);
+}
+
+// It lives where its manager has put it.
+static int in_place_expel(class_t *base, pid_t pid, struct error *err)
+{
+    (void)base, (void)pid, (void)err;
+    return 0;
+}
+
+// Somebody else may have changed the limit since we did: that is the group's own from now on.
+static int learn_own(struct in_place *class_, const struct limit *now, struct error *err)
+{
+    struct record *record = &class_->record;
+    if (same(now, &record->own) || same(now, &record->set[0]) || same(now, &record->set[1]))
+        return 0;
+    record->own = record->set[0] = record->set[1] = *now;
+    return note(class_, err);
+}
+
+// The smaller of the group's own limit and the share, which is never below what the kernel takes.
+static struct limit limit_of_share(const struct in_place *class_, uint32_t share_ppm)
+{
+    struct limit limit = class_->record.own;
+    uint64_t quota_us = backend_quota_us(share_ppm, class_->backend->cpus, limit.period_us);
+    if (quota_us < limit.quota_us)
+        limit.quota_us = quota_us;
+    return limit;
+}
+
+static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct in_place *class_ = (struct in_place *)base;
+    struct record *record = &class_->record;
+    struct limit now;
+    if (share_ppm != BACKEND_UNLIMITED && check(class_, 0, err) != 0) {
+        restore(&class_->files, class_->path, record, NULL);
+        return -1;
+    }
+    if (read_limit(&class_->files, class_->path, &now, err) != 0 ||
+        learn_own(class_, &now, err) != 0)
+        return -1;
+    if (share_ppm == BACKEND_UNLIMITED)
+        return restore(&class_->files, class_->path, record, err);
+    struct limit limit = limit_of_share(class_, share_ppm);
+    if (same(&limit, &now))
+        return 0;
+    record->set[0] = now;
+    record->set[1] = limit;
+    if (record_intend(class_->record_fd, record, err) != 0)
+        return -1;
+    return write_limit(&class_->files, class_->path, &limit, err);
+}
+
+static int in_place_usage(class_t *base, uint64_t *usage_ns, struct error *err)
+{
+    const struct in_place *class_ = (const struct in_place *)base;
+    char text[1024] = "";
+    if (pread(class_->usage_fd, text, sizeof text - 1, 0) < 0)
+        return error_errno(err, errno, "cannot read the CPU time of %s", class_->path);
+    bool v2 = is_v2(class_->backend);
+    if (v2 ? text_keyed_number(text, "usage_usec", usage_ns) != 0
+           : sscanf(text, "%" SCNu64, usage_ns) != 1)
+        return error_set(err, EBADMSG, "the CPU time of %s is not a number", class_->path);
+    *usage_ns *= v2 ? NS_PER_US : 1;
+    return 0;
+}
+
+static int in_place_members(class_t *base, pid_t *pids, size_t limit, size_t *count,
+                            struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    if (processes_of_subtree(((const struct in_place *)base)->path, &members, err) != 0)
+        return -1;
+    pid_list_sort(&members);
+    for (size_t i = 0; i < members.count && i < limit; i++)
+        pids[i] = members.pids[i];
+    *count = members.count;
+    return 0;
+}
+
+// Its manager stops and ends jobs by the same files.
+static int not_ours(class_t *base, struct error *err)
+{
+    return error_set(err, ENOTSUP, "class %s is in place in %s: its manager stops and kills it",
+                     base->name, ((const struct in_place *)base)->record.group);
+}
+
+// On error the record stays, and with it the knowledge how to restore.
+static int in_place_remove(class_t *base, struct error *err)
+{
+    struct in_place *class_ = (struct in_place *)base;
+    int rc = restore(&class_->files, class_->path, &class_->record, err);
+    if (rc == 0)
+        record_remove(class_->backend->records, base->name);
+    in_place_close(base);
+    return rc;
+}
+
+static int in_place_displace(class_t **class_, struct error *err)
+{
+    struct in_place *old = (struct in_place *)*class_;
+    class_t *own = NULL;
+    if (restore(&old->files, old->path, &old->record, err) != 0)
+        return -1;
+    record_remove(old->backend->records, old->base.name);
+    if (old->backend->base.ops->open(&old->backend->base, old->base.name, &own, err) != 0) {
+        note(old, NULL);
+        return -1;
+    }
+    in_place_close(*class_);
+    *class_ = own;
+    return 0;
+}
+
+static const struct backend_ops in_place_ops = {
+    .name = "in place",
+    .close = in_place_close,
+    .place = in_place_place,
+    .expel = in_place_expel,
+    .set_share = in_place_set_share,
+    .usage = in_place_usage,
+    .members = in_place_members,
+    .freeze = not_ours,
+    .thaw = not_ours,
+    .kill = not_ours,
+    .remove = in_place_remove,
+    .displace = in_place_displace,
+};

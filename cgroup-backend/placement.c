@@ -1,0 +1,147 @@
+#include "cgroup-backend/placement.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A component of a path, without the slashes.
+struct component {
+    const char *text;
+    size_t length;
+};
+
+static struct component next_component(const char **at)
+{
+    *at += strspn(*at, "/");
+    struct component one = {*at, strcspn(*at, "/")};
+    *at += one.length;
+    return one;
+}
+
+static bool is_word(struct component one, const char *word)
+{
+    return one.length == strlen(word) && strncmp(one.text, word, one.length) == 0;
+}
+
+static bool starts(struct component one, const char *with)
+{
+    size_t length = strlen(with);
+    return one.length >= length && strncmp(one.text, with, length) == 0;
+}
+
+static bool ends(struct component one, const char *with)
+{
+    size_t length = strlen(with);
+    return one.length > length && strncmp(one.text + one.length - length, with, length) == 0;
+}
+
+// "job_12" and the like. *number may be null.
+static bool is_numbered(struct component one, const char *with, unsigned long *number)
+{
+    size_t at = strlen(with);
+    if (!starts(one, with) || one.length == at || one.length > at + 10)
+        return false;
+    if (number != NULL)
+        *number = strtoul(one.text + at, NULL, 10);
+    while (at < one.length && isdigit((unsigned char)one.text[at]))
+        at++;
+    return at == one.length;
+}
+
+// "[uid_N/]job_N/step_N[/user]"; true when the path is one of Slurm's.
+static bool find_step(const char *path, uid_t uid, size_t *length)
+{
+    struct component before = {0}, job = {0};
+    unsigned long owner;
+    for (const char *at = path; *at != '\0';) {
+        struct component one = next_component(&at);
+        if (!is_numbered(job, "job_", NULL) || !starts(one, "step_")) {
+            before = job;
+            job = one;
+            continue;
+        }
+        bool mine = !is_numbered(before, "uid_", &owner) || owner == uid;
+        const char *end = at;
+        if (is_word(next_component(&at), "user"))
+            end = at;
+        *length = mine && is_numbered(one, "step_", NULL) ? (size_t)(end - path) : 0;
+        return true;
+    }
+    return false;
+}
+
+// Of what systemd has made around the processes of many jobs.
+static bool is_common(struct component unit)
+{
+    return starts(unit, "session-") || starts(unit, "user@") || is_word(unit, "init.scope");
+}
+
+static bool find_unit(const char *path, size_t *length)
+{
+    bool found = false;
+    for (const char *at = path; *at != '\0';) {
+        struct component one = next_component(&at);
+        if (!ends(one, ".scope") && !ends(one, ".service"))
+            continue;
+        found = true;
+        *length = is_common(one) ? 0 : (size_t)(at - path);
+    }
+    return found;
+}
+
+enum placement_manager placement_find(const char *path, uid_t uid, size_t *length)
+{
+    *length = 0;
+    if (find_step(path, uid, length))
+        return PLACEMENT_SLURM;
+    return find_unit(path, length) ? PLACEMENT_SYSTEMD : PLACEMENT_UNKNOWN;
+}
+
+bool placement_is_launcher(const char *name)
+{
+    static const char *const launchers[] = {
+        "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpirun",    "orted", "orterun", "prte",
+        "prted",           "prterun",         "srun",    "slurmstepd"};
+    size_t length = strcspn(name, "."); // "mpiexec.hydra"
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (strlen(launchers[i]) == length && strncmp(name, launchers[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+size_t placement_family(const struct placement_process *chain, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (placement_is_launcher(chain[i].name))
+            return i;
+        if (chain[i].uid != chain[0].uid)
+            break;
+    }
+    return 1;
+}
+
+size_t placement_line(const struct placement_process *chain, size_t count, size_t inside)
+{
+    size_t known = 1; // up to here, everybody is one of the three
+    for (size_t i = 1; i < count && i <= inside; i++) {
+        if (placement_is_launcher(chain[i].name))
+            known = i + 1;
+    }
+    return known >= inside ? inside : 0;
+}
+
+bool placement_accepts(const struct placement_job *job, const struct placement_process *process,
+                       bool inside)
+{
+    if (process->uid != job->uid)
+        return false;
+    // The step's daemon, which is root's, is no part of root's job either.
+    if (job->manager == PLACEMENT_SLURM)
+        return strcmp(process->name, "slurmstepd") != 0;
+    if (inside || process->pid == job->top)
+        return true;
+    // Started as the job was, or an orphan of the job's; but another launcher is another job.
+    bool started_alike = job->starter != 0 && process->parent == job->starter;
+    return (started_alike || process->parent == 1) && !placement_is_launcher(process->name);
+}
