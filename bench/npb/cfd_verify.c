@@ -10,7 +10,7 @@ bool cfd_verify_norms(const char *what, const double norms[CFD_QUANTITIES],
     bool all = true;
     for (int m = 0; m < CFD_QUANTITIES; m++) {
         char name[32];
-        snprintf(name, sizeof name, "%-8s %d", what, m + 1);
+        snprintf(name, sizeof name, "%s %d", what, m + 1);
         all &= npb_report_check(name, norms[m], official[m], CFD_TOLERANCE);
     }
     return all;

@@ -215,7 +215,7 @@ static bool lu_verify(const void *state)
     const struct lu *lu = state;
     const struct lu_result *official = &lu->size->official;
     bool residual = cfd_verify_norms("residual", lu->result.residual, official->residual);
-    bool error = cfd_verify_norms("error", lu->result.error, official->error);
+    bool error = cfd_verify_norms("error   ", lu->result.error, official->error);
     bool integral =
         npb_report_check("integral  ", lu->result.integral, official->integral, CFD_TOLERANCE);
     return residual && error && integral;
