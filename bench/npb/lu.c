@@ -1,6 +1,6 @@
 // NAS kernel LU: the Navier-Stokes equations in a cube by symmetric successive over-relaxation
-// (RNR-94-007, 3.4). The sweeps run diagonally through a grid of ranks, a plane at a time, so that
-// there are many small messages, and a rank waits for its neighbours at each of them.
+// (RNR-94-007, section 3). The sweeps run diagonally through a grid of ranks, a plane at a time, so
+// that there are many small messages, and a rank waits for its neighbours at each of them.
 #include "bench/npb/cfd.h"
 #include "bench/npb/cfd_verify.h"
 #include "bench/npb/lu_box.h"

@@ -1,6 +1,6 @@
 // What LU is verified by: norms of the last residual and of the error of the solution, and an
-// integral over a surface inside the cube (RNR-94-007, 3.4.4). No MPI call: each function gives one
-// rank's share.
+// integral over a surface inside the cube (RNR-94-007, section 3). No MPI call: each function gives
+// one rank's share.
 #ifndef COSCHED_BENCH_LU_RESULT_H
 #define COSCHED_BENCH_LU_RESULT_H
 

@@ -25,8 +25,8 @@ struct lu_sweep lu_sweep_of(const struct lu_box *box, double time_step, double r
 enum side { AFTER = -1, BEFORE = 1 };
 
 // Adds what the neighbour on one side along one direction contributes to a point, given the
-// neighbour's flow and its part `v` of the solution. With dr, dm, dE for the parts of v and w =
-// m/r, g = dm - w dr is the density times the change of the velocity.
+// neighbour's flow and its change `v` of the five quantities. All follows from `g`, density times
+// the change of velocity, which is the change of momentum without what the change of density makes.
 static inline void add_neighbour(const struct lu_sweep *sweep, int direction, enum side side,
                                  const struct lu_flow *flow, const double v[CFD_QUANTITIES],
                                  double sum[CFD_QUANTITIES])

@@ -1,10 +1,10 @@
-// The two sweeps of LU's symmetric successive over-relaxation (RNR-94-007, 3.4.3): the system
+// The two sweeps of LU's symmetric successive over-relaxation (RNR-94-007, section 3). The system
 // (I - dt J) v = dt rate, J being the Jacobian of the operator without its fourth differences, is
 // split into a block diagonal D, and a lower part L and an upper part U of blocks of 5 x 5 that
 // couple a point to the neighbours before and after it. No MPI call.
 //
-// No block is ever formed, as each is the product of few different factors: what a block does to a
-// vector costs a third of the operations that its product with the formed block would.
+// No block is ever formed: each is made of few different factors, so that applying it directly
+// takes fewer operations than forming it.
 #ifndef COSCHED_BENCH_LU_SWEEP_H
 #define COSCHED_BENCH_LU_SWEEP_H
 
