@@ -20,9 +20,9 @@ struct ft {
     MPI_Comm members; // the ranks of this slab
     MPI_Comm slabs;   // the same member of all slabs
     struct ft_passes *passes;
-    struct ft_row *spectrum;
-    struct ft_row *sent;                              // also the state: nothing is sent after it
-    struct ft_row *received;                          // null where nothing is exchanged
+    union ft_row *spectrum;
+    union ft_row *sent;                               // also the state: nothing is sent after it
+    union ft_row *received;                           // null where nothing is exchanged
     struct ft_checksum checksums[FT_MOST_ITERATIONS]; // of the last run; on rank 0
 };
 
@@ -35,7 +35,7 @@ static void exchange(struct ft *ft, MPI_Comm among)
 }
 
 // Returns where the result is: with one slab, it never leaves.
-static struct ft_row *exchange_slabs(struct ft *ft)
+static union ft_row *exchange_slabs(struct ft *ft)
 {
     if (ft->layout.slabs == 1)
         return ft->sent;
@@ -60,7 +60,7 @@ static void transform_forward(struct ft *ft)
 static void transform_backward(struct ft *ft, int t)
 {
     ft_backward_z(ft->passes, ft->spectrum, t, ft->sent);
-    struct ft_row *received = exchange_slabs(ft);
+    union ft_row *received = exchange_slabs(ft);
     if (ft->layout.members == 1) {
         ft_backward_yx(ft->passes, received, ft->sent);
     } else {

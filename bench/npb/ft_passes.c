@@ -21,63 +21,63 @@ struct decay {
 struct ft_passes {
     struct ft_layout layout;
     struct ft_plan *plan_x, *plan_y, *plan_z;
-    struct ft_row **in, **out; // the rows to be transformed next, as ft_transform() wants them
-    struct ft_row *lines;      // FT_LANES lines of the longest axis
-    struct ft_row **line_names;
-    struct ft_row *plane; // a whole one; for a single member only
-    double *numbers;      // FT_LANES lines of the initial state
+    union ft_row **in, **out; // the rows to be transformed next, as ft_transform() wants them
+    union ft_row *lines;      // FT_LANES lines of the longest axis
+    union ft_row **line_names;
+    union ft_row *plane; // a whole one; for a single member only
+    double *numbers;     // FT_LANES lines of the initial state
     struct decay decay;
 };
 
 // What is at one z in an array of a form that is exchanged.
 struct slice {
-    struct ft_row *rows;
+    union ft_row *rows;
     int blocks;     // rows at one y
     int run;        // y's in one part
     ptrdiff_t part; // rows from one part to the next
 };
 
-static struct slice slice_at(struct ft_row *array, int z, int planes, int run, int blocks)
+static struct slice slice_at(union ft_row *array, int z, int planes, int run, int blocks)
 {
     ptrdiff_t plane = (ptrdiff_t)run * blocks;
     return (struct slice){
         .rows = array + z * plane, .blocks = blocks, .run = run, .part = planes * plane};
 }
 
-static struct slice slice_for_members(const struct ft_layout *layout, struct ft_row *array, int z)
+static struct slice slice_for_members(const struct ft_layout *layout, union ft_row *array, int z)
 {
     return slice_at(array, z, layout->z_held, layout->y_held_by_member, layout->x_held / FT_LANES);
 }
 
-static struct slice slice_for_slabs(const struct ft_layout *layout, struct ft_row *array, int z)
+static struct slice slice_for_slabs(const struct ft_layout *layout, union ft_row *array, int z)
 {
     return slice_at(array, z, layout->z_held, layout->y_held_by_slab, layout->x_held / FT_LANES);
 }
 
 // The first row of the line of x at `y`, in the part of it that has the row `block`.
-static struct ft_row *row_of_line(const struct slice *slice, int y, int block)
+static union ft_row *row_of_line(const struct slice *slice, int y, int block)
 {
     return slice->rows + block / slice->blocks * slice->part + (ptrdiff_t)y * slice->blocks +
            block % slice->blocks;
 }
 
-static void name_lines_of_y(const struct slice *slice, int ny, int block, struct ft_row **names)
+static void name_lines_of_y(const struct slice *slice, int ny, int block, union ft_row **names)
 {
     for (int y = 0; y < ny;) {
-        struct ft_row *row = slice->rows + y / slice->run * slice->part + block;
+        union ft_row *row = slice->rows + y / slice->run * slice->part + block;
         for (int i = 0; i < slice->run; i++, y++, row += slice->blocks)
             names[y] = row;
     }
 }
 
-static void name_rows(struct ft_row *first, ptrdiff_t step, int count, struct ft_row **names)
+static void name_rows(union ft_row *first, ptrdiff_t step, int count, union ft_row **names)
 {
     for (int i = 0; i < count; i++)
         names[i] = first + i * step;
 }
 
 // Rows along one axis with lanes along another, into the opposite.
-static inline void turn_block(const struct ft_row *in, ptrdiff_t in_step, struct ft_row *out,
+static inline void turn_block(const union ft_row *in, ptrdiff_t in_step, union ft_row *out,
                               ptrdiff_t out_step)
 {
     for (int i = 0; i < FT_LANES; i++) {
@@ -127,7 +127,7 @@ static void transform_y_slice(struct ft_passes *passes, struct slice from, struc
     }
 }
 
-static void backward_x_slice(struct ft_passes *passes, struct slice from, struct ft_row *to)
+static void backward_x_slice(struct ft_passes *passes, struct slice from, union ft_row *to)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int y = 0; y < layout->y_held_by_member; y += FT_LANES, to += layout->nx) {
@@ -151,14 +151,14 @@ static ptrdiff_t state_plane(const struct ft_layout *layout, int z)
     return (ptrdiff_t)z * (layout->y_held_by_member / FT_LANES) * layout->nx;
 }
 
-void ft_forward_x(struct ft_passes *passes, struct ft_row *to)
+void ft_forward_x(struct ft_passes *passes, union ft_row *to)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int z = 0; z < layout->z_held; z++)
         forward_x_slice(passes, z, slice_for_members(layout, to, z));
 }
 
-void ft_forward_y(struct ft_passes *passes, struct ft_row *from, struct ft_row *to)
+void ft_forward_y(struct ft_passes *passes, union ft_row *from, union ft_row *to)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int z = 0; z < layout->z_held; z++)
@@ -166,7 +166,7 @@ void ft_forward_y(struct ft_passes *passes, struct ft_row *from, struct ft_row *
                           slice_for_slabs(layout, to, z));
 }
 
-void ft_forward_xy(struct ft_passes *passes, struct ft_row *to)
+void ft_forward_xy(struct ft_passes *passes, union ft_row *to)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int z = 0; z < layout->z_held; z++) {
@@ -175,7 +175,7 @@ void ft_forward_xy(struct ft_passes *passes, struct ft_row *to)
     }
 }
 
-void ft_forward_z(struct ft_passes *passes, struct ft_row *from, struct ft_row *spectrum)
+void ft_forward_z(struct ft_passes *passes, union ft_row *from, union ft_row *spectrum)
 {
     const struct ft_layout *layout = &passes->layout;
     int lines = layout->y_held_by_slab * layout->x_held / FT_LANES;
@@ -195,21 +195,22 @@ static void make_decay(double *factors, int length, int t)
 }
 
 // Decayed, with reals and imaginaries exchanged, into passes->lines.
-static void decay_line(struct ft_passes *passes, const struct ft_row *spectrum, int x, int y)
+static void decay_line(struct ft_passes *passes, const union ft_row *spectrum, int x, int y)
 {
     const struct decay *decay = &passes->decay;
-    ft_lanes factors;
+    union ft_row factors = {0};
     for (int lane = 0; lane < FT_LANES; lane++)
-        factors[lane] = decay->x[x + lane] * decay->y[y];
+        factors.re[lane] = decay->x[x + lane] * decay->y[y];
     for (int z = 0; z < passes->layout.nz; z++) {
-        ft_lanes factor = factors * decay->z[z];
-        passes->lines[z].re = spectrum[z].im * factor;
-        passes->lines[z].im = spectrum[z].re * factor;
+        for (int pair = 0; pair < FT_PAIRS; pair++) {
+            ft_pair factor = factors.re_pair[pair] * decay->z[z];
+            passes->lines[z].re_pair[pair] = spectrum[z].im_pair[pair] * factor;
+            passes->lines[z].im_pair[pair] = spectrum[z].re_pair[pair] * factor;
+        }
     }
 }
 
-void ft_backward_z(struct ft_passes *passes, const struct ft_row *spectrum, int t,
-                   struct ft_row *to)
+void ft_backward_z(struct ft_passes *passes, const union ft_row *spectrum, int t, union ft_row *to)
 {
     const struct ft_layout *layout = &passes->layout;
     make_decay(passes->decay.x, layout->nx, t);
@@ -224,7 +225,7 @@ void ft_backward_z(struct ft_passes *passes, const struct ft_row *spectrum, int 
     }
 }
 
-void ft_backward_y(struct ft_passes *passes, struct ft_row *from, struct ft_row *to)
+void ft_backward_y(struct ft_passes *passes, union ft_row *from, union ft_row *to)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int z = 0; z < layout->z_held; z++)
@@ -232,7 +233,7 @@ void ft_backward_y(struct ft_passes *passes, struct ft_row *from, struct ft_row 
                           slice_for_members(layout, to, z));
 }
 
-void ft_backward_x(struct ft_passes *passes, struct ft_row *from, struct ft_row *state)
+void ft_backward_x(struct ft_passes *passes, union ft_row *from, union ft_row *state)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int z = 0; z < layout->z_held; z++)
@@ -240,7 +241,7 @@ void ft_backward_x(struct ft_passes *passes, struct ft_row *from, struct ft_row 
                          state + state_plane(layout, z));
 }
 
-void ft_backward_yx(struct ft_passes *passes, struct ft_row *from, struct ft_row *state)
+void ft_backward_yx(struct ft_passes *passes, union ft_row *from, union ft_row *state)
 {
     const struct ft_layout *layout = &passes->layout;
     for (int z = 0; z < layout->z_held; z++) {
@@ -249,7 +250,7 @@ void ft_backward_yx(struct ft_passes *passes, struct ft_row *from, struct ft_row
     }
 }
 
-void ft_sum_state(const struct ft_passes *passes, const struct ft_row *state, double sum[2])
+void ft_sum_state(const struct ft_passes *passes, const union ft_row *state, double sum[2])
 {
     const struct ft_layout *layout = &passes->layout;
     int first_y = layout->member * layout->y_held_by_member;
@@ -259,7 +260,7 @@ void ft_sum_state(const struct ft_passes *passes, const struct ft_row *state, do
         int x = j % layout->nx, y = 3 * j % layout->ny - first_y, z = 5 * j % layout->nz - first_z;
         if (y < 0 || y >= layout->y_held_by_member || z < 0 || z >= layout->z_held)
             continue;
-        const struct ft_row *row = state + state_plane(layout, z) + y / FT_LANES * layout->nx + x;
+        const union ft_row *row = state + state_plane(layout, z) + y / FT_LANES * layout->nx + x;
         sum[0] += row->im[y % FT_LANES];
         sum[1] += row->re[y % FT_LANES];
     }
@@ -279,7 +280,7 @@ struct ft_passes *ft_passes_make(const struct ft_layout *layout)
     passes->plan_x = ft_plan_make(layout->nx);
     passes->plan_y = ft_plan_make(layout->ny);
     passes->plan_z = ft_plan_make(layout->nz);
-    struct ft_row ***names[] = {&passes->in, &passes->out, &passes->line_names};
+    union ft_row ***names[] = {&passes->in, &passes->out, &passes->line_names};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         *names[i] = npb_job_allocate(longest, sizeof **names[i]);
     passes->lines = ft_rows_allocate(longest);

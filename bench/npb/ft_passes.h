@@ -28,33 +28,32 @@ void ft_passes_free(struct ft_passes *passes);
 
 // Forward along x, of the random initial state, which is made on the way. For more than one member;
 // `to` is to be exchanged among members.
-void ft_forward_x(struct ft_passes *passes, struct ft_row *to);
+void ft_forward_x(struct ft_passes *passes, union ft_row *to);
 
 // Forward along y. `to` is to be exchanged among slabs.
-void ft_forward_y(struct ft_passes *passes, struct ft_row *from, struct ft_row *to);
+void ft_forward_y(struct ft_passes *passes, union ft_row *from, union ft_row *to);
 
 // Both for a single member, plane by plane, while a plane is in the cache.
-void ft_forward_xy(struct ft_passes *passes, struct ft_row *to);
+void ft_forward_xy(struct ft_passes *passes, union ft_row *to);
 
 // Forward along z: completes the spectrum.
-void ft_forward_z(struct ft_passes *passes, struct ft_row *from, struct ft_row *spectrum);
+void ft_forward_z(struct ft_passes *passes, union ft_row *from, union ft_row *spectrum);
 
 // Backward along z, of the spectrum as it has decayed at time `t` (RNR-94-007). `to`
 // is to be exchanged among slabs.
-void ft_backward_z(struct ft_passes *passes, const struct ft_row *spectrum, int t,
-                   struct ft_row *to);
+void ft_backward_z(struct ft_passes *passes, const union ft_row *spectrum, int t, union ft_row *to);
 
 // Backward along y. `to` is to be exchanged among members.
-void ft_backward_y(struct ft_passes *passes, struct ft_row *from, struct ft_row *to);
+void ft_backward_y(struct ft_passes *passes, union ft_row *from, union ft_row *to);
 
 // Backward along x: completes the state, [z][y / FT_LANES][x] with lanes along y.
-void ft_backward_x(struct ft_passes *passes, struct ft_row *from, struct ft_row *state);
+void ft_backward_x(struct ft_passes *passes, union ft_row *from, union ft_row *state);
 
 // Both for a single member. `state` may be `from` where there is a single slab.
-void ft_backward_yx(struct ft_passes *passes, struct ft_row *from, struct ft_row *state);
+void ft_backward_yx(struct ft_passes *passes, union ft_row *from, union ft_row *state);
 
 // The sum of 1024 points of the state (RNR-94-007), real and imaginary, as far as this rank holds
 // them; not yet divided by the number of all points.
-void ft_sum_state(const struct ft_passes *passes, const struct ft_row *state, double sum[2]);
+void ft_sum_state(const struct ft_passes *passes, const union ft_row *state, double sum[2]);
 
 #endif

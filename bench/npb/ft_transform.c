@@ -15,19 +15,19 @@ struct root {
 
 struct ft_plan {
     int length;
-    struct root *roots;         // exp(-2 pi i k / length)
-    struct ft_row *memory;      // what the tables of scratch name
-    struct ft_row **scratch[2]; // results between the first stage and the last
+    struct root *roots;        // exp(-2 pi i k / length)
+    union ft_row *memory;      // what the tables of scratch name
+    union ft_row **scratch[2]; // results between the first stage and the last
 };
 
-struct ft_row *ft_rows_allocate(size_t count)
+union ft_row *ft_rows_allocate(size_t count)
 {
-    return npb_job_allocate_lines(count, sizeof(struct ft_row));
+    return npb_job_allocate_lines(count, sizeof(union ft_row));
 }
 
-static struct ft_row **name_rows(struct ft_row *rows, int count)
+static union ft_row **name_rows(union ft_row *rows, int count)
 {
-    struct ft_row **names = npb_job_allocate((size_t)count, sizeof *names);
+    union ft_row **names = npb_job_allocate((size_t)count, sizeof *names);
     for (int i = 0; i < count; i++)
         names[i] = rows + i;
     return names;
@@ -63,77 +63,96 @@ void ft_plan_free(struct ft_plan *plan)
     free(plan);
 }
 
-static inline void turn(struct ft_row *row, ft_lanes re, ft_lanes im, struct root by)
+// One point of two of the transforms.
+struct twin {
+    ft_pair re, im;
+};
+
+static inline struct twin load(const union ft_row *row, int pair)
 {
-    row->re = re * by.re - im * by.im;
-    row->im = re * by.im + im * by.re;
+    return (struct twin){.re = row->re_pair[pair], .im = row->im_pair[pair]};
 }
 
-// The transform of length 4 of the points a, b, c, d. All of its results but the first are turned,
-// as the stages that follow want them.
-static inline void combine_four(struct ft_row *const *in, int in_step, struct ft_row *const *out,
-                                int out_step, const struct root *by)
+static inline void store(union ft_row *row, int pair, struct twin value)
 {
-    const struct ft_row *a = in[0], *b = in[in_step], *c = in[2 * in_step], *d = in[3 * in_step];
-    ft_lanes even_re = a->re + c->re, even_im = a->im + c->im;
-    ft_lanes across_re = a->re - c->re, across_im = a->im - c->im;
-    ft_lanes odd_re = b->re + d->re, odd_im = b->im + d->im;
-    ft_lanes turned_re = b->im - d->im, turned_im = d->re - b->re; // (b - d) / i
-    *out[0] = (struct ft_row){.re = even_re + odd_re, .im = even_im + odd_im};
-    turn(out[out_step], across_re + turned_re, across_im + turned_im, by[0]);
-    turn(out[2 * out_step], even_re - odd_re, even_im - odd_im, by[1]);
-    turn(out[3 * out_step], across_re - turned_re, across_im - turned_im, by[2]);
+    row->re_pair[pair] = value.re;
+    row->im_pair[pair] = value.im;
 }
 
-// The same where nothing is turned: in the last stage, a quarter or more of all work.
-static inline void combine_last_four(struct ft_row *const *in, struct ft_row *const *out, int step)
+static inline struct twin sum(struct twin a, struct twin b)
 {
-    const struct ft_row *a = in[0], *b = in[step], *c = in[2 * step], *d = in[3 * step];
-    ft_lanes even_re = a->re + c->re, even_im = a->im + c->im;
-    ft_lanes across_re = a->re - c->re, across_im = a->im - c->im;
-    ft_lanes odd_re = b->re + d->re, odd_im = b->im + d->im;
-    ft_lanes turned_re = b->im - d->im, turned_im = d->re - b->re;
-    *out[0] = (struct ft_row){.re = even_re + odd_re, .im = even_im + odd_im};
-    *out[step] = (struct ft_row){.re = across_re + turned_re, .im = across_im + turned_im};
-    *out[2 * step] = (struct ft_row){.re = even_re - odd_re, .im = even_im - odd_im};
-    *out[3 * step] = (struct ft_row){.re = across_re - turned_re, .im = across_im - turned_im};
+    return (struct twin){.re = a.re + b.re, .im = a.im + b.im};
 }
 
-static inline void combine_last_two(struct ft_row *const *in, struct ft_row *const *out, int step)
+static inline struct twin difference(struct twin a, struct twin b)
 {
-    const struct ft_row *a = in[0], *b = in[step];
-    struct ft_row sum = {.re = a->re + b->re, .im = a->im + b->im};
-    struct ft_row difference = {.re = a->re - b->re, .im = a->im - b->im};
-    *out[0] = sum;
-    *out[step] = difference;
+    return (struct twin){.re = a.re - b.re, .im = a.im - b.im};
+}
+
+static inline struct twin turned(struct twin a, struct root by)
+{
+    return (struct twin){.re = a.re * by.re - a.im * by.im, .im = a.re * by.im + a.im * by.re};
+}
+
+// The transform of length 4 of rows `step` apart.
+static inline void combine_four(union ft_row *const *in, int step, int pair, struct twin results[4])
+{
+    struct twin a = load(in[0], pair), b = load(in[step], pair);
+    struct twin c = load(in[2 * step], pair), d = load(in[3 * step], pair);
+    struct twin even = sum(a, c), odd = sum(b, d), across = difference(a, c);
+    struct twin quarter = {.re = b.im - d.im, .im = d.re - b.re}; // (b - d) / i
+    results[0] = sum(even, odd);
+    results[1] = sum(across, quarter);
+    results[2] = difference(even, odd);
+    results[3] = difference(across, quarter);
 }
 
 // Stockham's stage: `done` points of every transform so far lie next to each other, four times as
-// many afterwards, and no bits need ever be reversed.
-static void stage(const struct ft_plan *plan, struct ft_row *const *in, struct ft_row *const *out,
+// many afterwards, and no bits need ever be reversed. Results are turned as the next stage wants.
+static void stage(const struct ft_plan *plan, union ft_row *const *in, union ft_row *const *out,
                   int done)
 {
     int quarter = plan->length / 4;
     for (int k = 0; k < quarter; k += done) {
-        const struct root by[] = {plan->roots[k], plan->roots[2 * k], plan->roots[3 * k]};
-        for (int i = 0; i < done; i++)
-            combine_four(in + k + i, quarter, out + 4 * k + i, done, by);
+        struct root once = plan->roots[k], twice = plan->roots[2 * k], thrice = plan->roots[3 * k];
+        for (int i = 0; i < done; i++) {
+            union ft_row *const *to = out + 4 * k + i;
+            for (int pair = 0; pair < FT_PAIRS; pair++) {
+                struct twin results[4];
+                combine_four(in + k + i, quarter, pair, results);
+                store(to[0], pair, results[0]);
+                store(to[done], pair, turned(results[1], once));
+                store(to[2 * done], pair, turned(results[2], twice));
+                store(to[3 * done], pair, turned(results[3], thrice));
+            }
+        }
     }
 }
 
-static void last_stage(const struct ft_plan *plan, struct ft_row *const *in,
-                       struct ft_row *const *out, int done)
+static void last_stage_of_four(union ft_row *const *in, union ft_row *const *out, int done)
 {
-    bool four = plan->length / done == 4;
     for (int i = 0; i < done; i++) {
-        if (four)
-            combine_last_four(in + i, out + i, done);
-        else
-            combine_last_two(in + i, out + i, done);
+        for (int pair = 0; pair < FT_PAIRS; pair++) {
+            struct twin results[4];
+            combine_four(in + i, done, pair, results);
+            for (int j = 0; j < 4; j++)
+                store(out[i + j * done], pair, results[j]);
+        }
     }
 }
 
-void ft_transform(struct ft_plan *plan, struct ft_row *const *in, struct ft_row *const *out)
+static void last_stage_of_two(union ft_row *const *in, union ft_row *const *out, int done)
+{
+    for (int i = 0; i < done; i++) {
+        for (int pair = 0; pair < FT_PAIRS; pair++) {
+            struct twin a = load(in[i], pair), b = load(in[i + done], pair);
+            store(out[i], pair, sum(a, b));
+            store(out[i + done], pair, difference(a, b));
+        }
+    }
+}
+
+void ft_transform(struct ft_plan *plan, union ft_row *const *in, union ft_row *const *out)
 {
     int next = 0;
     int done = 1;
@@ -142,5 +161,8 @@ void ft_transform(struct ft_plan *plan, struct ft_row *const *in, struct ft_row 
         in = plan->scratch[next];
         next = 1 - next;
     }
-    last_stage(plan, in, out, done);
+    if (plan->length / done == 4)
+        last_stage_of_four(in, out, done);
+    else
+        last_stage_of_two(in, out, done);
 }

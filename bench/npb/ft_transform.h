@@ -6,16 +6,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FT_LANES = 4 };
+enum { FT_LANES = 4, FT_PAIRS = FT_LANES / 2 };
 
-// A vector, so that every compiler makes vector instructions of it at any optimization.
-typedef double ft_lanes __attribute__((vector_size(FT_LANES * sizeof(double))));
+// As wide as every x86-64 has registers: compilers spill vectors that are wider, and do not find
+// the vectors in plain loops over lanes.
+typedef double ft_pair __attribute__((vector_size(2 * sizeof(double))));
 
 // One point of FT_LANES transforms, one cache line. All arrays of the kernel are made of such rows.
-struct ft_row {
-    _Alignas(64) ft_lanes re;
-    ft_lanes im;
+union ft_row {
+    _Alignas(64) struct {
+        double re[FT_LANES];
+        double im[FT_LANES];
+    };
+    struct {
+        ft_pair re_pair[FT_PAIRS];
+        ft_pair im_pair[FT_PAIRS];
+    };
 };
+
+_Static_assert(sizeof(union ft_row) == 64, "a row is one cache line");
 
 // What the transforms of one length need; holds scratch memory, so one user at a time.
 struct ft_plan;
@@ -30,9 +39,9 @@ void ft_plan_free(struct ft_plan *plan);
 // in natural order, into the rows that `out` names, in natural order. Both name as many rows as the
 // plan is long. They may name the same rows, as all of `in` is read before anything is
 // written. With reals and imaginaries exchanged on both ends it is the inverse transform.
-void ft_transform(struct ft_plan *plan, struct ft_row *const *in, struct ft_row *const *out);
+void ft_transform(struct ft_plan *plan, union ft_row *const *in, union ft_row *const *out);
 
 // Zeroed rows, aligned to cache lines, to be freed with free(). Does not come back without memory.
-struct ft_row *ft_rows_allocate(size_t count);
+union ft_row *ft_rows_allocate(size_t count);
 
 #endif
