@@ -100,7 +100,8 @@ static const char *ft_prepare(const struct npb_job *job, void **state)
     if (size == NULL)
         return "CLASS is one of S, W, A, B, C";
     if (!ft_layout_init(&layout, size->nx, size->ny, size->nz, job->rank, job->ranks))
-        return "the number of processes must be a power of two and not more than lines";
+        return "the number of processes must be a power of two that leaves lines of the grid to "
+               "each";
     if (job->rank == 0)
         printf("NAS kernel FT, class %c: %d x %d x %d, %d iterations; %d ranks as %d slabs x %d\n",
                size->name, size->nx, size->ny, size->nz, size->iterations, job->ranks, layout.slabs,

@@ -123,6 +123,8 @@ static void only_powers_of_two_with_work_for_all_are_laid_out(void **unused)
         bool power = ranks > 0 && (ranks & (ranks - 1)) == 0;
         assert_int_equal(ft_layout_init(&layout, NX, NY, NZ, 0, ranks),
                          power && ranks <= MOST_RANKS);
+        assert_int_equal(ft_layout_init(&layout, NY, NX, NZ, 0, ranks),
+                         power && ranks <= MOST_RANKS);
     }
 }
 
