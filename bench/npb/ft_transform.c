@@ -25,7 +25,7 @@ union ft_row *ft_rows_allocate(size_t count)
     return npb_job_allocate_lines(count, sizeof(union ft_row));
 }
 
-static union ft_row **name_rows(union ft_row *rows, int count)
+static union ft_row **named_rows(union ft_row *rows, int count)
 {
     union ft_row **names = npb_job_allocate((size_t)count, sizeof *names);
     for (int i = 0; i < count; i++)
@@ -47,8 +47,8 @@ struct ft_plan *ft_plan_make(int length)
     // A few lines between the two, or equal points of both would compete for the same cache sets.
     const int gap = 5;
     plan->memory = ft_rows_allocate(2 * (size_t)length + (size_t)gap);
-    plan->scratch[0] = name_rows(plan->memory, length);
-    plan->scratch[1] = name_rows(plan->memory + length + gap, length);
+    plan->scratch[0] = named_rows(plan->memory, length);
+    plan->scratch[1] = named_rows(plan->memory + length + gap, length);
     return plan;
 }
 
