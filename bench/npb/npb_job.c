@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { EXIT_VERIFIED = 0, EXIT_WRONG = 1, EXIT_REFUSED = 2 };
+
+enum { CACHE_LINE = 64 }; // bytes
 
 static bool parse_repeat(const char *text, int *repeat)
 {
@@ -97,13 +100,25 @@ int npb_job_main(int argc, char **argv, const struct npb_kernel *kernel)
     return status;
 }
 
-void *npb_job_allocate(size_t count, size_t element_bytes)
+static void *require(void *memory, size_t count, size_t element_bytes)
 {
-    void *memory = calloc(count > 0 ? count : 1, element_bytes);
     if (memory == NULL) {
         fprintf(stderr, "npb: no memory for %zu elements of %zu bytes\n", count, element_bytes);
         MPI_Abort(MPI_COMM_WORLD, EXIT_REFUSED);
         abort();
     }
     return memory;
+}
+
+void *npb_job_allocate(size_t count, size_t element_bytes)
+{
+    void *memory = calloc(count > 0 ? count : 1, element_bytes);
+    return require(memory, count, element_bytes);
+}
+
+void *npb_job_allocate_lines(size_t count, size_t element_bytes)
+{
+    bool fits = count > 0 && element_bytes <= SIZE_MAX / count;
+    void *memory = fits ? aligned_alloc(CACHE_LINE, count * element_bytes) : NULL;
+    return memset(require(memory, count, element_bytes), 0, count * element_bytes);
 }

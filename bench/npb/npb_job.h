@@ -43,4 +43,8 @@ int npb_job_main(int argc, char **argv, const struct npb_kernel *kernel);
 // rank that lacks memory aborts the job.
 void *npb_job_allocate(size_t count, size_t element_bytes);
 
+// The same for at least one element, beginning at a cache line. `element_bytes` is a multiple of
+// 64.
+void *npb_job_allocate_lines(size_t count, size_t element_bytes);
+
 #endif
