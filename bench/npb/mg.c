@@ -1,4 +1,4 @@
-// NAS kernel MG: four V-cycles of a multigrid solver for Poisson's equation in a periodic cube
+// NAS kernel MG: V-cycles of a multigrid solver for Poisson's equation in a periodic cube
 // (RNR-94-007). Its levels shrink from faces of many kilobytes to single points, so its messages
 // have all sizes.
 #include "bench/npb/mg_charges.h"
