@@ -247,6 +247,22 @@ static int *allocate_ints(int count)
     return npb_job_allocate((size_t)count, sizeof(int));
 }
 
+// All but `own`, whose size only the keys tell.
+static void allocate_buffers(struct is *is)
+{
+    is->keys = npb_job_allocate((size_t)is->part.count, sizeof *is->keys);
+    is->sorted = npb_job_allocate((size_t)is->part.count, sizeof *is->sorted);
+    is->sizes = allocate_ints(is->buckets + PROBES);
+    is->totals = allocate_ints(is->buckets + PROBES);
+    is->bucket_starts = allocate_ints(is->buckets);
+    is->first_bucket = allocate_ints(is->ranks + 1);
+    is->sent = allocate_ints(is->ranks);
+    is->sent_starts = allocate_ints(is->ranks);
+    is->received = allocate_ints(is->ranks);
+    is->received_starts = allocate_ints(is->ranks);
+    is->lesser = allocate_ints(1 << is->size->log2_values);
+}
+
 static const char *is_prepare(const struct npb_job *job, void **state)
 {
     const struct is_class *size = find_class(job->size_class);
@@ -269,17 +285,7 @@ static const char *is_prepare(const struct npb_job *job, void **state)
     is->buckets = 1 << size->log2_buckets;
     is->shift = size->log2_values - size->log2_buckets;
     is->part = npb_grid_part(INT64_C(1) << size->log2_keys, job->ranks, job->rank);
-    is->keys = npb_job_allocate((size_t)is->part.count, sizeof *is->keys);
-    is->sorted = npb_job_allocate((size_t)is->part.count, sizeof *is->sorted);
-    is->sizes = allocate_ints(is->buckets + PROBES);
-    is->totals = allocate_ints(is->buckets + PROBES);
-    is->bucket_starts = allocate_ints(is->buckets);
-    is->first_bucket = allocate_ints(is->ranks + 1);
-    is->sent = allocate_ints(is->ranks);
-    is->sent_starts = allocate_ints(is->ranks);
-    is->received = allocate_ints(is->ranks);
-    is->received_starts = allocate_ints(is->ranks);
-    is->lesser = allocate_ints(1 << size->log2_values);
+    allocate_buffers(is);
     is_keys_make(is->keys, is->part, size->log2_values);
     memcpy(is->first_keys, is->keys, sizeof is->first_keys);
     rank_keys(is); // touches all pages and opens all connections
