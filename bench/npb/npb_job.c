@@ -56,6 +56,8 @@ static bool run_repetitions(const struct npb_job *job, const struct npb_kernel *
         npb_timer_start(&timer);
         kernel->run(state);
         npb_timer_stop(&timer);
+        if (kernel->conclude != NULL)
+            kernel->conclude(state);
         if (job->rank == 0) {
             printf("Run %d of %d: %.3f s\n", i, job->repeat, timer.total_s - before_s);
             correct += kernel->verify(state);

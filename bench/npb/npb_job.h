@@ -24,6 +24,10 @@ struct npb_kernel {
     // The timed part, from its very beginning: a repetition knows nothing of the one before.
     void (*run)(void *state);
 
+    // Untimed, on all ranks, after each run: makes what verify() needs and run() did not compute.
+    // Null where there is no such thing.
+    void (*conclude)(void *state);
+
     // Prints what the last run computed beside the official values; true if it is correct. Called
     // on rank 0 only.
     bool (*verify)(const void *state);
