@@ -1,0 +1,39 @@
+// The equations that BT solves along a line (RNR-94-007, section 3): 5 x 5 blocks on three
+// diagonals. All functions work on ADI_LANES lines at once. Pure arithmetic: no MPI call.
+#ifndef COSCHED_BENCH_BT_BLOCK_H
+#define COSCHED_BENCH_BT_BLOCK_H
+
+#include "bench/npb/adi_lines.h"
+
+// What a block depends on at a point, as seen along the line: the velocity along it, then the two
+// across.
+struct bt_point {
+    adi_lanes inverse_density;
+    adi_lanes velocity[CFD_DIRECTIONS];
+    adi_lanes kinetic; // half the velocity squared
+    adi_lanes energy;  // total, of a unit of mass
+};
+
+typedef adi_lanes bt_block[CFD_QUANTITIES][CFD_QUANTITIES];
+
+// A block row to be solved: the block beyond the diagonal one and, in the last column, the right
+// side.
+enum { BT_RIGHT = CFD_QUANTITIES, BT_ROW };
+typedef adi_lanes bt_row[CFD_QUANTITIES][BT_ROW];
+
+// Writes flux * A + diffusion * (N + added) to the first five columns of `block`, whose rows have
+// `columns` lanes each: A is the Jacobian of the convective flux along the line, N minus that of
+// the viscous one and `added` the added diffusion, of any diagonal.
+void bt_block_assemble(const struct bt_point *point, double flux, double diffusion, double added,
+                       int columns, adi_lanes *block);
+
+// diagonal -= below * before, and the same of the right sides: takes the unknowns of the point
+// before, whose row is solved, out of a row. Only those elements of `below` are read that
+// bt_block_assemble() does not always leave 0.
+void bt_block_eliminate(const bt_block below, const bt_row before, bt_block diagonal, bt_row row);
+
+// row = inverse of diagonal * row. Destroys `diagonal`. There is no search for pivots: the diagonal
+// dominates.
+void bt_block_solve(bt_block diagonal, bt_row row);
+
+#endif
