@@ -62,8 +62,8 @@ static void bt_eliminate(const struct adi_batch *batch, adi_lanes *handed, adi_l
                 diagonal[m][m][i] += 1;
             adi_batch_gather(batch, right, n, (*row)[m][BT_RIGHT]);
         }
-        bt_block_eliminate((const adi_lanes(*)[CFD_QUANTITIES])below, *before, diagonal, *row);
-        bt_block_solve(diagonal, *row);
+        bt_block_solve((const adi_lanes(*)[CFD_QUANTITIES])below, *before,
+                       (const adi_lanes(*)[CFD_QUANTITIES])diagonal, *row);
         before = (const bt_row *)row;
         struct bt_point *unused = low;
         low = middle;

@@ -1,5 +1,8 @@
 #include "bench/npb/bt_block.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 // Viscous terms of the momentum along the line and of the energy, relative to those of the momentum
 // across.
 static const double along = 4.0 / 3, heat = CFD_CONDUCTION;
@@ -50,65 +53,80 @@ void bt_block_assemble(const struct bt_point *point, double flux, double diffusi
     }
 }
 
-// target -= a b
-static inline void subtract_1(adi_lanes *restrict target, const adi_lanes *a0, const adi_lanes *b0)
+// Two lanes: what a vector register of every 64-bit machine holds.
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+
+static inline pair load(const double *from)
 {
-    for (int i = 0; i < ADI_LANES; i++)
-        (*target)[i] -= (*a0)[i] * (*b0)[i];
+    pair values;
+    memcpy(&values, from, sizeof values);
+    return values;
 }
 
-// Takes one row of `below`, with the elements at `used`, times `before` out of a row.
-static inline void eliminate_from(const adi_lanes *restrict below, const int *used, int uses,
-                                  const bt_row before, adi_lanes *restrict diagonal,
-                                  adi_lanes *restrict right)
+static inline void store(double *to, pair values)
 {
-    for (int column = 0; column < CFD_QUANTITIES; column++) {
-        for (int k = 0; k < uses; k++)
-            subtract_1(&diagonal[column], &below[used[k]], &before[used[k]][column]);
-    }
-    for (int k = 0; k < uses; k++)
-        subtract_1(right, &below[used[k]], &before[used[k]][BT_RIGHT]);
+    memcpy(to, &values, sizeof values);
 }
 
-void bt_block_eliminate(const bt_block below, const bt_row before, bt_block diagonal, bt_row row)
-{
-    static const int density[] = {0, 1}, left[] = {0, 1, 2}, other[] = {0, 1, 3};
-    static const int all[] = {0, 1, 2, 3, 4};
-    eliminate_from(below[0], density, 2, before, diagonal[0], &row[0][BT_RIGHT]);
-    eliminate_from(below[1], all, 5, before, diagonal[1], &row[1][BT_RIGHT]);
-    eliminate_from(below[2], left, 3, before, diagonal[2], &row[2][BT_RIGHT]);
-    eliminate_from(below[3], other, 3, before, diagonal[3], &row[3][BT_RIGHT]);
-    eliminate_from(below[4], all, 5, before, diagonal[4], &row[4][BT_RIGHT]);
-}
+// A row of numbers: of the diagonal block, of the one beyond it, and the right side.
+enum { BEYOND = CFD_QUANTITIES, COLUMNS = CFD_QUANTITIES + BT_ROW, RIGHT = COLUMNS - 1 };
 
-static inline void scale(adi_lanes *restrict target, const adi_lanes *factor)
-{
-    for (int i = 0; i < ADI_LANES; i++)
-        (*target)[i] *= (*factor)[i];
-}
+// What bt_block_assemble() does not always leave 0.
+static const bool occupied[CFD_QUANTITIES][CFD_QUANTITIES] = {
+    {1, 1, 0, 0, 0}, {1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}, {1, 1, 0, 1, 0}, {1, 1, 1, 1, 1},
+};
 
-void bt_block_solve(bt_block diagonal, bt_row row)
+// All loops have few steps and are to vanish, so that a row of numbers stays in registers.
+static inline void solve_pair(const bt_block below, const bt_row before, const bt_block diagonal,
+                              bt_row row, int lane)
 {
-    for (int pivot = 0; pivot < CFD_QUANTITIES; pivot++) {
-        adi_lanes inverse;
-        for (int i = 0; i < ADI_LANES; i++)
-            inverse[i] = 1 / diagonal[pivot][pivot][i];
-        for (int column = pivot + 1; column < CFD_QUANTITIES; column++)
-            scale(&diagonal[pivot][column], &inverse);
+    pair solved[CFD_QUANTITIES][COLUMNS];
+#pragma GCC unroll 5
+    for (int m = 0; m < CFD_QUANTITIES; m++) {
+        pair line[COLUMNS];
+#pragma GCC unroll 5
+        for (int column = 0; column < CFD_QUANTITIES; column++)
+            line[column] = load(&diagonal[m][column][lane]);
+#pragma GCC unroll 6
         for (int column = 0; column < BT_ROW; column++)
-            scale(&row[pivot][column], &inverse);
-        for (int lower = pivot + 1; lower < CFD_QUANTITIES; lower++) {
-            for (int column = pivot + 1; column < CFD_QUANTITIES; column++)
-                subtract_1(&diagonal[lower][column], &diagonal[lower][pivot],
-                           &diagonal[pivot][column]);
-            for (int column = 0; column < BT_ROW; column++)
-                subtract_1(&row[lower][column], &diagonal[lower][pivot], &row[pivot][column]);
+            line[BEYOND + column] = load(&row[m][column][lane]);
+#pragma GCC unroll 5
+        for (int k = 0; k < CFD_QUANTITIES; k++) {
+            if (!occupied[m][k])
+                continue;
+            pair factor = load(&below[m][k][lane]);
+#pragma GCC unroll 5
+            for (int column = 0; column < CFD_QUANTITIES; column++)
+                line[column] -= factor * load(&before[k][column][lane]);
+            line[RIGHT] -= factor * load(&before[k][BT_RIGHT][lane]);
+        }
+#pragma GCC unroll 5
+        for (int k = 0; k < m; k++) {
+#pragma GCC unroll 11
+            for (int column = k + 1; column < COLUMNS; column++)
+                line[column] -= line[k] * solved[k][column];
+        }
+        pair inverse = 1 / line[m];
+#pragma GCC unroll 11
+        for (int column = m + 1; column < COLUMNS; column++)
+            solved[m][column] = line[column] * inverse;
+    }
+#pragma GCC unroll 5
+    for (int m = CFD_QUANTITIES - 1; m >= 0; m--) {
+#pragma GCC unroll 6
+        for (int column = BEYOND; column < COLUMNS; column++) {
+            pair sum = solved[m][column];
+#pragma GCC unroll 5
+            for (int k = m + 1; k < CFD_QUANTITIES; k++)
+                sum -= solved[m][k] * solved[k][column];
+            solved[m][column] = sum;
+            store(&row[m][column - BEYOND][lane], sum);
         }
     }
-    for (int upper = CFD_QUANTITIES - 2; upper >= 0; upper--) {
-        for (int column = upper + 1; column < CFD_QUANTITIES; column++) {
-            for (int k = 0; k < BT_ROW; k++)
-                subtract_1(&row[upper][k], &diagonal[upper][column], &row[column][k]);
-        }
-    }
+}
+
+void bt_block_solve(const bt_block below, const bt_row before, const bt_block diagonal, bt_row row)
+{
+    for (int lane = 0; lane < ADI_LANES; lane += 2)
+        solve_pair(below, before, diagonal, row, lane);
 }

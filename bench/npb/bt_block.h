@@ -22,18 +22,15 @@ enum { BT_RIGHT = CFD_QUANTITIES, BT_ROW };
 typedef adi_lanes bt_row[CFD_QUANTITIES][BT_ROW];
 
 // Writes flux * A + diffusion * (N + added) to the first five columns of `block`, whose rows have
-// `columns` lanes each: A is the Jacobian of the convective flux along the line, N minus that of
-// the viscous one and `added` the added diffusion, of any diagonal.
+// `columns` lanes each. A is the Jacobian of the convective flux along the line, N that of what
+// viscosity and heat conduction difference twice, and `added` the added diffusion, of any diagonal.
 void bt_block_assemble(const struct bt_point *point, double flux, double diffusion, double added,
                        int columns, adi_lanes *block);
 
-// diagonal -= below * before, and the same of the right sides: takes the unknowns of the point
-// before, whose row is solved, out of a row. Only those elements of `below` are read that
-// bt_block_assemble() does not always leave 0.
-void bt_block_eliminate(const bt_block below, const bt_row before, bt_block diagonal, bt_row row);
-
-// row = inverse of diagonal * row. Destroys `diagonal`. There is no search for pivots: the diagonal
-// dominates.
-void bt_block_solve(bt_block diagonal, bt_row row);
+// Solves a block row for its unknowns. `before` is the row of the point before, which is solved,
+// and takes the block `below` with it: of that only those elements are read that
+// bt_block_assemble() does not always leave 0. Then row = inverse of (diagonal - below * before) *
+// what is left of row. There is no search for pivots: the diagonal dominates.
+void bt_block_solve(const bt_block below, const bt_row before, const bt_block diagonal, bt_row row);
 
 #endif
