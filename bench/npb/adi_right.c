@@ -73,72 +73,100 @@ static inline double second_difference(const double *values, ptrdiff_t step)
     return values[step] - 2 * values[0] + values[-step];
 }
 
-// Convection, pressure, viscosity, heat conduction and the added diffusion along one direction. The
-// momentum along it is the normal one, the others run across it.
-static void add_fluxes(struct adi_cell *cell, const struct cfd_axis *axis, int direction,
-                       ptrdiff_t row, int count)
-{
-    const ptrdiff_t q = cell->quantity, step = cell->stride[direction];
-    const int normal = direction, left = (direction + 1) % CFD_DIRECTIONS,
-              other = (direction + 2) % CFD_DIRECTIONS;
-    const double *restrict density = cell->state + row;
-    const double *restrict normal_momentum = density + (CFD_MOMENTUM_X + normal) * q;
-    const double *restrict left_momentum = density + (CFD_MOMENTUM_X + left) * q;
-    const double *restrict other_momentum = density + (CFD_MOMENTUM_X + other) * q;
-    const double *restrict energy = density + CFD_ENERGY * q;
-    const double *restrict u = cell->velocity + row + normal * q;
-    const double *restrict v = cell->velocity + row + left * q;
-    const double *restrict w = cell->velocity + row + other * q;
-    const double *restrict inverse = cell->inverse_density + row;
-    const double *restrict kinetic = cell->kinetic + row;
-    const double *restrict pressure = cell->pressure + row;
-    double *restrict right_density = cell->right + row;
-    double *restrict right_normal = right_density + (CFD_MOMENTUM_X + normal) * q;
-    double *restrict right_left = right_density + (CFD_MOMENTUM_X + left) * q;
-    double *restrict right_other = right_density + (CFD_MOMENTUM_X + other) * q;
-    double *restrict right_energy = right_density + CFD_ENERGY * q;
+// The compiler believes that arrays do not overlap, and thus works on several points at once, only
+// where they are arguments of a function that it leaves one.
+#define ROW_LOOP static __attribute__((noinline)) void
 
-    const double first = axis->first, diffusion = axis->diffusion * axis->second;
-    const double viscosity = CFD_VISCOSITY * axis->second;
-    const double stretching = viscosity * 4 / 3, heating = viscosity * (1 - CFD_CONDUCTION);
-    const double work = viscosity / 6, conduction = viscosity * CFD_CONDUCTION;
+// right += diffusion * second difference of `quantity` - first * first difference of `flux`
+ROW_LOOP add_flux(double *restrict right, const double *restrict quantity,
+                  const double *restrict flux, double diffusion, double first, ptrdiff_t step,
+                  int count)
+{
+    for (int i = 0; i < count; i++)
+        right[i] += diffusion * second_difference(quantity + i, step) -
+                    first * first_difference(flux + i, step);
+}
+
+// The part of one momentum: `u` is the velocity along the direction, `velocity` that of the
+// momentum.
+ROW_LOOP add_momentum(double *restrict right, const double *restrict momentum,
+                      const double *restrict velocity, const double *restrict u, double diffusion,
+                      double viscosity, double first, ptrdiff_t step, int count)
+{
+    for (int i = 0; i < count; i++)
+        right[i] += diffusion * second_difference(momentum + i, step) +
+                    viscosity * second_difference(velocity + i, step) -
+                    first * (momentum[i + step] * u[i + step] - momentum[i - step] * u[i - step]);
+}
+
+ROW_LOOP add_energy_flux(double *restrict right, const double *restrict energy,
+                         const double *restrict pressure, const double *restrict u,
+                         double diffusion, double first, ptrdiff_t step, int count)
+{
+    for (int i = 0; i < count; i++)
+        right[i] += diffusion * second_difference(energy + i, step) -
+                    first * ((energy[i + step] + pressure[i + step]) * u[i + step] -
+                             (energy[i - step] + pressure[i - step]) * u[i - step]);
+}
+
+// What friction and conduction of heat do to the energy.
+ROW_LOOP add_heat(double *restrict right, const double *restrict energy,
+                  const double *restrict inverse, const double *restrict kinetic,
+                  const double *restrict u, double viscosity, ptrdiff_t step, int count)
+{
+    const double heating = viscosity * (1 - CFD_CONDUCTION), work = viscosity / 6;
+    const double conduction = viscosity * CFD_CONDUCTION;
     for (int i = 0; i < count; i++) {
         const ptrdiff_t up = i + step, down = i - step;
-        double u_up = u[up], u_down = u[down];
-        right_density[i] += diffusion * second_difference(density + i, step) -
-                            first * first_difference(normal_momentum + i, step);
-        right_normal[i] += diffusion * second_difference(normal_momentum + i, step) +
-                           stretching * second_difference(u + i, step) -
-                           first * (normal_momentum[up] * u_up - normal_momentum[down] * u_down +
-                                    first_difference(pressure + i, step));
-        right_left[i] += diffusion * second_difference(left_momentum + i, step) +
-                         viscosity * second_difference(v + i, step) -
-                         first * (left_momentum[up] * u_up - left_momentum[down] * u_down);
-        right_other[i] += diffusion * second_difference(other_momentum + i, step) +
-                          viscosity * second_difference(w + i, step) -
-                          first * (other_momentum[up] * u_up - other_momentum[down] * u_down);
-        right_energy[i] +=
-            diffusion * second_difference(energy + i, step) +
-            heating * second_difference(kinetic + i, step) +
-            work * (u_up * u_up - 2 * u[i] * u[i] + u_down * u_down) +
-            conduction * (energy[up] * inverse[up] - 2 * energy[i] * inverse[i] +
-                          energy[down] * inverse[down]) -
-            first * ((energy[up] + pressure[up]) * u_up - (energy[down] + pressure[down]) * u_down);
+        right[i] += heating * second_difference(kinetic + i, step) +
+                    work * (u[up] * u[up] - 2 * u[i] * u[i] + u[down] * u[down]) +
+                    conduction * (energy[up] * inverse[up] - 2 * energy[i] * inverse[i] +
+                                  energy[down] * inverse[down]);
     }
+}
+
+// Convection, pressure, viscosity, heat conduction and the added diffusion along one direction.
+static void add_direction(struct adi_cell *cell, const struct cfd_axis *axis, int direction,
+                          ptrdiff_t row, int count)
+{
+    const ptrdiff_t q = cell->quantity, step = cell->stride[direction];
+    const double first = axis->first, diffusion = axis->diffusion * axis->second;
+    const double viscosity = CFD_VISCOSITY * axis->second;
+    const double *state = cell->state + row, *velocity = cell->velocity + row;
+    const double *pressure = cell->pressure + row, *u = velocity + direction * q;
+    const double *energy = state + CFD_ENERGY * q;
+    const int normal = CFD_MOMENTUM_X + direction;
+    double *right = cell->right + row, *right_energy = right + CFD_ENERGY * q;
+
+    add_flux(right, state, state + normal * q, diffusion, first, step, count);
+    for (int d = 0; d < CFD_DIRECTIONS; d++) {
+        const ptrdiff_t m = (CFD_MOMENTUM_X + d) * q;
+        add_momentum(right + m, state + m, velocity + d * q, u, diffusion,
+                     d == direction ? viscosity * 4 / 3 : viscosity, first, step, count);
+    }
+    add_flux(right + normal * q, pressure, pressure, 0, first, step, count);
+    add_energy_flux(right_energy, energy, pressure, u, diffusion, first, step, count);
+    add_heat(right_energy, energy, cell->inverse_density + row, cell->kinetic + row, u, viscosity,
+             step, count);
+}
+
+ROW_LOOP damp_quantity(double *restrict right, const double *restrict state, const double *weights,
+                       ptrdiff_t step, int count)
+{
+    const double w0 = CFD_DISSIPATION * weights[0], w1 = CFD_DISSIPATION * weights[1],
+                 w2 = CFD_DISSIPATION * weights[2], w3 = CFD_DISSIPATION * weights[3],
+                 w4 = CFD_DISSIPATION * weights[4];
+    for (int i = 0; i < count; i++)
+        right[i] -= w0 * state[i - 2 * step] + w1 * state[i - step] + w2 * state[i] +
+                    w3 * state[i + step] + w4 * state[i + 2 * step];
 }
 
 static void damp(struct adi_cell *cell, const double *weights, ptrdiff_t step, ptrdiff_t row,
                  int count)
 {
-    const double w0 = CFD_DISSIPATION * weights[0], w1 = CFD_DISSIPATION * weights[1],
-                 w2 = CFD_DISSIPATION * weights[2], w3 = CFD_DISSIPATION * weights[3],
-                 w4 = CFD_DISSIPATION * weights[4];
     for (int m = 0; m < CFD_QUANTITIES; m++) {
-        const double *restrict state = cell->state + row + m * cell->quantity;
-        double *restrict right = cell->right + row + m * cell->quantity;
-        for (int i = 0; i < count; i++)
-            right[i] -= w0 * state[i - 2 * step] + w1 * state[i - step] + w2 * state[i] +
-                        w3 * state[i + step] + w4 * state[i + 2 * step];
+        const ptrdiff_t at = row + m * cell->quantity;
+        damp_quantity(cell->right + at, cell->state + at, weights, step, count);
     }
 }
 
@@ -176,7 +204,7 @@ void adi_right_side(struct adi_cell *cell, const struct cfd_axis axes[CFD_DIRECT
                 memcpy(cell->right + at, cell->forcing + at, (size_t)count * sizeof(double));
             }
             for (int d = 0; d < CFD_DIRECTIONS; d++)
-                add_fluxes(cell, &axes[d], d, row, count);
+                add_direction(cell, &axes[d], d, row, count);
             damp_along_row(cell, axes[CFD_X].points, row, cell->first[CFD_X] + x, count);
             damp(cell, adi_damping(cell->first[CFD_Y] + y, axes[CFD_Y].points), cell->stride[CFD_Y],
                  row, count);
