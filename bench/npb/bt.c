@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    KEPT = CFD_QUANTITIES * BT_ROW,
+    KEPT = sizeof(struct bt_block) / sizeof(adi_lanes),
     HANDED_UP = KEPT,
     HANDED_DOWN = CFD_QUANTITIES,
 };
@@ -44,27 +44,25 @@ static void bt_eliminate(const struct adi_batch *batch, adi_lanes *handed, adi_l
     const double added = batch->axis->diffusion;
     struct bt_point points[3];
     struct bt_point *low = &points[0], *middle = &points[1], *high = &points[2];
-    const bt_row *before = (const bt_row *)handed;
-    bt_row *rows = (bt_row *)kept;
+    const struct bt_block *before = (struct bt_block *)handed;
+    struct bt_block *rows = (struct bt_block *)kept;
 
     look_at(batch, -1, low);
     look_at(batch, 0, middle);
     for (int n = 0; n < batch->points; n++) {
-        bt_block below, diagonal;
-        bt_row *row = &rows[n];
+        struct bt_block below, diagonal, *row = &rows[n];
         look_at(batch, n + 1, high);
-        bt_block_assemble(low, -flux, -diffusion, added, CFD_QUANTITIES, below[0]);
-        bt_block_assemble(middle, 0, 2 * diffusion, added, CFD_QUANTITIES, diagonal[0]);
-        bt_block_assemble(high, flux, -diffusion, added, BT_ROW, (*row)[0]);
+        bt_block_assemble(low, -flux, -diffusion, added, &below);
+        bt_block_assemble(middle, 0, 2 * diffusion, added, &diagonal);
+        bt_block_assemble(high, flux, -diffusion, added, row);
         for (int m = 0; m < CFD_QUANTITIES; m++) {
             const double *right = cell->right + turned(m, batch->direction) * cell->quantity;
             for (int i = 0; i < ADI_LANES; i++)
-                diagonal[m][m][i] += 1;
-            adi_batch_gather(batch, right, n, (*row)[m][BT_RIGHT]);
+                diagonal.at[m][m][i] += 1;
+            adi_batch_gather(batch, right, n, row->at[m][BT_RIGHT]);
         }
-        bt_block_solve((const adi_lanes(*)[CFD_QUANTITIES])below, *before,
-                       (const adi_lanes(*)[CFD_QUANTITIES])diagonal, *row);
-        before = (const bt_row *)row;
+        bt_block_solve(&below, before, &diagonal, row);
+        before = row;
         struct bt_point *unused = low;
         low = middle;
         middle = high;
@@ -76,14 +74,14 @@ static void bt_eliminate(const struct adi_batch *batch, adi_lanes *handed, adi_l
 static void bt_substitute(const struct adi_batch *batch, adi_lanes *handed, const adi_lanes *kept)
 {
     const struct adi_cell *cell = batch->cell;
-    const bt_row *rows = (const bt_row *)kept;
+    const struct bt_block *rows = (const struct bt_block *)kept;
     for (int n = batch->points - 1; n >= 0; n--) {
         adi_lanes solution[CFD_QUANTITIES];
         for (int m = 0; m < CFD_QUANTITIES; m++) {
             for (int i = 0; i < ADI_LANES; i++) {
-                double sum = rows[n][m][BT_RIGHT][i];
+                double sum = rows[n].at[m][BT_RIGHT][i];
                 for (int k = 0; k < CFD_QUANTITIES; k++)
-                    sum -= rows[n][m][k][i] * handed[k][i];
+                    sum -= rows[n].at[m][k][i] * handed[k][i];
                 solution[m][i] = sum;
             }
         }

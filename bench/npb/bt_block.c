@@ -7,12 +7,11 @@
 // across.
 static const double along = 4.0 / 3, heat = CFD_CONDUCTION;
 
-void bt_block_assemble(const struct bt_point *point, double flux, double diffusion, double added,
-                       int columns, adi_lanes *block)
+void bt_block_assemble(const struct bt_point *restrict point, double flux, double diffusion,
+                       double added, struct bt_block *restrict block)
 {
-    adi_lanes *restrict density_row = block, *restrict normal_row = block + columns;
-    adi_lanes *restrict left_row = block + 2 * columns, *restrict other_row = block + 3 * columns;
-    adi_lanes *restrict energy_row = block + 4 * columns;
+    adi_lanes *density_row = block->at[0], *normal_row = block->at[1];
+    adi_lanes *left_row = block->at[2], *other_row = block->at[3], *energy_row = block->at[4];
     const double constant = diffusion * added, viscosity = diffusion * CFD_VISCOSITY;
     for (int i = 0; i < ADI_LANES; i++) {
         const double u = point->velocity[0][i], v = point->velocity[1][i],
@@ -69,7 +68,7 @@ static inline void store(double *to, pair values)
 }
 
 // A row of numbers: of the diagonal block, of the one beyond it, and the right side.
-enum { BEYOND = CFD_QUANTITIES, COLUMNS = CFD_QUANTITIES + BT_ROW, RIGHT = COLUMNS - 1 };
+enum { BEYOND = CFD_QUANTITIES, COLUMNS = CFD_QUANTITIES + BT_COLUMNS, RIGHT = COLUMNS - 1 };
 
 // What bt_block_assemble() does not always leave 0.
 static const bool occupied[CFD_QUANTITIES][CFD_QUANTITIES] = {
@@ -77,8 +76,8 @@ static const bool occupied[CFD_QUANTITIES][CFD_QUANTITIES] = {
 };
 
 // All loops have few steps and are to vanish, so that a row of numbers stays in registers.
-static inline void solve_pair(const bt_block below, const bt_row before, const bt_block diagonal,
-                              bt_row row, int lane)
+static inline void solve_pair(const struct bt_block *below, const struct bt_block *before,
+                              const struct bt_block *diagonal, struct bt_block *row, int lane)
 {
     pair solved[CFD_QUANTITIES][COLUMNS];
 #pragma GCC unroll 5
@@ -86,19 +85,19 @@ static inline void solve_pair(const bt_block below, const bt_row before, const b
         pair line[COLUMNS];
 #pragma GCC unroll 5
         for (int column = 0; column < CFD_QUANTITIES; column++)
-            line[column] = load(&diagonal[m][column][lane]);
+            line[column] = load(&diagonal->at[m][column][lane]);
 #pragma GCC unroll 6
-        for (int column = 0; column < BT_ROW; column++)
-            line[BEYOND + column] = load(&row[m][column][lane]);
+        for (int column = 0; column < BT_COLUMNS; column++)
+            line[BEYOND + column] = load(&row->at[m][column][lane]);
 #pragma GCC unroll 5
         for (int k = 0; k < CFD_QUANTITIES; k++) {
             if (!occupied[m][k])
                 continue;
-            pair factor = load(&below[m][k][lane]);
+            pair factor = load(&below->at[m][k][lane]);
 #pragma GCC unroll 5
             for (int column = 0; column < CFD_QUANTITIES; column++)
-                line[column] -= factor * load(&before[k][column][lane]);
-            line[RIGHT] -= factor * load(&before[k][BT_RIGHT][lane]);
+                line[column] -= factor * load(&before->at[k][column][lane]);
+            line[RIGHT] -= factor * load(&before->at[k][BT_RIGHT][lane]);
         }
 #pragma GCC unroll 5
         for (int k = 0; k < m; k++) {
@@ -120,12 +119,13 @@ static inline void solve_pair(const bt_block below, const bt_row before, const b
             for (int k = m + 1; k < CFD_QUANTITIES; k++)
                 sum -= solved[m][k] * solved[k][column];
             solved[m][column] = sum;
-            store(&row[m][column - BEYOND][lane], sum);
+            store(&row->at[m][column - BEYOND][lane], sum);
         }
     }
 }
 
-void bt_block_solve(const bt_block below, const bt_row before, const bt_block diagonal, bt_row row)
+void bt_block_solve(const struct bt_block *below, const struct bt_block *before,
+                    const struct bt_block *diagonal, struct bt_block *row)
 {
     for (int lane = 0; lane < ADI_LANES; lane += 2)
         solve_pair(below, before, diagonal, row, lane);

@@ -14,23 +14,24 @@ struct bt_point {
     adi_lanes energy;  // total, of a unit of mass
 };
 
-typedef adi_lanes bt_block[CFD_QUANTITIES][CFD_QUANTITIES];
+// A block and, where it stands for a row of blocks, the right side of that row in the last column.
+enum { BT_RIGHT = CFD_QUANTITIES, BT_COLUMNS };
+struct bt_block {
+    adi_lanes at[CFD_QUANTITIES][BT_COLUMNS];
+};
 
-// A block row to be solved: the block beyond the diagonal one and, in the last column, the right
-// side.
-enum { BT_RIGHT = CFD_QUANTITIES, BT_ROW };
-typedef adi_lanes bt_row[CFD_QUANTITIES][BT_ROW];
+// Sets all but the last column to flux * A + diffusion * (N + added). A is the Jacobian of the
+// convective flux along the line, N that of what viscosity and heat conduction difference twice,
+// and `added` the added diffusion, of any diagonal.
+void bt_block_assemble(const struct bt_point *restrict point, double flux, double diffusion,
+                       double added, struct bt_block *restrict block);
 
-// Writes flux * A + diffusion * (N + added) to the first five columns of `block`, whose rows have
-// `columns` lanes each. A is the Jacobian of the convective flux along the line, N that of what
-// viscosity and heat conduction difference twice, and `added` the added diffusion, of any diagonal.
-void bt_block_assemble(const struct bt_point *point, double flux, double diffusion, double added,
-                       int columns, adi_lanes *block);
-
-// Solves a block row for its unknowns. `before` is the row of the point before, which is solved,
-// and takes the block `below` with it: of that only those elements are read that
-// bt_block_assemble() does not always leave 0. Then row = inverse of (diagonal - below * before) *
-// what is left of row. There is no search for pivots: the diagonal dominates.
-void bt_block_solve(const bt_block below, const bt_row before, const bt_block diagonal, bt_row row);
+// Solves a row of blocks for its unknowns: `row` has the block beyond the diagonal one and the
+// right side. `before` is the row of the point before, which is solved, and takes the block `below`
+// with it: of that only those elements are read that bt_block_assemble() does not always leave 0.
+// Then row = inverse of (diagonal - below * before) * what is left of row. There is no search for
+// pivots: the diagonal dominates.
+void bt_block_solve(const struct bt_block *below, const struct bt_block *before,
+                    const struct bt_block *diagonal, struct bt_block *row);
 
 #endif

@@ -82,8 +82,8 @@ static double slope(flux_fn *flux, const double state[CFD_QUANTITIES], int of, i
 static void check_derivatives(flux_fn *flux, double convection, double diffusion, double added)
 {
     struct bt_point point = point_of_states();
-    bt_row block;
-    bt_block_assemble(&point, convection, diffusion, added, BT_ROW, block[0]);
+    struct bt_block block;
+    bt_block_assemble(&point, convection, diffusion, added, &block);
     for (int lane = 0; lane < ADI_LANES; lane++) {
         double state[CFD_QUANTITIES];
         some_state(lane, state);
@@ -92,7 +92,7 @@ static void check_derivatives(flux_fn *flux, double convection, double diffusion
                 double expected = slope(flux, state, m, k) * (convection + diffusion);
                 if (m == k)
                     expected += diffusion * added;
-                assert_true(fabs(block[m][k][lane] - expected) < 1e-7);
+                assert_true(fabs(block.at[m][k][lane] - expected) < 1e-7);
             }
         }
     }
@@ -119,34 +119,32 @@ static void solved_rows_fulfil_their_equations(void **unused)
 {
     (void)unused;
     srand(11);
-    bt_block below, diagonal;
-    bt_row before, row, solved;
+    struct bt_block below, before, diagonal, row, solved;
     struct bt_point point = point_of_states();
-    bt_block_assemble(&point, 0.3, -0.2, 0.75, CFD_QUANTITIES, below[0]);
-    randomize((double *)before, sizeof before / sizeof(double));
-    randomize((double *)diagonal, sizeof diagonal / sizeof(double));
-    randomize((double *)row, sizeof row / sizeof(double));
+    bt_block_assemble(&point, 0.3, -0.2, 0.75, &below);
+    randomize(before.at[0][0], sizeof before / sizeof(double));
+    randomize(diagonal.at[0][0], sizeof diagonal / sizeof(double));
+    randomize(row.at[0][0], sizeof row / sizeof(double));
     for (int m = 0; m < CFD_QUANTITIES; m++) {
         for (int lane = 0; lane < ADI_LANES; lane++)
-            diagonal[m][m][lane] += 9;
+            diagonal.at[m][m][lane] += 9;
     }
-    memcpy(solved, row, sizeof solved);
-    bt_block_solve((const adi_lanes(*)[CFD_QUANTITIES])below, (const adi_lanes(*)[BT_ROW])before,
-                   (const adi_lanes(*)[CFD_QUANTITIES])diagonal, solved);
+    solved = row;
+    bt_block_solve(&below, &before, &diagonal, &solved);
 
     for (int lane = 0; lane < ADI_LANES; lane++) {
         for (int m = 0; m < CFD_QUANTITIES; m++) {
-            for (int column = 0; column < BT_ROW; column++) {
+            for (int column = 0; column < BT_COLUMNS; column++) {
                 double sum = 0;
                 for (int k = 0; k < CFD_QUANTITIES; k++) {
-                    double matrix = diagonal[m][k][lane];
+                    double matrix = diagonal.at[m][k][lane];
                     for (int n = 0; n < CFD_QUANTITIES; n++)
-                        matrix -= below[m][n][lane] * before[n][k][lane];
-                    sum += matrix * solved[k][column][lane];
+                        matrix -= below.at[m][n][lane] * before.at[n][k][lane];
+                    sum += matrix * solved.at[k][column][lane];
                     if (column == BT_RIGHT)
-                        sum += below[m][k][lane] * before[k][BT_RIGHT][lane];
+                        sum += below.at[m][k][lane] * before.at[k][BT_RIGHT][lane];
                 }
-                assert_true(fabs(sum - row[m][column][lane]) < 1e-12);
+                assert_true(fabs(sum - row.at[m][column][lane]) < 1e-12);
             }
         }
     }
