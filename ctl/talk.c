@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TIMEOUT_MS = 3000, SHUTDOWN_TIMEOUT_MS = 10000, JOBS_MAX = 4096 };
+enum { TIMEOUT_MS = 3000, SHUTDOWN_TIMEOUT_MS = 10000, JOBS_MAX = 4096, LISTINGS_MAX = 5 };
 
 int talk_connect(const struct config *config, struct error *err)
 {
@@ -43,7 +43,7 @@ static int talk_job(int fd, uint32_t index, struct protocol_job_record *job, str
     return 1;
 }
 
-int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err)
+static int list_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err)
 {
     struct protocol_job_record *list = NULL;
     *count = 0;
@@ -64,6 +64,35 @@ int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct e
     }
     *jobs = list;
     return 0;
+}
+
+static bool nothing_happened(const struct protocol_node_record *before,
+                             const struct protocol_node_record *after)
+{
+    return before->switches == after->switches && before->jobs == after->jobs &&
+           before->requests_granted == after->requests_granted;
+}
+
+int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err)
+{
+    struct protocol_node_record before, after;
+    int rc = talk_node(fd, &before, err);
+    *jobs = NULL;
+    for (int i = 0; rc == 0 && i < LISTINGS_MAX; i++) {
+        free(*jobs);
+        *jobs = NULL;
+        rc = list_jobs(fd, jobs, count, err);
+        if (rc == 0)
+            rc = talk_node(fd, &after, err);
+        if (rc == 0 && nothing_happened(&before, &after))
+            return 0;
+        before = after;
+    }
+    if (rc != 0) {
+        free(*jobs);
+        *jobs = NULL;
+    }
+    return rc;
 }
 
 int talk_reload(int fd, struct error *err)
