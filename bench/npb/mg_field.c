@@ -138,7 +138,7 @@ void mg_field_restrict(const struct mg_pair *pair, const double *fine, double *c
                             line);
             double *restrict row = coarse + mg_field_row(box, y, z) + 1;
             const double *restrict centre = line + 2 - pair->shift[0];
-            for (int i = 0; i < box->nx; i++)
+            for (ptrdiff_t i = 0; i < box->nx; i++)
                 row[i] = 0.5 * centre[2 * i] + 0.25 * (centre[2 * i - 1] + centre[2 * i + 1]);
         }
     }
@@ -177,7 +177,7 @@ static void add_interpolated(int shift, int count, const double *restrict line,
         line++;
         count--;
     }
-    for (int i = 0; i < count / 2; i++) {
+    for (ptrdiff_t i = 0; i < count / 2; i++) {
         row[2 * i] += line[i];
         row[2 * i + 1] += 0.5 * (line[i] + line[i + 1]);
     }

@@ -88,15 +88,14 @@ struct arrival {
     MPI_Request request;
 };
 
-static struct arrival expect(const struct mg_box *box, struct plane plane, double *field,
-                             double *buffer, int rank, int tag)
+static void expect(struct arrival *arrival, const struct mg_box *box, struct plane plane,
+                   double *field, double *buffer, int rank, int tag)
 {
-    struct arrival arrival = {.plane = plane};
-    double *data = find_in_place(box, &plane, field);
-    if (data == NULL)
-        data = arrival.packed = buffer;
-    MPI_Irecv(data, count_points(&plane), MPI_DOUBLE, rank, tag, MPI_COMM_WORLD, &arrival.request);
-    return arrival;
+    double *in_place = find_in_place(box, &plane, field);
+    arrival->plane = plane;
+    arrival->packed = in_place == NULL ? buffer : NULL;
+    MPI_Irecv(in_place == NULL ? buffer : in_place, count_points(&plane), MPI_DOUBLE, rank, tag,
+              MPI_COMM_WORLD, &arrival->request);
 }
 
 static void take(const struct mg_box *box, struct arrival *arrival, double *field)
@@ -153,8 +152,9 @@ void mg_halo_exchange(struct mg_halo *halo, const struct mg_level *level, double
             continue;
         }
         int lower = level->lower[axis], upper = level->upper[axis];
-        struct arrival below = expect(&box, before, field, halo->from_lower, lower, TAG_UP);
-        struct arrival above = expect(&box, behind, field, halo->from_upper, upper, TAG_DOWN);
+        struct arrival below, above;
+        expect(&below, &box, before, field, halo->from_lower, lower, TAG_UP);
+        expect(&above, &box, behind, field, halo->from_upper, upper, TAG_DOWN);
         give(halo, &box, highest, field, upper, TAG_UP);
         give(halo, &box, lowest, field, lower, TAG_DOWN);
         take(&box, &below, field);
@@ -176,8 +176,9 @@ void mg_halo_lend(struct mg_halo *halo, const struct mg_level *coarse, const str
         } else if (duty == MG_BORROW) {
             struct plane before = make_plane(coarse, axis, 0, true);
             struct plane behind = make_plane(coarse, axis, 1, true);
-            struct arrival below = expect(&box, before, field, halo->from_lower, lower, TAG_UP);
-            struct arrival above = expect(&box, behind, field, halo->from_upper, upper, TAG_DOWN);
+            struct arrival below, above;
+            expect(&below, &box, before, field, halo->from_lower, lower, TAG_UP);
+            expect(&above, &box, behind, field, halo->from_upper, upper, TAG_DOWN);
             take(&box, &below, field);
             take(&box, &above, field);
         }
