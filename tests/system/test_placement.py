@@ -498,6 +498,7 @@ class NotAlone(Placed):
 
     def test_move_moves(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
+        self.classd.wait(daemons.DEADLINE_S)
         self.configure(cgroup__placement="move")
         self.classd = self.start_classd()
         self.assert_moved(self.inhabit(STEP), STEP)
