@@ -131,7 +131,7 @@ static int write_limit(const struct limit_files *files, const char *path, const 
 static int restore(const struct limit_files *files, const char *path, const struct record *record,
                    struct error *err)
 {
-    struct limit now;
+    struct limit now = {0};
     struct error fault = {0};
     if (read_limit(files, path, &now, &fault) != 0)
         return fault.code == ENODEV ? 0 : error_set(err, fault.code, "%s", fault.text);
@@ -504,7 +504,7 @@ static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *e
 {
     struct in_place *class_ = (struct in_place *)base;
     struct record *record = &class_->record;
-    struct limit now;
+    struct limit now = {0};
     if (share_ppm != BACKEND_UNLIMITED && check(class_, 0, err) != 0) {
         restore(&class_->files, class_->path, record, NULL);
         return -1;
