@@ -22,14 +22,14 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import test_daemons as daemons
-from test_daemons import (EXIT, REGISTER, SCHEDULE, SCHEDULED, SHUTDOWN, SWITCH, Client, Node, Speaker,
+import daemonkit
+from daemonkit import (EXIT, REGISTER, SCHEDULE, SCHEDULED, SHUTDOWN, SWITCH, Client, Node, Speaker,
                           mount_points, packet, register_body)
 
 RELOAD, TRACE = 7, 8
 QUERY_TRACE, QUERY_TRACE_JOB = 3, 4
 
-HOSTILE = os.path.join(daemons.BUILD, "tests", "hostile")
+HOSTILE = os.path.join(daemonkit.BUILD, "tests", "hostile")
 HONEST_UID, HOSTILE_UID = 12345, 54321
 SHORT_S = 8     # of the shares while everything happens at once
 STRIKE_S = 0.5  # of one attack, where only its harmlessness counts
@@ -173,7 +173,7 @@ class Attacks:
             program.terminate()
         self.strikes = 0
         for program in self.programs:
-            self.strikes += int(program.communicate(timeout=daemons.DEADLINE_S)[0])
+            self.strikes += int(program.communicate(timeout=daemonkit.DEADLINE_S)[0])
         self.strike_rate = self.strikes / (time.monotonic() - self.begin)
 
     def figures(self, name):
@@ -210,7 +210,7 @@ class HostileNode(Node):
         self.assertIsNone(self.classd.poll())
         self.assertEqual(self.ctl("status").returncode, 0)
         self.assertIn("honest", [job["job_id"] for job in self.ctl_json("jobs")])
-        self.assertIn(honest.pid, daemons.members("honest", HONEST_UID))
+        self.assertIn(honest.pid, daemonkit.members("honest", HONEST_UID))
         self.assertEqual(honest.read_page()["generation"], honest.query_node()["generation"])
 
     def honest_job(self):
@@ -236,8 +236,8 @@ class OutOfReach(HostileNode):
         honest = self.honest_job()
         hostile = self.hostile()
         self.assertEqual(hostile.register("honest")["status"], 0)
-        self.assertEqual(daemons.members("honest", HOSTILE_UID), [hostile.pid])
-        self.assertEqual(daemons.members("honest", HONEST_UID), [honest.pid])
+        self.assertEqual(daemonkit.members("honest", HOSTILE_UID), [hostile.pid])
+        self.assertEqual(daemonkit.members("honest", HONEST_UID), [honest.pid])
         self.assertEqual(hostile.read_page()["uid"], HOSTILE_UID)
         self.assertEqual(hostile.simple(EXIT), 0)
         self.assertEqual(honest.flags(), SCHEDULED)
@@ -275,7 +275,7 @@ class OutOfReach(HostileNode):
     def test_the_name_of_a_dead_process(self):
         hostile = self.hostile()
         self.assertEqual(hostile.speak_for_the_dead("evil"), errno.ESRCH)
-        self.assertEqual(daemons.classes(), [])
+        self.assertEqual(daemonkit.classes(), [])
 
 
 class Descriptors(HostileNode):
@@ -324,10 +324,10 @@ class Jobs(HostileNode):
         taken = answers.count(0)
         self.assertLessEqual(taken, 3)
         self.assertEqual(set(answers) - {0, errno.ENOSPC}, set())
-        self.assertEqual(len(daemons.classes()), 1 + taken)
+        self.assertEqual(len(daemonkit.classes()), 1 + taken)
         for client in clients:
             client.kill()
-        self.eventually(lambda: daemons.classes() == [f"job-{HONEST_UID}-honest"],
+        self.eventually(lambda: daemonkit.classes() == [f"job-{HONEST_UID}-honest"],
                         "the jobs of the dead are removed")
         self.assertEqual(honest.flags(), SCHEDULED)
         self.assert_unharmed(honest)
@@ -396,7 +396,7 @@ class Floods(HostileNode):
         self.assertEqual(newcomer.register("honest")["status"], 0)
         attacks.end()
         self.assertGreater(attacks.strikes, 0)
-        self.eventually(lambda: daemons.classes() == [f"job-{HONEST_UID}-honest"],
+        self.eventually(lambda: daemonkit.classes() == [f"job-{HONEST_UID}-honest"],
                         "nothing of the attackers' is left")
         self.eventually(lambda: honest.flags() == SCHEDULED, "the honest job is free")
         self.assert_unharmed(honest)
@@ -418,12 +418,12 @@ add_floods()
 def usage_s(job, uid):
     """CPU time that a class has consumed."""
     group = f"job-{uid}-{job}"
-    if daemons.V1_CPU:
+    if daemonkit.V1_CPU:
         accounts = next(mount_points("cgroup", "cpuacct"))
-        with open(os.path.join(accounts, daemons.ROOT, group, "cpuacct.usage"),
+        with open(os.path.join(accounts, daemonkit.ROOT, group, "cpuacct.usage"),
                   encoding="ascii") as file:
             return int(file.read()) / 1e9
-    with open(os.path.join(daemons.CPU_ROOT, group, "cpu.stat"), encoding="ascii") as file:
+    with open(os.path.join(daemonkit.CPU_ROOT, group, "cpu.stat"), encoding="ascii") as file:
         return int(file.read().split()[1]) / 1e6
 
 
@@ -441,7 +441,7 @@ class Shares(HostileNode):
         self.affinity = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {max(self.affinity)})  # children inherit it
         super().setUp()
-        self.start(daemons.TIMERD)
+        self.start(daemonkit.TIMERD)
         self.spin(HONEST_UID, "honest")
         self.spin(HOSTILE_UID, "evil")
         os.sched_setaffinity(0, self.affinity)
@@ -496,7 +496,7 @@ class Shares(HostileNode):
 def main():
     if os.geteuid() != 0:
         print("skipped: needs root", file=sys.stderr)
-        sys.exit(daemons.SKIPPED)
+        sys.exit(daemonkit.SKIPPED)
     if not os.access(HOSTILE, os.X_OK):
         sys.exit(f"not built: {HOSTILE}; set COSCHED_BUILD_DIR")
     if "--seconds" in sys.argv:
@@ -507,11 +507,11 @@ def main():
     try:
         unittest.main()
     finally:
-        daemons.remove_groups()
+        daemonkit.remove_groups()
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["client"]:
-        daemons.client_main(sys.argv[2], int(sys.argv[3]), HostileSpeaker)
+        daemonkit.client_main(sys.argv[2], int(sys.argv[3]), HostileSpeaker)
     else:
         main()

@@ -1,6 +1,6 @@
 """What an operator does to running daemons: reload, bound users, record, watch.
 
-In a runtime directory and a cgroup root of its own, as test_daemons.py.
+Daemons as in daemonkit.py.
 """
 import errno
 import json
@@ -8,10 +8,9 @@ import os
 import re
 import signal
 import time
-import unittest
 
-import test_daemons
-from test_daemons import DEADLINE_S, NOBODY, SWITCH, TIMERD, Node, classes, quota
+import daemonkit
+from daemonkit import DEADLINE_S, NOBODY, SWITCH, TIMERD, Node, classes, quota
 
 
 class Reload(Node):
@@ -254,4 +253,4 @@ class Watching(Node):
 
 
 if __name__ == "__main__":
-    test_daemons.main()
+    daemonkit.main()

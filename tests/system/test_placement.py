@@ -4,7 +4,7 @@ Protects: a group that a resource manager has made for a job is limited without 
 given back exactly as it was, however classd ends; nobody else's process is ever limited with a job;
 nothing of a job escapes, in whatever pid namespace it lives.
 
-The groups are made here, in the form of Slurm's and systemd's; daemons as in test_daemons.py.
+The groups are made here, in the form of Slurm's and systemd's; daemons as in daemonkit.py.
 """
 
 import atexit
@@ -16,9 +16,9 @@ import subprocess
 import sys
 import time
 
-import test_daemons as daemons
-from test_daemons import (CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, SWITCH, TIMERD, V1_CPU, Client, Node,
-                          Speaker, classes, client_main, members, mount_points, quota)
+import daemonkit
+from daemonkit import (CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, SWITCH, TIMERD, V1_CPU, Client, Node,
+                       Speaker, classes, client_main, members, mount_points, quota)
 
 TOP = f"{ROOT}-manager"  # beside the root of the classes
 STEP = "slurm/uid_0/job_3/step_0"
@@ -80,7 +80,7 @@ def set_limit(group, quota_us, period_us):
 
 def remove_all():
     for hierarchy in HIERARCHIES:
-        end = time.monotonic() + daemons.DEADLINE_S
+        end = time.monotonic() + daemonkit.DEADLINE_S
         for folder, _, _ in os.walk(os.path.join(hierarchy, TOP), topdown=False):
             while True:
                 try:
@@ -147,7 +147,7 @@ class Started(Client):
 
     def kill(self):
         self.process.stdin.close()  # ends the client, and those above it after it
-        self.process.wait(daemons.DEADLINE_S)
+        self.process.wait(daemonkit.DEADLINE_S)
         self.process.stdout.close()
 
 
@@ -341,7 +341,7 @@ class InPlace(Placed):
     def test_sigterm_restores(self):
         self.limited_with_own()
         self.classd.terminate()
-        self.assertEqual(self.classd.wait(daemons.DEADLINE_S), 0)
+        self.assertEqual(self.classd.wait(daemonkit.DEADLINE_S), 0)
         self.assertEqual(limit(STEP), ("70000", "100000"))
 
     def test_shutdown_restores_and_forgets(self):
@@ -353,7 +353,7 @@ class InPlace(Placed):
         a = self.limited_with_own()
         shutil.rmtree(os.path.join(self.runtime_dir, "placed"))  # before classd notices
         shutil.rmtree(self.runtime_dir)
-        self.assertEqual(self.classd.wait(daemons.DEADLINE_S), 1)
+        self.assertEqual(self.classd.wait(daemonkit.DEADLINE_S), 1)
         self.assertEqual((limit(STEP), a.flags() & SCHEDULED), (("70000", "100000"), SCHEDULED))
 
     def test_a_restarted_classd_adopts_it(self):
@@ -498,7 +498,7 @@ class NotAlone(Placed):
 
     def test_move_moves(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
-        self.classd.wait(daemons.DEADLINE_S)
+        self.classd.wait(daemonkit.DEADLINE_S)
         self.configure(cgroup__placement="move")
         self.classd = self.start_classd()
         self.assert_moved(self.inhabit(STEP), STEP)
@@ -665,8 +665,8 @@ class RealJobs(Placed):
     def setUp(self):
         super().setUp()
         self.go = os.path.join(self.folder, "go")
-        self.library = os.path.join(daemons.BUILD, "pmpi", "libcosched_pmpi.so")
-        if not os.path.exists(self.library):
+        self.preloaded = os.path.join(daemonkit.BUILD, "pmpi", "libcosched_pmpi.so")
+        if not os.path.exists(self.preloaded):
             self.skipTest("the library is not built")
 
     def launch(self, family, *way):
@@ -679,7 +679,7 @@ class RealJobs(Placed):
         job = subprocess.Popen(
             [*way, f"mpiexec.{family}", *(["--oversubscribe"] if family == "openmpi" else []),
              "-n", "2", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            env={**os.environ, "LD_PRELOAD": self.library, "COSCHED_RUNTIME_DIR": self.runtime_dir,
+            env={**os.environ, "LD_PRELOAD": self.preloaded, "COSCHED_RUNTIME_DIR": self.runtime_dir,
                  "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         self.others.append(job)
         self.eventually(lambda: self.processes() == 2, "both ranks have registered")
@@ -695,7 +695,7 @@ class RealJobs(Placed):
     def check_moved(self, family):
         job = self.launch(family)
         name, = classes()
-        pids = [int(pid) for pid in read(daemons.CPU_ROOT, name, "cgroup.procs").split()]
+        pids = [int(pid) for pid in read(daemonkit.CPU_ROOT, name, "cgroup.procs").split()]
         names = sorted(read(f"/proc/{pid}/comm").strip() for pid in pids)
         self.assertEqual(names, ["sh", "sh", "sleep", "sleep", "waits", "waits"])
         self.assertNotIn(job.pid, pids)
@@ -773,4 +773,4 @@ if __name__ == "__main__":
         os.execvp(sys.argv[4], sys.argv[4:])
     else:
         atexit.register(remove_all)
-        daemons.main()
+        daemonkit.main()

@@ -10,7 +10,7 @@ import node
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "system"))
 
-from test_daemons import Client  # noqa: E402
+from daemonkit import Client  # noqa: E402
 
 UNITS = ("cosched-classd.service", "cosched-timerd.service")
 CLASSD, TIMERD = UNITS
