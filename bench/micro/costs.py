@@ -33,7 +33,7 @@ LOST_MAX = 0.02  # of a turn's time without a CPU; more, and the turn is repeate
 ATTEMPTS = 8
 PAUSE_S = 0.004  # before another attempt
 KERNELS = "kernels"  # as a case: whole programs, in turns of bench/micro/interleave.py
-# Long enough that the first second, in which jobs start one after the other, hardly counts.
+# Long enough that the first seconds, in which all jobs run at once, hardly count.
 OUR_KERNELS = (("cg", "A", 15), ("ep", "A", 5))
 OFFICIAL_KERNEL = "lu.A.x"
 KERNEL_TARGET = ("<=", 1.003)

@@ -22,7 +22,7 @@ BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 DONE = r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL"
 TURN_S = 0.05
 PRIORITY = -20  # "nice" of the jobs: what else runs on the machine hardly counts
-FIRST_TURN_S = 1.0  # launchers do not take it well to be stopped
+FIRST_TURN_S = 1.0  # all of a job's turns while it is launched
 LAUNCH_S = 2.0  # for so much running time new processes are looked for after each turn
 TURNS_PER_LOOK = 50  # afterwards
 
@@ -51,6 +51,7 @@ class Job:
         self.output = output
         self.active_s = 0.0
         self.turns = 0
+        self.over = False
         self.known = []
         self.process = subprocess.Popen(
             variant.command("mpiexec", "--mpi", mpi, "-n", "2", "--timeout", "900", "--done-pattern",
@@ -92,6 +93,7 @@ class Job:
 
     def finish(self):
         self.active_s += time.monotonic() - self.since_s
+        self.over = True
         os.close(self.ended)
         self.output.seek(0)
         text = self.output.read().decode(errors="replace")
@@ -108,30 +110,43 @@ class Job:
 def run_once(variants, mpi, program, shuffle, turn_s=TURN_S):
     """{variant name: seconds of running} of one run of each variant, all at once."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs, left = [], []
+        jobs = []
         try:
-            # Who starts last runs to its end without turns: not always the same.
+            # A job that is stopped for a second when it has just begun remains slower than the others
+            # for long: its connections learn from the delay. So all start together.
             for variant in shuffle.sample(variants, len(variants)):
-                job = Job(variant, mpi, program, open(os.path.join(folder, variant.name), "w+b"))
-                jobs.append(job)
-                if job.run(FIRST_TURN_S):
-                    job.finish()
-                else:
-                    job.stop()
-                    left.append(job)
-            while left:
-                for job in shuffle.sample(left, len(left)):
+                jobs.append(Job(variant, mpi, program, open(os.path.join(folder, variant.name), "w+b")))
+            _launch(jobs)
+            while not all(job.over for job in jobs):
+                for job in shuffle.sample(jobs, len(jobs)):
+                    if job.over:
+                        # Launchers sleep at the end of a job, and a sleep costs nothing while others have
+                        # their turn: there must be others for the last job, too.
+                        time.sleep(turn_s)
+                        continue
                     job.resume()
-                    if job.run(turn_s):
-                        job.finish()
-                        left.remove(job)
-                    else:
-                        job.stop()
+                    _turn(job, turn_s)
         finally:
             for job in jobs:
                 job.abandon()
                 job.output.close()
     return {job.variant.name: job.active_s for job in jobs}
+
+
+def _launch(jobs):
+    """All run at once, and each is charged its part of the time."""
+    time.sleep(FIRST_TURN_S * len(jobs))
+    for job in jobs:
+        job.stop()
+    for job in jobs:
+        job.active_s = FIRST_TURN_S
+
+
+def _turn(job, turn_s):
+    if job.run(turn_s):
+        job.finish()
+    else:
+        job.stop()
 
 
 def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress=None):
