@@ -1,0 +1,94 @@
+"""What a ratio of two schedulers' times allows to say. Ratios are ours ÷ baseline, so below 1 we are faster."""
+
+import dataclasses
+
+from . import numbers
+
+# An interval that holds 1 and lies within these is a finding (no difference), not merely a lack of one.
+EQUAL = (0.97, 1.03)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """`kind`: faster, slower, equal, unclear (the interval holds 1), torn (the two intervals disagree about that),
+    single (no interval) or missing. `factor`, `low`, `high`: how many times faster than the baseline; None where
+    unknown."""
+
+    kind: str
+    factor: float = None
+    low: float = None
+    high: float = None
+    n: int = 0
+
+
+def compare(ratio):
+    """Comparison of a Statistic of ratios, or None."""
+    if ratio is None or ratio.median <= 0:
+        return Comparison("missing")
+    factor = 1 / ratio.median
+    interval = ratio.bootstrap or ratio.t
+    if interval is None or interval[0] <= 0:
+        return Comparison("single", factor, n=ratio.n)
+    low, high = 1 / interval[1], 1 / interval[0]
+    return Comparison(_kind(ratio, interval), factor, low, high, ratio.n)
+
+
+def _kind(ratio, interval):
+    known = [pair for pair in (ratio.bootstrap, ratio.t) if pair is not None]
+    holding = [pair for pair in known if pair[0] <= 1 <= pair[1]]
+    if len(holding) == len(known):
+        return "equal" if EQUAL[0] <= interval[0] and interval[1] <= EQUAL[1] else "unclear"
+    if holding:
+        return "torn"
+    return "faster" if ratio.median < 1 else "slower"
+
+
+def _numbers(comparison, inverted):
+    values = [comparison.factor, comparison.low, comparison.high]
+    if inverted:
+        values = [1 / comparison.factor, 1 / comparison.high, 1 / comparison.low]
+    factor, low, high = numbers.factors(*values, claim=True)
+    return f"{factor} times ({low}–{high})"
+
+
+def phrase(comparison, faster="faster", slower="slower"):
+    """What can be said, to follow "X is ...": "2.1 times (1.9–2.3) faster"."""
+    kind = comparison.kind
+    if kind == "missing":
+        return "not known"
+    if kind == "faster":
+        return f"{_numbers(comparison, False)} {faster}"
+    if kind == "slower":
+        return f"{_numbers(comparison, True)} {slower}"
+    if kind == "single":
+        inverted = comparison.factor < 1
+        text, = numbers.factors(1 / comparison.factor if inverted else comparison.factor)
+        return f"{text} times {slower if inverted else faster} by the only figure there is, which may be chance"
+    low, high = numbers.factors(comparison.low, comparison.high)
+    if kind == "equal":
+        return f"practically the same ({low}–{high} times {faster})"
+    if kind == "torn":
+        word = faster if comparison.factor >= 1 else slower
+        return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}, but one of the two intervals holds 1"
+    return f"not measurably different ({low}–{high} times {faster})"
+
+
+def less_pct(factor):
+    """2.0 times faster is 50 % less time."""
+    return 100 * (1 - 1 / factor)
+
+
+def from_less_pct(percent):
+    return 1 / (1 - percent / 100)
+
+
+def between(first, last):
+    """How two independent Statistics relate: "higher", "lower", or "same" (their intervals overlap); None where one
+    is missing or has no interval."""
+    if first is None or last is None or first.bootstrap is None or last.bootstrap is None:
+        return None
+    if last.bootstrap[0] > first.bootstrap[1]:
+        return "higher"
+    if last.bootstrap[1] < first.bootstrap[0]:
+        return "lower"
+    return "same"

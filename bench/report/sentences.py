@@ -1,0 +1,179 @@
+"""One sentence per figure and MPI that says what is seen, made from the data alone."""
+
+import statistics
+
+from . import compare, experiments, names, numbers
+
+
+def paper_factor(facts, case, measure):
+    """How many times faster the paper saw this case, or None."""
+    for gain in (facts or {}).get("gains", []):
+        if gain["measure"] == measure and gain.get("workload", case[0]) == case[0] \
+                and gain.get("value", case[1]) == case[1]:
+            return compare.from_less_pct(gain["less_pct"])
+    return None
+
+
+def _clause(subject, kind, comparison, versus):
+    if comparison.kind == "missing":
+        return f"for {subject} there is no comparison, since a run is missing or not verified"
+    if comparison.kind == "unclear":
+        low, high = numbers.factors(comparison.low, comparison.high)
+        return f"for {subject} no difference can be seen ({low}–{high} times {kind.faster})"
+    if comparison.kind == "equal":
+        return f"{subject} {kind.verb} {compare.phrase(comparison, kind.faster, kind.slower)}"
+    return f"{subject} {kind.verb} {compare.phrase(comparison, kind.faster, kind.slower)}{versus}"
+
+
+def gains(experiment, kind, facts, mpi):
+    """The gain of cosched over the baseline in every case, as one sentence, or None."""
+    ours = experiments.ours(experiment)
+    if ours is None or experiment.baseline is None or ours == experiment.baseline:
+        return None
+    clauses, versus = [], f" {names.scheduler(ours)} than {names.scheduler(experiment.baseline)}"
+    for case in experiments.cases(experiment):
+        row = experiments.find(experiment, case, mpi, ours)
+        if row is None:
+            continue
+        comparison = compare.compare(row.ratios.get(kind.ratio))
+        clause = _clause(experiments.case_label(experiment, case), kind, comparison, versus)
+        if clause.endswith(versus):
+            versus = ""
+        factor = paper_factor(facts, case, kind.ratio)
+        clauses.append(clause + (f" (the paper saw {numbers.factors(factor)[0]} times)" if factor else ""))
+    if not clauses:
+        return None
+    return f"Under {names.mpi(mpi)}, {'; '.join(clauses)}."
+
+
+def degree_trend(experiment, kind, mpi):
+    """Whether the gain shrinks from the lowest to the highest value of the parameter, or None."""
+    ours = experiments.ours(experiment)
+    found = []
+    for case in experiments.cases(experiment):
+        row = experiments.find(experiment, case, mpi, ours)
+        comparison = compare.compare(row.ratios.get(kind.ratio)) if row else None
+        if comparison and comparison.low is not None:
+            found.append((case, comparison))
+    if len(found) < 2:
+        return None
+    (first_case, first), (last_case, last) = found[0], found[-1]
+    span = f"from {experiments.case_label(experiment, first_case)} to {experiments.case_label(experiment, last_case)}"
+    before, after = numbers.factors(first.factor, last.factor)
+    if last.high < first.low:
+        return f"Under {names.mpi(mpi)}, the gain shrinks {span}: {before} times, then {after} times, as in the paper."
+    if last.low > first.high:
+        return f"Under {names.mpi(mpi)}, the gain grows {span}, from {before} to {after} times, unlike in the paper."
+    return f"Under {names.mpi(mpi)}, whether the gain changes {span} cannot be told ({before} and {after} times, " \
+           "with intervals that overlap)."
+
+
+def best_wait(experiment, kind, facts, mpi):
+    """The least wait among all settings against the queue, with what it costs in makespan, or None."""
+    found = []
+    for row in experiment.rows:
+        if row.scheduler.startswith("cosched") and row.mpi == mpi:
+            comparison = compare.compare(row.ratios.get(kind.ratio))
+            if comparison.kind != "missing":
+                found.append((comparison.factor, row, comparison))
+    if not found:
+        return None
+    _, row, best = max(found, key=lambda item: item[0])
+    label = f"{experiments.case_label(experiment, (row.workload, row.value))}, {names.scheduler(row.scheduler)}"
+    text = f"Under {names.mpi(mpi)}, at best ({label}) {_best_clause(kind, best)}"
+    makespan = compare.compare(row.ratios.get("makespan_s"))
+    if makespan.kind != "missing":
+        text += f"; the time until the last job ends is {compare.phrase(makespan, 'shorter', 'longer')}"
+    paper = (facts or {}).get("best_gain")
+    return text + (f". The paper saw up to {paper['less_pct']} % less wait." if paper else ".")
+
+
+def _best_clause(kind, best):
+    if best.kind in ("unclear", "equal"):
+        low, high = numbers.factors(best.low, best.high)
+        return f"no difference in the average wait can be seen ({low}–{high} times {kind.faster})"
+    percent = compare.less_pct(best.factor)
+    share = f"{abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
+    return f"the average job {kind.verb} {compare.phrase(best, kind.faster, kind.slower)} than in the queue ({share})"
+
+
+def parameter_effect(experiment, kind, mpi):
+    """What the parameter does to our scheduler's measure under each workload, as one sentence, or None."""
+    ours, clauses = experiments.ours(experiment), []
+    for workload in dict.fromkeys(workload for workload, _ in experiments.cases(experiment)):
+        points = []
+        for case in experiments.cases(experiment):
+            row = experiments.find(experiment, case, mpi, ours)
+            if case[0] == workload and case[1] is not None and row and row.measures.get(kind.measure):
+                points.append((case[1], row.measures[kind.measure]))
+        if len(points) >= 2:
+            clauses.append(_effect(experiment, kind, workload, points))
+    return f"Under {names.mpi(mpi)}, {'; '.join(clauses)}." if clauses else None
+
+
+def _effect(experiment, kind, workload, points):
+    best = min(points, key=lambda point: point[1].median)
+    worst = max(points, key=lambda point: point[1].median)
+    label = names.workload(workload)
+    relation = compare.between(best[1], worst[1])
+    if relation is None:
+        return f"for {label} nothing can be said, since single runs have no intervals"
+    if relation == "same":
+        return f"for {label} no effect can be seen (the intervals of best and worst overlap)"
+    factor, = numbers.factors(worst[1].median / best[1].median) if best[1].median > 0 else (None,)
+    return (f"{label} {kind.verb} fastest with {experiments.value_label(experiment, best[0])} "
+            f"({numbers.plain(best[1].median)} s) and slowest with {experiments.value_label(experiment, worst[0])} "
+            f"({numbers.plain(worst[1].median)} s" + (f", {factor} times as long)" if factor else ")"))
+
+
+def pairs(experiment, mpi):
+    """Middle and worst stretch of all jobs beside each other, per scheduler, or None."""
+    clauses, measure = [], experiments.pair_measure(experiment)
+    for scheduler in names.schedulers(job.scheduler for job in experiment.jobs):
+        found = [job for job in experiment.jobs
+                 if (job.mpi, job.scheduler) == (mpi, scheduler) and job.measures.get(measure)
+                 and not scheduler.startswith("dedicated")]
+        if found:
+            worst = max(found, key=lambda job: job.measures[measure].median)
+            middle = statistics.median(job.measures[measure].median for job in found)
+            clauses.append(f"{names.scheduler(scheduler)} {numbers.plain(middle)} in the middle and "
+                           f"{numbers.plain(worst.measures[measure].median)} at worst ({worst.job} of "
+                           f"{names.workload(worst.workload)})")
+    return f"Under {names.mpi(mpi)}, stretch (1.00 is a fair share) is {'; '.join(clauses)}." if clauses else None
+
+
+def quality(experiment):
+    """What must be known before believing the figures: disturbed, unverified or single runs; a list of sentences."""
+    disturbed = sum(row.disturbed for row in experiment.rows)
+    bad = [row for row in experiment.rows if row.unverified]
+    said = []
+    if disturbed:
+        said.append(f"{numbers.count(disturbed, 'run')} of this experiment had to be repeated or marked, since "
+                    "something else disturbed the machine.")
+    if bad:
+        where = numbers.listing(dict.fromkeys(
+            f"{experiments.case_label(experiment, (row.workload, row.value))} {names.scheduler(row.scheduler)} under "
+            f"{names.mpi(row.mpi)}" for row in bad[:3]))
+        more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+        said.append(f"Beware: {numbers.count(sum(row.unverified for row in bad), 'job')} of this experiment did not verify "
+                    f"(wrong numbers, or no end): {where}{more}.")
+    if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
+        said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")
+    return said
+
+
+def of(experiment, kind, facts):
+    """All sentences of an experiment's figures."""
+    said = []
+    for mpi in names.mpis(row.mpi for row in experiment.rows):
+        if experiment.name == "batch":
+            said.append(best_wait(experiment, kind, facts, mpi))
+        elif experiment.name == "pairs":
+            said.append(pairs(experiment, mpi))
+        elif kind.shape == "lines" and not kind.gains:
+            said.append(parameter_effect(experiment, kind, mpi))
+        else:
+            said.append(gains(experiment, kind, facts, mpi))
+        if experiment.name == "dom":
+            said.append(degree_trend(experiment, kind, mpi))
+    return [sentence for sentence in said if sentence] or ["What is there allows no statement yet."]
