@@ -32,11 +32,16 @@ class Key:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Columns from the `words`-th on hold numbers."""
+    """The first `words` columns hold text, and the last `trailing`; those between hold numbers."""
 
     header: tuple
     rows: tuple
     words: int = 1
+    trailing: int = 0
+
+    def is_number(self, place):
+        """Whether the column holds numbers."""
+        return self.words <= place < len(self.header) - self.trailing
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,9 +33,9 @@ def figures_in(found):
             yield from figures_in(block.blocks)
 
 
-def make(results, charts, paper):
+def make(results, charts, rosters, paper):
     """{relative path: bytes} of the report."""
-    found = sections.report(results, charts, paper)
+    found = sections.report(results, charts, rosters, paper)
     used = [row.scheduler for experiment in results.experiments.values() for row in (*experiment.rows, *experiment.jobs)]
     colours = names.colours([*used, *(entry.scheduler for group in charts for entry, _ in group)])
     files, drawings = {}, {}
@@ -52,9 +52,15 @@ def make(results, charts, paper):
 
 def run(path):
     results = folder.read(path)
-    charts = [[(entry, chart) for entry in group if (chart := folder.read_gantt(path, entry)) is not None]
-              for group in gantts.choose(results.gantt)]
-    folder.write(path, make(results, charts, json.loads(_text(PAPER))))
+    charts = [_charts(path, group) for group in gantts.choose(results.gantt)]
+    rosters = [(entry, chart.jobs) for entry, chart in _charts(path, gantts.rosters(results.gantt))]
+    folder.write(path, make(results, charts, rosters, json.loads(_text(PAPER))))
+
+
+def _charts(path, entries):
+    """(entry, chart) of those whose files are there."""
+    read = ((entry, folder.read_gantt(path, entry)) for entry in entries)
+    return [(entry, chart) for entry, chart in read if chart is not None]
 
 
 def main(arguments=None):

@@ -51,6 +51,9 @@ def _numbers(comparison, inverted):
     return f"{factor} times ({low}–{high})"
 
 
+SAME = {"faster": "as fast", "shorter": "as long"}
+
+
 def phrase(comparison, faster="faster", slower="slower"):
     """What can be said, to follow "X is ...": "2.1 times (1.9–2.3) faster"."""
     kind = comparison.kind
@@ -66,11 +69,11 @@ def phrase(comparison, faster="faster", slower="slower"):
         return f"{text} times {slower if inverted else faster} by the only figure there is, which may be chance"
     low, high = numbers.factors(comparison.low, comparison.high)
     if kind == "equal":
-        return f"practically the same ({low}–{high} times {faster})"
+        return f"practically {SAME[faster]} ({low}–{high} times)"
     if kind == "torn":
         word = faster if comparison.factor >= 1 else slower
         return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}, but one of the two intervals holds 1"
-    return f"not measurably different ({low}–{high} times {faster})"
+    return f"{SAME[faster]}, as far as can be seen ({low}–{high} times)"
 
 
 def less_pct(factor):

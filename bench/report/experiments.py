@@ -36,7 +36,7 @@ KINDS = {
     "slice": Kind("The time-slice", "After each time-slice it is the next job's turn. How long should it be?", "lines",
                   gains=False),
     "pairs": Kind("Every pair", "What does each program suffer from each other program beside it?", "matrix",
-                  "mean_stretch"),
+                  "mean_stretch", gains=False),
     "mixed": Kind("Parallel jobs beside CPU hogs", "What do parallel jobs suffer from sequential programs that only "
                   "compute, and what does coscheduling mend?", "bars", "mean_stretch"),
 }
@@ -117,3 +117,20 @@ def find(experiment, case, mpi, scheduler):
         if (row.workload, row.value, row.mpi, row.scheduler) == (*case, mpi, scheduler):
             return row
     return None
+
+
+def subject(experiment, case, verb):
+    """"Workload 2 responds", "at degree 3 the jobs respond", or "the jobs respond" where there is one case only."""
+    plural = f"the jobs {verb.removesuffix('s')}"
+    place = where(experiment, case)
+    if place.startswith("for "):
+        return f"{place.removeprefix('for ')} {verb}"
+    return f"{place} {plural}".strip()
+
+
+def where(experiment, case):
+    """"for Workload 2", "at degree 3", or nothing where there is one case only."""
+    if len(cases(experiment)) < 2:
+        return ""
+    label = case_label(experiment, case)
+    return f"{'for' if label == names.workload(case[0]) else 'at'} {label}"

@@ -120,7 +120,7 @@ def _gains(experiment, kind, facts):
     return Figure(f"{experiment.name}-gain",
                   shapes.Gains(tuple(rows), title, f"times {kind.faster}; 1 is no difference, left of it {kind.slower}"),
                   _alt(f"Points with 90 % intervals: {title.lower()}.", said),
-                  tables.of_ratios(experiment, kind.ratio, facts))
+                  tables.of_ratios(experiment, kind.ratio))
 
 
 def kernel(job):

@@ -22,6 +22,15 @@ def choose(entries):
     return chosen
 
 
+def rosters(entries):
+    """An entry for each workload of the paper's Tables 2 and 3: its chart tells the jobs, and how many of each."""
+    found = {}
+    for entry in entries:
+        if entry.experiment in ("workloads", "dom") and not entry.scheduler.startswith("dedicated"):
+            found.setdefault((entry.experiment, entry.workload, entry.value), entry)
+    return list(found.values())
+
+
 def _group(entries):
     """Entries of one workload, value and MPI: those with most schedulers."""
     groups = {}

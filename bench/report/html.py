@@ -53,15 +53,15 @@ def _key(block):
     return "<dl class=\"key\">\n" + "\n".join(entries) + "\n</dl>"
 
 
-def _cell(tag, place, words, cell):
-    kind = " class=\"number\"" if place >= words else ""
+def _cell(tag, number, cell):
+    kind = " class=\"number\"" if number else ""
     lines = (cell,) if isinstance(cell, str) else cell
     return f"<{tag}{kind}>{'<br>'.join(escape(line) for line in lines)}</{tag}>"
 
 
 def _table(block):
     def row(tag, cells):
-        return "<tr>" + "".join(_cell(tag, place, block.words, cell) for place, cell in enumerate(cells)) + "</tr>"
+        return "<tr>" + "".join(_cell(tag, block.is_number(place), cell) for place, cell in enumerate(cells)) + "</tr>"
     body = "\n".join(row("td", cells) for cells in block.rows)
     return (f"<div class=\"scroll\"><table>\n<thead>{row('th', block.header)}</thead>\n<tbody>\n{body}\n</tbody>\n"
             "</table></div>")

@@ -46,5 +46,5 @@ def _table(block):
     def row(cells):
         texts = (cell if isinstance(cell, str) else "; ".join(cell) for cell in cells)
         return f"| {' | '.join(escape(text) for text in texts)} |"
-    rule = "|" + "|".join("---:" if place >= block.words else "---" for place in range(len(block.header))) + "|"
+    rule = "|" + "|".join("---:" if block.is_number(place) else "---" for place in range(len(block.header))) + "|"
     return "\n".join([row(block.header), rule, *map(row, block.rows)])

@@ -84,18 +84,19 @@ def colours(found):
 
 
 def scheduler(name):
-    variant = re.fullmatch(r"cosched(?::(?P<policy>[^@]+))?(?:@(?P<slice>.+))?", name)
+    """"coscheduled by dcs, slice 500 ms" of cosched:dcs@500ms."""
+    variant = re.fullmatch(r"cosched(?::(?P<policy>[^@]+))?(?:@(?P<number>[0-9.]+)(?P<unit>[a-z]+))?", name)
     if name in LABELS or not variant:
         return LABELS.get(name, name)
     policy = f" by {variant['policy']}" if variant["policy"] else ""
-    return f"coscheduled{policy}" + (f", slice {variant['slice']}" if variant["slice"] else "")
+    return f"coscheduled{policy}" + (f", slice {variant['number']} {variant['unit']}" if variant["unit"] else "")
 
 
 def explanation(name):
     """One clause, or an empty text."""
     if name in EXPLANATIONS or not name.startswith("cosched"):
         return EXPLANATIONS.get(name, "")
-    return "as coscheduled, with another policy or time-slice"
+    return "as coscheduled, with the policy or time-slice that its name says"
 
 
 def mpi(name):

@@ -21,10 +21,13 @@ def plain(value):
 
 
 def setting(value):
-    """A parameter: as few digits as say it."""
+    """A parameter: exactly where three digits do, else two."""
     if value is None:
         return ABSENT
-    return value if isinstance(value, str) else f"{value:.3g}"
+    if isinstance(value, str):
+        return value
+    text = f"{value:.3g}"
+    return text if math.isclose(float(text), value, rel_tol=1e-9) or abs(value) >= 100 else f"{value:.2g}"
 
 
 def interval(pair):

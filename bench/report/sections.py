@@ -1,6 +1,6 @@
 """The report as blocks, from results and the facts of the paper. Pure."""
 
-from . import experiments, figures, gantts, names, sentences, tables
+from . import experiments, figures, gantts, headlines, names, numbers, sentences, tables
 from .blocks import Details, Heading, Items, Key, Paragraph, Table
 
 WORDS = (
@@ -16,8 +16,9 @@ WORDS = (
 )
 
 
-def report(results, charts, paper):
-    """All blocks. `charts` are lists of (GanttEntry, Gantt) that are drawn together."""
+def report(results, charts, rosters, paper):
+    """All blocks. `charts` are lists of (GanttEntry, Gantt) that are drawn together; `rosters` of (GanttEntry, its
+    GanttJobs) say which jobs a workload has."""
     found = experiments.ordered(results.experiments)
     blocks = [Heading(1, "Coscheduling, measured"), Paragraph(_lead(results, found), "lead")]
     blocks += _warnings(results, found)
@@ -27,7 +28,7 @@ def report(results, charts, paper):
         blocks += _experiment(experiment, paper)
         blocks += [block for group in charts if group and group[0][0].experiment == experiment.name
                    for block in _gantt(group)]
-    return [*blocks, *_stretch(found), *_workloads(charts, paper), *_method(results, found, paper)]
+    return [*blocks, *_stretch(found), *_workloads(found, rosters, paper), *_method(results, found, paper)]
 
 
 def _machine(results):
@@ -67,18 +68,9 @@ def _warnings(results, found):
 
 
 def _short(found, paper):
-    """The first sentences of every experiment, one per MPI."""
-    said = []
-    for experiment in found:
-        kind = experiments.kind(experiment.name)
-        if experiment.name in experiments.KINDS and experiment.rows:
-            for sentence in _headline(experiment, kind, _facts(paper, experiment)):
-                said.append(f"{kind.title}: {sentence[0].lower()}{sentence[1:]}")
-    return [Items(tuple(said))] if said else []
-
-
-def _headline(experiment, kind, facts):
-    return [sentence for sentence in sentences.of(experiment, kind, facts) if "whether the gain changes" not in sentence]
+    said = [line for experiment in found if experiment.name in experiments.KINDS
+            for line in headlines.of(experiment, experiments.kind(experiment.name), _facts(paper, experiment))]
+    return [Items(tuple(said))] if said else [Paragraph("What is there allows no comparison yet.")]
 
 
 def _key(found, charts):
@@ -124,6 +116,8 @@ def _experiment(experiment, paper):
         blocks.append(Details("All measures of this experiment", (
             Paragraph("Median, below it b: its interval by bootstrap, t: Student's interval of the mean; both 90 %.",
                       "note"), tables.of_all(experiment))))
+    if not kind.gains and any(row.ratios.get(kind.ratio) for row in experiment.rows):
+        blocks.append(Details("Ratios of this experiment", (tables.of_ratios(experiment, kind.ratio),)))
     if experiment.jobs:
         blocks.append(Details("Each job of this experiment", (tables.of_jobs(experiment),)))
     return blocks
@@ -150,29 +144,40 @@ def _stretch(found):
                       "that others ended earlier and left the nodes to the job."), table]
 
 
-def _workloads(charts, paper):
-    """Tables 2 and 3 of the paper, and what takes their place here."""
+def _workloads(found, rosters, paper):
+    """Tables 2 and 3 of the paper, and what takes their place here; then our other workloads."""
     ours = {}
-    for group in charts:
-        for entry, chart in group:
-            key = entry.workload if entry.experiment == "workloads" else str(entry.value)
-            if entry.experiment in ("workloads", "dom"):
-                ours.setdefault((entry.experiment, key), listing(chart.jobs))
+    for experiment in found:
+        for job in experiment.jobs:
+            if job.workload != job.job and experiment.name != "pairs":
+                ours.setdefault((experiment.name, job.workload, job.value), {})[job.job] = 1
+    ours.update(((entry.experiment, entry.workload, entry.value), _counts(jobs)) for entry, jobs in rosters)
     rows = []
-    for table, experiment, label in (("Table 2", "workloads", names.workload), ("Table 3", "dom", "degree {}".format)):
+    for table, name in (("Table 2", "workloads"), ("Table 3", "dom")):
         for key, jobs in paper["tables"][table].items():
-            rows.append((table, label(key), jobs, ours.get((experiment, key), "-")))
+            case = next((case for case in ours if case[0] == name and key in (case[1], numbers.setting(case[2]))), None)
+            label = f"{names.workload(key) if name == 'workloads' else 'degree ' + key} ({table})"
+            rows.append((label, jobs, listing(ours.pop(case)) if case else numbers.ABSENT))
+    for (name, workload, value), jobs in ours.items():
+        label = f"{workload}{f', {numbers.setting(value)}' if value is not None else ''}"
+        if name not in ("gmet", "slice"):  # they have the workloads of Table 2
+            rows.append((f"{experiments.kind(name).title}: {label}", numbers.ABSENT, listing(jobs)))
     return [Heading(2, "The jobs"),
             Paragraph("The paper's workloads (Tables 2 and 3), and the jobs that take their place here. cg.A.2*5 is "
                       "program CG, size A, on 2 processes, 5 times in succession; (2) means two such jobs."),
-            Table(("paper", "workload", "jobs of the paper", "jobs here"), tuple(rows), words=4)]
+            Table(("workload", "jobs of the paper", "jobs here"), tuple(rows), words=3)]
 
 
-def listing(jobs):
-    """"cg.A.2*5 (2), ep.A.2" of GanttJobs."""
-    counts = {}
+def _counts(jobs):
+    """{name: count} of GanttJobs."""
+    found = {}
     for job in jobs:
-        counts[job.job] = counts.get(job.job, 0) + 1
+        found[job.job] = found.get(job.job, 0) + 1
+    return found
+
+
+def listing(counts):
+    """"cg.A.2*5 (2), ep.A.2"."""
     return ", ".join(f"{job} ({count})" if count > 1 else job for job, count in counts.items())
 
 

@@ -1,5 +1,6 @@
 """One sentence per figure and MPI that says what is seen, made from the data alone."""
 
+import dataclasses
 import statistics
 
 from . import compare, experiments, names, numbers
@@ -14,15 +15,16 @@ def paper_factor(facts, case, measure):
     return None
 
 
-def _clause(subject, kind, comparison, versus):
+def _clause(experiment, case, kind, comparison, versus):
+    place = experiments.where(experiment, case)
+    place = f"{place} " if place else ""
     if comparison.kind == "missing":
-        return f"for {subject} there is no comparison, since a run is missing or not verified"
+        return f"{place}there is no comparison, since a run is missing or not verified"
     if comparison.kind == "unclear":
         low, high = numbers.factors(comparison.low, comparison.high)
-        return f"for {subject} no difference can be seen ({low}–{high} times {kind.faster})"
-    if comparison.kind == "equal":
-        return f"{subject} {kind.verb} {compare.phrase(comparison, kind.faster, kind.slower)}"
-    return f"{subject} {kind.verb} {compare.phrase(comparison, kind.faster, kind.slower)}{versus}"
+        return f"{place}no difference can be seen ({low}–{high} times)"
+    said = compare.phrase(comparison, kind.faster, kind.slower)
+    return experiments.subject(experiment, case, kind.verb) + f" {said}{'' if comparison.kind == 'equal' else versus}"
 
 
 def gains(experiment, kind, facts, mpi):
@@ -36,7 +38,7 @@ def gains(experiment, kind, facts, mpi):
         if row is None:
             continue
         comparison = compare.compare(row.ratios.get(kind.ratio))
-        clause = _clause(experiments.case_label(experiment, case), kind, comparison, versus)
+        clause = _clause(experiment, case, kind, comparison, versus)
         if clause.endswith(versus):
             versus = ""
         factor = paper_factor(facts, case, kind.ratio)
@@ -68,17 +70,20 @@ def degree_trend(experiment, kind, mpi):
            "with intervals that overlap)."
 
 
+def best_row(experiment, kind, mpi):
+    """(row, Comparison) of the setting with most gain over the baseline, or None."""
+    found = [(row, compare.compare(row.ratios.get(kind.ratio))) for row in experiment.rows
+             if row.scheduler.startswith("cosched") and row.mpi == mpi]
+    found = [pair for pair in found if pair[1].kind != "missing"]
+    return max(found, key=lambda pair: pair[1].factor) if found else None
+
+
 def best_wait(experiment, kind, facts, mpi):
     """The least wait among all settings against the queue, with what it costs in makespan, or None."""
-    found = []
-    for row in experiment.rows:
-        if row.scheduler.startswith("cosched") and row.mpi == mpi:
-            comparison = compare.compare(row.ratios.get(kind.ratio))
-            if comparison.kind != "missing":
-                found.append((comparison.factor, row, comparison))
-    if not found:
+    found = best_row(experiment, kind, mpi)
+    if found is None:
         return None
-    _, row, best = max(found, key=lambda item: item[0])
+    row, best = found
     label = f"{experiments.case_label(experiment, (row.workload, row.value))}, {names.scheduler(row.scheduler)}"
     text = f"Under {names.mpi(mpi)}, at best ({label}) {_best_clause(kind, best)}"
     makespan = compare.compare(row.ratios.get("makespan_s"))
@@ -91,39 +96,61 @@ def best_wait(experiment, kind, facts, mpi):
 def _best_clause(kind, best):
     if best.kind in ("unclear", "equal"):
         low, high = numbers.factors(best.low, best.high)
-        return f"no difference in the average wait can be seen ({low}–{high} times {kind.faster})"
+        return f"no difference in the average wait can be seen ({low}–{high} times)"
     percent = compare.less_pct(best.factor)
     share = f"{abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
     return f"the average job {kind.verb} {compare.phrase(best, kind.faster, kind.slower)} than in the queue ({share})"
 
 
-def parameter_effect(experiment, kind, mpi):
-    """What the parameter does to our scheduler's measure under each workload, as one sentence, or None."""
-    ours, clauses = experiments.ours(experiment), []
-    for workload in dict.fromkeys(workload for workload, _ in experiments.cases(experiment)):
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """What a parameter does to one workload: (value, Statistic) at best and at worst; `relation` of compare.between."""
+
+    workload: str
+    best: tuple
+    worst: tuple
+    relation: str
+
+    @property
+    def factor(self):
+        """Worst ÷ best, or None."""
+        return self.worst[1].median / self.best[1].median if self.best[1].median > 0 else None
+
+
+def effects(experiment, kind, mpi):
+    """An Effect on our scheduler for each workload that was measured with two values or more."""
+    ours, found = experiments.ours(experiment), []
+    cases = [case for case in experiments.cases(experiment) if case[1] is not None]
+    for workload in dict.fromkeys(workload for workload, _ in cases):
         points = []
-        for case in experiments.cases(experiment):
+        for case in cases:
             row = experiments.find(experiment, case, mpi, ours)
-            if case[0] == workload and case[1] is not None and row and row.measures.get(kind.measure):
+            if case[0] == workload and row and row.measures.get(kind.measure):
                 points.append((case[1], row.measures[kind.measure]))
         if len(points) >= 2:
-            clauses.append(_effect(experiment, kind, workload, points))
+            best = min(points, key=lambda point: point[1].median)
+            worst = max(points, key=lambda point: point[1].median)
+            found.append(Effect(workload, best, worst, compare.between(best[1], worst[1])))
+    return found
+
+
+def parameter_effect(experiment, kind, mpi):
+    """What the parameter does to our scheduler's measure under each workload, as one sentence, or None."""
+    clauses = [_effect(experiment, kind, effect) for effect in effects(experiment, kind, mpi)]
     return f"Under {names.mpi(mpi)}, {'; '.join(clauses)}." if clauses else None
 
 
-def _effect(experiment, kind, workload, points):
-    best = min(points, key=lambda point: point[1].median)
-    worst = max(points, key=lambda point: point[1].median)
-    label = names.workload(workload)
-    relation = compare.between(best[1], worst[1])
-    if relation is None:
+def _effect(experiment, kind, effect):
+    label = names.workload(effect.workload)
+    if effect.relation is None:
         return f"for {label} nothing can be said, since single runs have no intervals"
-    if relation == "same":
+    if effect.relation == "same":
         return f"for {label} no effect can be seen (the intervals of best and worst overlap)"
-    factor, = numbers.factors(worst[1].median / best[1].median) if best[1].median > 0 else (None,)
-    return (f"{label} {kind.verb} fastest with {experiments.value_label(experiment, best[0])} "
-            f"({numbers.plain(best[1].median)} s) and slowest with {experiments.value_label(experiment, worst[0])} "
-            f"({numbers.plain(worst[1].median)} s" + (f", {factor} times as long)" if factor else ")"))
+
+    def point(value, statistic):
+        return f"{experiments.value_label(experiment, value)} ({numbers.plain(statistic.median)} s"
+    times = f", {numbers.factors(effect.factor)[0]} times as long" if effect.factor else ""
+    return f"{label} {kind.verb} fastest with {point(*effect.best)}) and slowest with {point(*effect.worst)}{times})"
 
 
 def pairs(experiment, mpi):

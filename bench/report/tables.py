@@ -37,7 +37,7 @@ def of_measure(experiment, measure):
          str(row.unverified)) for row in sorted(experiment.rows, key=_place)), words=3)
 
 
-def of_ratios(experiment, measure, facts):
+def of_ratios(experiment, measure):
     """Ratios to the baseline, ours ÷ baseline, and what they say."""
     baseline = names.scheduler(experiment.baseline or "")
     header = ("case", "MPI", "scheduler", f"ratio to {baseline}", "90 % (bootstrap)", "mean", "90 % (Student's t)", "n",
@@ -46,7 +46,7 @@ def of_ratios(experiment, measure, facts):
     return Table(header, tuple(
         (*_who(experiment, row), *_figures(row.ratios.get(measure)),
          compare.phrase(compare.compare(row.ratios.get(measure)))) for row in rows
-        if row.scheduler != experiment.baseline), words=3)
+        if row.scheduler != experiment.baseline), words=3, trailing=1)
 
 
 def of_all(experiment):
@@ -107,7 +107,7 @@ def stretch_overview(found):
                      f"{job.job} in {experiment.name}, "
                      f"{experiments.case_label(experiment, (job.workload, job.value))}"))
     header = ("MPI", "scheduler", "jobs", "middle", "mean", "worst", "which")
-    return Table(header, tuple(rows), words=2) if rows else None
+    return Table(header, tuple(rows), words=2, trailing=1) if rows else None
 
 
 def quality(found):

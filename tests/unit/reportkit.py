@@ -93,11 +93,12 @@ def batch(make, mpis):
 def swept(make, mpis, name, label, values, shape):
     """gmet or slice: `shape(workload number, value)` times 30 s."""
     rows = []
+    setting = {"slice": "time_slice_s"}.get(name, "gmet_s")
     for mpi in mpis:
         for place in (1, 2, 3):
             rows.append(make.row(f"workload-{place}", None, mpi, "uncoordinated", 62, 1.0))
             rows += [make.row(f"workload-{place}", value, mpi, "cosched", 30 * shape(place, value),
-                              30 * shape(place, value) / 62) for value in values]
+                              30 * shape(place, value) / 62, **{setting: value}) for value in values]
     return experiment(rows, parameter={"name": name, "label": label, "unit": "s"})
 
 
@@ -119,6 +120,9 @@ def pairs(make, mpis):
 def gantt(jobs=2, nodes=2, duration_s=20.0, coscheduled=True):
     listed = [{"index": index, "job": f"cg.A.2*{index + 1}", "arrival_s": 0.0, "start_s": 0.1 * index,
                "end_s": duration_s - 0.5 * (index % 3)} for index in range(jobs)]
+    if not coscheduled and jobs > 20:  # one after the other
+        for job in listed:
+            job["start_s"], job["end_s"] = (duration_s * (job["index"] + end) / jobs for end in (0, 0.97))
     spans = []
     if coscheduled:
         for second in range(int(duration_s)):

@@ -17,7 +17,9 @@ def draw(figure, width, colours):
     pieces = [piece for panel in figure.panels for piece in _pieces(panel, most)]
     widest = max(len(piece.categories) for piece in pieces)
     columns = 2 if width > NARROW_PX and len(pieces) > 1 and widest * 2 <= most else 1
-    boxes, canvas.height = page.grid(len(pieces), columns, width, top, 190, below=50)
+    slot = (width / columns - 58) / max(1, widest)
+    most_lines = max(len(_label(label, slot)) for piece in pieces for label in piece.categories)
+    boxes, canvas.height = page.grid(len(pieces), columns, width, top, 190, below=10 + 14 * most_lines)
     highest = max((max(point.y, point.high or 0) for panel in figure.panels for point in panel.points), default=0)
     for place, (piece, box) in enumerate(zip(pieces, boxes)):
         _panel(canvas, piece, box, schedulers, page.ceiling(highest), place)
@@ -34,12 +36,17 @@ def _pieces(panel, most):
         yield type(panel)(panel.title, points, panel.categories[start:start + size])
 
 
+def _label(label, slot):
+    return page.wrapped(label, slot - 4, page.SMALL_PX)
+
+
 def _panel(canvas, panel, box, schedulers, highest, number):
     slot = (box.right - box.left) / max(1, len(panel.categories))
     bar = min(BAR_PX, slot * 0.84 / len(schedulers))
 
     def pixel(point):
-        offset = schedulers.index(point.scheduler) - (len(schedulers) - 1) / 2
+        here = [name for name in schedulers if any((p.x, p.scheduler) == (point.x, name) for p in panel.points)]
+        offset = here.index(point.scheduler) - (len(here) - 1) / 2
         return box.left + (point.x + 0.5) * slot + offset * bar
 
     def height(value):
@@ -48,7 +55,7 @@ def _panel(canvas, panel, box, schedulers, highest, number):
     canvas.margins(box)
     canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, box.right - box.left + 38), bold=True)
     for place, label in enumerate(panel.categories):
-        for line, text in enumerate(page.wrapped(label, slot - 4, page.SMALL_PX)):
+        for line, text in enumerate(_label(label, slot)):
             canvas.text(box.left + (place + 0.5) * slot, box.bottom + 13 + 13 * line, text, "center", page.SMALL_PX)
     for point in panel.points:
         if bar >= 22:
@@ -64,10 +71,8 @@ def _panel(canvas, panel, box, schedulers, highest, number):
         canvas.data(name, [(pixel(p), p.y, pixel(p) - bar * 0.46, pixel(p) + bar * 0.46, 0, p.y) for p in mine])
         plots.append(f"${name} using 1:2:3:4:5:6 with boxxyerror fillstyle solid 1 noborder "
                      f"linecolor rgb '{canvas.colours[scheduler]}'")
-    errors = [(pixel(p), p.y, p.low, p.high) for p in panel.points if p.low is not None]
-    if errors:
-        canvas.data(f"errors{number}", errors)
-        plots.append(f"$errors{number} using 1:2:3:4 with yerrorbars pointtype 7 pointsize 0.01 linewidth 1.3 "
-                     f"linecolor rgb '{page.INK}'")
+    intervals = [(pixel(p), p.low, p.high) for p in panel.points if p.low is not None]
+    if intervals:
+        plots.append(canvas.interval(f"intervals{number}", intervals, page.INK))
     canvas.raw("plot " + (", ".join(plots) or "-1"))
     canvas.end_panel()

@@ -6,6 +6,7 @@ escapes, no macros and no commands."""
 import dataclasses
 
 INK = "#000000"  # becomes the page's text colour in SVG, see svg.py
+BOLD_INK = "#000001"  # the same in bold: gnuplot's SVG has no bold, svg.py gives it
 PALE = "#888888"
 FONT_PX = 13
 SMALL_PX = 11
@@ -66,7 +67,8 @@ class Canvas:
         self._parts.append(lambda x, y: line)
 
     def text(self, left, top, text, align="left", size=FONT_PX, colour=INK, bold=False):
-        font = f"font '{':Bold' if bold else ''},{size}'"
+        font = f"font '{'sans-serif:Bold' if bold else ''},{size}'"
+        colour = BOLD_INK if bold else colour
         self._parts.append(lambda x, y: f"set label {quoted(text)} at screen {x(left)}, screen {y(top)} {align} "
                                         f"noenhanced {font} textcolor rgb '{colour}' front")
 
@@ -85,6 +87,13 @@ class Canvas:
         lines = [" ".join("NaN" if value is None else f"{value:.7g}" for value in row) for row in rows]
         self.raw("\n".join([f"${name} << EOD", *lines, "EOD"]))
 
+    def interval(self, name, rows, colour, width=1.3):
+        """Data of (x in pixels, low, high), and the plot that draws it. gnuplot's own error bars wipe out what is
+        behind their points."""
+        self.data(name, [(x, low, 0, high - low) for x, low, high in rows])
+        return (f"${name} using 1:2:3:4 with vectors heads size 3,90 fixed linewidth {width} "
+                f"linecolor rgb '{colour}'")
+
     def end_panel(self):
         self.raw("unset label; unset object; unset arrow; unset logscale; set autoscale; set format")
 
@@ -95,8 +104,8 @@ class Canvas:
 
         def y(pixel):
             return f"{1 - pixel / self.height:.5f}"
-        head = ["set encoding utf8", f"set border 3 linecolor rgb '{PALE}'", "set tics nomirror scale 0.4",
-                f"set tics textcolor rgb '{INK}' font ',{SMALL_PX}'", "unset key", "set multiplot"]
+        head = ["set encoding utf8", f"set border 3 linecolor rgb '{PALE}'", "set tics nomirror scale 0.4 offset 0,0",
+                f"set tics textcolor rgb '{INK}' font ',{SMALL_PX}'", "set xtics offset 0,0.35", "unset key", "set multiplot"]
         return "\n".join([*head, *(part(x, y) for part in self._parts), "unset multiplot", ""])
 
 

@@ -28,7 +28,7 @@ def draw(figure, width, colours):
     low, high = _range(figure)
     for place, row in enumerate(figure.rows):
         canvas.text(label_px, box.top + (place + 0.5) * step, page.shortened(row.label, label_px), "right")
-    canvas.text((box.left + box.right) / 2, box.bottom + 32, page.shortened(figure.x_label, width), "center",
+    canvas.text((box.left + box.right) / 2, box.bottom + 35, page.shortened(figure.x_label, width), "center",
                 page.SMALL_PX)
     canvas.margins(box)
     count = len(figure.rows)
@@ -42,13 +42,15 @@ def draw(figure, width, colours):
         shift = 0.5 + 11 * (place - (len(schedulers) - 1) / 2) / step
         mine = [(p.y, at + shift, p.low or p.y, p.high or p.y)
                 for at, row in enumerate(figure.rows) for p in row.points if p.scheduler == scheduler]
+        if not mine:
+            continue
         canvas.data(f"gain{place}", mine)
         plots.append(f"$gain{place} using 1:2:3:4 with xerrorbars pointtype 7 pointsize 0.8 linewidth 2 "
                      f"linecolor rgb '{colours[scheduler]}'")
     paper = [(row.paper, at + 0.5) for at, row in enumerate(figure.rows) if row.paper]
     if paper:
         canvas.data("paper", paper)
-        plots.append(f"$paper using 1:2 with points pointtype 12 pointsize 1.5 linewidth 1.6 linecolor rgb '{page.INK}'")
+        plots.append(f"$paper using 1:2 with points pointtype 12 pointsize 1.1 linewidth 1.6 linecolor rgb '{page.INK}'")
     canvas.raw("plot " + ", ".join(plots))
     return canvas
 

@@ -11,8 +11,8 @@ DETAIL = 1200  # spans shorter than this fraction of the time axis cannot be see
 def draw(figure, width, colours):
     """A Canvas of the width."""
     canvas = Canvas(width, colours)
-    shade = colours[figure.panels[-1].scheduler]
-    top = page.heading(canvas, figure.title, [("running", shade, 1), ("started, not its turn", shade, 0.25)])
+    legend = [("running", page.PALE, 1), ("started, but not its turn", page.PALE, 0.25)]
+    top = page.heading(canvas, figure.title, legend if any(panel.chart.spans for panel in figure.panels) else [])
     until = max(_until(panel.chart) for panel in figure.panels)
     names = [job.job for panel in figure.panels for job in panel.chart.jobs] or [""]
     named = max(len(panel.chart.jobs) for panel in figure.panels) <= MOST_NAMED
@@ -22,9 +22,9 @@ def draw(figure, width, colours):
         last = number == len(figure.panels) - 1
         box = Box(label_px, top + 26, width - 14, top + 26 + lane * max(1, len(panel.chart.jobs)))
         _panel(canvas, panel, box, lane, until, number, named)
-        top = box.bottom + (40 if last else 20)
+        top = box.bottom + (44 if last else 26)
         if last:
-            canvas.text((box.left + box.right) / 2, box.bottom + 30, "seconds since the start", "center",
+            canvas.text((box.left + box.right) / 2, box.bottom + 34, "seconds since the start", "center",
                         page.SMALL_PX)
         canvas.raw("plot " + ", ".join(_plots(canvas, panel, number, until, colours[panel.scheduler])))
         canvas.end_panel()

@@ -19,7 +19,7 @@ def draw(figure, width, colours):
     top = page.heading(canvas, figure.title, [(names.scheduler(name), colours[name], 1) for name in schedulers])
     columns = min(len(figure.panels), 1 if width < NARROW_PX else 3 if len(figure.panels) in (3, 6, 9) else 2)
     boxes, canvas.height = page.grid(len(figure.panels), columns, width, top, 170 if len(figure.panels) > 2 else 210,
-                                     below=44)
+                                     below=46)
     tops = {}
     for panel in figure.panels:
         found = [max(point.y, point.high or 0) for point in (*panel.points, *panel.levels)]
@@ -54,7 +54,7 @@ def _panel(canvas, figure, panel, box, schedulers, highest, number):
     x = places([point.x for point in panel.points], width)
     canvas.margins(box)
     canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, width + 38), bold=True)
-    canvas.text((box.left + box.right) / 2, box.bottom + 29, page.shortened(figure.x_label, width), "center",
+    canvas.text((box.left + box.right) / 2, box.bottom + 34, page.shortened(figure.x_label, width), "center",
                 page.SMALL_PX)
     tics = ", ".join(f"{page.quoted(numbers.setting(value))} {pixel:.7g}" for value, pixel in _labelled(x))
     canvas.raw(f"set xrange [0:{width:g}]; set yrange [0:{highest:.7g}]; set xtics ({tics}); set ytics autofreq; "
@@ -68,11 +68,11 @@ def _panel(canvas, figure, panel, box, schedulers, highest, number):
         # Side by side, or the intervals of two schedulers hide each other.
         shift = 4 * (place - (len(schedulers) - 1) / 2)
         name, colour = f"line{number}_{place}", canvas.colours[scheduler]
-        canvas.data(name, [(x[p.x] + shift, p.y, p.y if p.low is None else p.low, p.y if p.high is None else p.high)
-                           for p in mine])
-        plots += [f"${name} using 1:2:3:4 with yerrorbars pointtype 7 pointsize 0.01 linewidth 1.3 "
-                  f"linecolor rgb '{colour}'",
-                  f"${name} using 1:2 with linespoints pointtype {POINTS[place % len(POINTS)]} pointsize 0.7 "
+        canvas.data(name, [(x[p.x] + shift, p.y) for p in mine])
+        intervals = [(x[p.x] + shift, p.low, p.high) for p in mine if p.low is not None]
+        if intervals:
+            plots.append(canvas.interval(f"{name}_intervals", intervals, colour))
+        plots += [f"${name} using 1:2 with linespoints pointtype {POINTS[place % len(POINTS)]} pointsize 0.7 "
                   f"linewidth 2 linecolor rgb '{colour}'"]
     canvas.raw("plot " + (", ".join(plots) or "-1"))
     canvas.end_panel()
@@ -91,8 +91,9 @@ def _level(canvas, level, width, name):
 
 def _labelled(x):
     """Those places whose labels do not touch."""
-    last = -math.inf
+    end = -math.inf
     for value, pixel in sorted(x.items(), key=lambda item: item[1]):
-        if pixel - last >= GAP_PX * 0.8:
-            last = pixel
+        half = page.width_of(numbers.setting(value), page.SMALL_PX) / 2
+        if pixel - half >= end:
+            end = pixel + half + 2
             yield value, pixel

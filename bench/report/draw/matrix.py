@@ -43,8 +43,10 @@ def draw(figure, width, colours):
     top = _legend(canvas, top + 10)
     count = len(figure.labels)
     label_px = min(90, max(map(page.width_of, figure.labels), default=0) + 12)
-    columns = 1 if width < NARROW_PX else max(1, min(len(figure.panels), 3, int(width / (label_px + 27 * count))))
-    cell = min(46, (width / columns - label_px - 14) / max(1, count))
+    # One row of panels for each MPI, where that fits.
+    schedulers = len({panel.scheduler for panel in figure.panels})
+    columns = 1 if width < NARROW_PX else max(1, min(schedulers, 3, int(width / (label_px + 27 * count))))
+    cell = min(38, (width / columns - label_px - 14) / max(1, count))
     boxes, canvas.height = page.grid(len(figure.panels), columns, width, top, cell * count, left=label_px, above=46,
                                      below=6)
     for panel, box in zip(figure.panels, boxes):

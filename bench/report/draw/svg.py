@@ -11,6 +11,7 @@ XLINK = "http://www.w3.org/1999/xlink"
 HREF = f"{{{XLINK}}}href"
 # The ink of canvas.INK, in all forms in which gnuplot writes it.
 INK = re.compile(r"^(black|#000000|rgb\(\s*0,\s*0,\s*0\))$")
+BOLD_INK = re.compile(r"^rgb\(\s*0,\s*0,\s*1\)$")
 # A file that is looked at alone has no page around it.
 ALONE = ("svg { color: #1b1f24; background: #ffffff; font-family: system-ui, sans-serif }"
          "@media (prefers-color-scheme: dark) { svg { color: #e6e8ea; background: #14171a } }")
@@ -80,6 +81,9 @@ def _with_own_ids(root, name):
 def _with_page_colours(element):
     if INK.match(element.get("color", "")):
         del element.attrib["color"]
+    if BOLD_INK.match(element.get("fill", "")):
+        element.set("fill", "currentColor")
+        element.set("font-weight", "600")
     for attribute in ("fill", "stroke"):
         if INK.match(element.get(attribute, "")):
             element.set(attribute, "currentColor")
