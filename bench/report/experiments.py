@@ -73,6 +73,14 @@ def pair_measure(experiment):
     return "fair_stretch" if any(job.measures.get("fair_stretch") for job in experiment.jobs) else "stretch"
 
 
+def beside(experiment, job):
+    """Names of the other jobs of the JobRow's workload; its own, where there are none."""
+    others = [other.job for other in experiment.jobs
+              if (other.workload, other.value, other.mpi, other.scheduler)
+              == (job.workload, job.value, job.mpi, job.scheduler) and other.job != job.job]
+    return numbers.listing(others or [job.job])
+
+
 def value_key(value):
     """Sorts values of a parameter: none, numbers, texts."""
     if value is None:

@@ -163,9 +163,9 @@ def pairs(experiment, mpi):
         if found:
             worst = max(found, key=lambda job: job.measures[measure].median)
             middle = statistics.median(job.measures[measure].median for job in found)
-            clauses.append(f"{names.scheduler(scheduler)} {numbers.plain(middle)} in the middle and "
-                           f"{numbers.plain(worst.measures[measure].median)} at worst ({worst.job} of "
-                           f"{names.workload(worst.workload)})")
+            clauses.append(f"{numbers.plain(middle)} in the middle and "
+                           f"{numbers.plain(worst.measures[measure].median)} at worst {names.scheduler(scheduler)} "
+                           f"({worst.job} beside {experiments.beside(experiment, worst)})")
     return f"Under {names.mpi(mpi)}, stretch (1.00 is a fair share) is {'; '.join(clauses)}." if clauses else None
 
 

@@ -21,15 +21,17 @@ def draw(figure, width, colours):
         canvas.text(12, top + 2, "◇", "center", 15)
         canvas.text(26, top + 2, "what the paper saw")
         top += page.LEGEND_LINE_PX
-    label_px = min(width * 0.42, max(page.width_of(row.label) for row in figure.rows) + 10)
+    size = page.SMALL_PX if width < NARROW_PX else page.FONT_PX
+    label_px = min(width * 0.44, max(page.width_of(row.label, size) for row in figure.rows) + 10)
     step = max(ROW_PX, 11 * len(schedulers) + 8)
     box = Box(label_px + 8, top + 4, width - 16, top + 4 + step * len(figure.rows))
     canvas.height = box.bottom + 46
     low, high = _range(figure)
     for place, row in enumerate(figure.rows):
-        canvas.text(label_px, box.top + (place + 0.5) * step, page.shortened(row.label, label_px), "right")
-    canvas.text((box.left + box.right) / 2, box.bottom + 35, page.shortened(figure.x_label, width), "center",
-                page.SMALL_PX)
+        canvas.text(label_px, box.top + (place + 0.5) * step, page.shortened(row.label, label_px - 6, size), "right",
+                    size)
+    canvas.text(width / 2 if width < NARROW_PX else (box.left + box.right) / 2, box.bottom + 35,
+                page.shortened(figure.x_label, width, page.SMALL_PX), "center", page.SMALL_PX)
     canvas.margins(box)
     count = len(figure.rows)
     tics = ", ".join(f"'{tic:g}' {tic:g}" for tic in tics_between(low, high, box.right - box.left))

@@ -5,15 +5,18 @@ from .canvas import Box, Canvas
 
 NARROW_PX = 500
 MOST_NAMED = 24  # more jobs than that are numbered only
-DETAIL = 1200  # spans shorter than this fraction of the time axis cannot be seen and are joined
+DETAIL = 1200  # gaps shorter than this part of the time axis cannot be seen
+MOST_STRIPS = 12000  # more make a page slow
 
 
 def draw(figure, width, colours):
     """A Canvas of the width."""
     canvas = Canvas(width, colours)
-    legend = [("running", page.PALE, 1), ("started, but not its turn", page.PALE, 0.25)]
-    top = page.heading(canvas, figure.title, legend if any(panel.chart.spans for panel in figure.panels) else [])
     until = max(_until(panel.chart) for panel in figure.panels)
+    gap_s = joinable(figure.panels, until / DETAIL)
+    running = "running" if gap_s == until / DETAIL else f"running (but for gaps below {gap_s:.2g} s)"
+    legend = [(running, page.PALE, 1), ("started, but not its turn", page.PALE, 0.25)]
+    top = page.heading(canvas, figure.title, legend if any(panel.chart.spans for panel in figure.panels) else [])
     names = [job.job for panel in figure.panels for job in panel.chart.jobs] or [""]
     named = max(len(panel.chart.jobs) for panel in figure.panels) <= MOST_NAMED
     label_px = min(width * 0.3, max(page.width_of(name, page.SMALL_PX) for name in names) + 12) if named else 36
@@ -26,7 +29,7 @@ def draw(figure, width, colours):
         if last:
             canvas.text((box.left + box.right) / 2, box.bottom + 34, "seconds since the start", "center",
                         page.SMALL_PX)
-        canvas.raw("plot " + ", ".join(_plots(canvas, panel, number, until, colours[panel.scheduler])))
+        canvas.raw("plot " + ", ".join(_plots(canvas, panel, number, gap_s, colours[panel.scheduler])))
         canvas.end_panel()
     canvas.height = top
     return canvas
@@ -42,11 +45,18 @@ def _until(chart):
     return max(ends) or 1
 
 
-def joined(spans, shortest_s):
-    """Spans with those of one node and job joined that are nearer to each other than `shortest_s`."""
+def joinable(panels, gap_s):
+    """`gap_s`, or the least multiple of it with which there are not too many strips."""
+    while sum(len(joined(panel.chart.spans, gap_s)) for panel in panels) > MOST_STRIPS:
+        gap_s *= 2
+    return gap_s
+
+
+def joined(spans, gap_s):
+    """Spans with those of one node and job joined that are nearer to each other than `gap_s`."""
     found = []
     for span in sorted(spans):
-        if found and span[:2] == found[-1][:2] and span[2] - found[-1][3] < shortest_s:
+        if found and span[:2] == found[-1][:2] and span[2] - found[-1][3] < gap_s:
             found[-1] = (*found[-1][:3], max(found[-1][3], span[3]))
         else:
             found.append(span)
@@ -68,7 +78,7 @@ def _panel(canvas, panel, box, lane, until, number, named):
                f"set grid xtics linetype 1 linewidth 0.6 linecolor rgb '#b0{page.PALE[1:]}'")
 
 
-def _plots(canvas, panel, number, until, colour):
+def _plots(canvas, panel, number, gap_s, colour):
     chart = panel.chart
     place_of = {job.index: place for place, job in enumerate(chart.jobs)}
     started = [(place_of[job.index], job) for job in chart.jobs if job.start_s is not None and job.end_s is not None]
@@ -85,7 +95,7 @@ def _plots(canvas, panel, number, until, colour):
         solid = "solid 1" if alone else "transparent solid 0.25"
         plots.append(f"$lives{number} using 1:2:3:4:5:6 with boxxyerror fillstyle {solid} noborder "
                      f"linecolor rgb '{colour}'")
-    strips = [_strip(span, place_of[span[1]], chart.nodes) for span in joined(chart.spans, until / DETAIL)
+    strips = [_strip(span, place_of[span[1]], chart.nodes) for span in joined(chart.spans, gap_s)
               if span[1] in place_of and span[0] < chart.nodes]
     if strips:
         canvas.data(f"spans{number}", strips)

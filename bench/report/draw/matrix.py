@@ -63,7 +63,7 @@ def _legend(canvas, top):
         canvas.swatch(Box(left, top - 9, left + 42, top + 9), _hexadecimal(colour(factor)))
         canvas.text(left + 21, top, f"{factor:g}{'+' if last else ''}", "center", page.SMALL_PX, ink(colour(factor)))
         left += 44
-    canvas.text(left + 6, top, page.shortened("1 = fair share", canvas.width - left), "left", page.SMALL_PX)
+    canvas.text(left + 6, top, "1 = fair", "left", page.SMALL_PX)
     return top + 12
 
 
