@@ -36,8 +36,10 @@ def figures_in(found):
 def make(results, charts, rosters, paper):
     """{relative path: bytes} of the report."""
     found = sections.report(results, charts, rosters, paper)
-    used = [row.scheduler for experiment in results.experiments.values() for row in (*experiment.rows, *experiment.jobs)]
-    colours = names.colours([*used, *(entry.scheduler for group in charts for entry, _ in group)])
+    used = [entry.scheduler for group in charts for entry, _ in group]
+    for experiment in results.experiments.values():
+        used += [row.scheduler for row in (*experiment.rows, *experiment.jobs)]
+    colours = names.colours(used)
     files, drawings = {}, {}
     for figure in figures_in(found):
         wide = gnuplot.vector(figure.shape, gnuplot.WIDE_PX, colours, figure.name, figure.alt)

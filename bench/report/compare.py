@@ -54,26 +54,27 @@ def _numbers(comparison, inverted):
 SAME = {"faster": "as fast", "shorter": "as long"}
 
 
-def phrase(comparison, faster="faster", slower="slower"):
-    """What can be said, to follow "X is ...": "2.1 times (1.9–2.3) faster"."""
+def phrase(comparison, faster="faster", slower="slower", where=""):
+    """What can be said, to follow "X responds ...": "2.1 times (1.9–2.3) faster". `where`, as " under MPICH", stands
+    before any reservation."""
     kind = comparison.kind
     if kind == "missing":
-        return "not known"
+        return f"not known{where}"
     if kind == "faster":
-        return f"{_numbers(comparison, False)} {faster}"
+        return f"{_numbers(comparison, False)} {faster}{where}"
     if kind == "slower":
-        return f"{_numbers(comparison, True)} {slower}"
+        return f"{_numbers(comparison, True)} {slower}{where}"
+    word = faster if comparison.factor >= 1 else slower
     if kind == "single":
-        inverted = comparison.factor < 1
-        text, = numbers.factors(1 / comparison.factor if inverted else comparison.factor)
-        return f"{text} times {slower if inverted else faster} by the only figure there is, which may be chance"
+        text, = numbers.factors(max(comparison.factor, 1 / comparison.factor))
+        return f"{text} times {word}{where} by the only figure there is, which may be chance"
+    if kind == "torn":
+        return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}{where}, but only one of the two " \
+               "intervals excludes that there is no difference"
     low, high = numbers.factors(comparison.low, comparison.high)
     if kind == "equal":
-        return f"practically {SAME[faster]} ({low}–{high} times)"
-    if kind == "torn":
-        word = faster if comparison.factor >= 1 else slower
-        return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}, but one of the two intervals holds 1"
-    return f"{SAME[faster]}, as far as can be seen ({low}–{high} times)"
+        return f"practically {SAME[faster]}{where} ({low}–{high} times)"
+    return f"{SAME[faster]}, as far as can be seen,{where} ({low}–{high} times)"
 
 
 def less_pct(factor):

@@ -23,6 +23,7 @@ class Kind:
 
 KINDS = {
     "quick": Kind("A quick look", "Is coscheduling worth it on this machine?", "bars"),
+    "jobs": Kind("Jobs chosen by hand", "How do these jobs share the nodes?", "bars"),
     "workloads": Kind("Three workloads", "How much depends on how much the jobs talk? Workload 2 sends most messages, "
                       "Workload 3 hardly any, Workload 1 is a mixture.", "bars"),
     "dom": Kind("More and more jobs", "What happens when more jobs share the nodes? The degree of multiprogramming is "
@@ -108,6 +109,7 @@ def case_label(experiment, case):
     """What tells this case from the experiment's others, in words."""
     workload, value = case
     found = cases(experiment)
+    name = names.workload(workload.removeprefix(f"{experiment.name} "))  # "mixed cg+hog" of the experiment mixed
     several = len({other for other, _ in found}) > 1
     valued = value is not None and len({other for _, other in found}) > 1
     # One workload for each value says nothing that the value does not.
@@ -115,8 +117,8 @@ def case_label(experiment, case):
     if valued and (not several or implied):
         return value_label(experiment, value)
     if valued:
-        return f"{names.workload(workload)}, {value_label(experiment, value)}"
-    return names.workload(workload)
+        return f"{name}, {value_label(experiment, value)}"
+    return name
 
 
 def find(experiment, case, mpi, scheduler):
@@ -140,5 +142,4 @@ def where(experiment, case):
     """"for Workload 2", "at degree 3", or nothing where there is one case only."""
     if len(cases(experiment)) < 2:
         return ""
-    label = case_label(experiment, case)
-    return f"{'for' if label == names.workload(case[0]) else 'at'} {label}"
+    return f"{'for' if case[1] is None else 'at'} {case_label(experiment, case)}"

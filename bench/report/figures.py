@@ -118,7 +118,8 @@ def _gains(experiment, kind, facts):
     said = [f"{row.label}, {names.scheduler(point.scheduler)}: {numbers.factors(point.y)[0]} times."
             for row in rows for point in row.points][:8]
     return Figure(f"{experiment.name}-gain",
-                  shapes.Gains(tuple(rows), title, f"times {kind.faster}; 1 is no difference, left of it {kind.slower}"),
+                  shapes.Gains(tuple(rows), title,
+                               f"times {kind.faster}; 1 is no difference, left of it {kind.slower}"),
                   _alt(f"Points with 90 % intervals: {title.lower()}.", said),
                   tables.of_ratios(experiment, kind.ratio))
 

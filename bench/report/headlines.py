@@ -18,10 +18,18 @@ def _mpis(experiment):
     return names.mpis(row.mpi for row in experiment.rows)
 
 
-def _under(found):
-    """"X under MPICH, Y under Open MPI" of [(mpi, X)]; said once where both are the same."""
-    if len(found) > 1 and len({text for _, text in found}) == 1:
-        return f"{found[0][1]} under {numbers.listing(names.mpi(mpi) for mpi, _ in found)}"
+def _under(found, kind):
+    """"X under MPICH, Y under Open MPI" of [(mpi, Comparison)]; said once where both are the same."""
+    groups = {}
+    for mpi, comparison in found:
+        groups.setdefault(compare.phrase(comparison, kind.faster, kind.slower), []).append((names.mpi(mpi), comparison))
+    return ", ".join(compare.phrase(group[0][1], kind.faster, kind.slower,
+                                    f" under {numbers.listing(mpi for mpi, _ in group)}")
+                     for group in groups.values())
+
+
+def _each(found):
+    """"X under MPICH, Y under Open MPI" of [(mpi, X)]."""
     return ", ".join(f"{text} under {names.mpi(mpi)}" for mpi, text in found)
 
 
@@ -35,12 +43,12 @@ def _gains(experiment, kind, facts):
             row = experiments.find(experiment, case, mpi, ours)
             comparison = compare.compare(row.ratios.get(kind.ratio) if row else None)
             if comparison.kind != "missing":
-                found.append((mpi, compare.phrase(comparison, kind.faster, kind.slower)))
+                found.append((mpi, comparison))
         if found:
             paper = _claim(facts, case)
             subject = experiments.subject(experiment, case, kind.verb)
             lines.append(f"{kind.title}: {names.scheduler(ours)} instead of {names.scheduler(experiment.baseline)}, "
-                         f"{subject} {_under(found)}." + (f" The paper saw: {paper}." if paper else ""))
+                         f"{subject} {_under(found, kind)}." + (f" The paper saw: {paper}." if paper else ""))
     return lines
 
 
@@ -69,10 +77,12 @@ def _batch(experiment, kind, facts):
     for mpi in _mpis(experiment):
         best = sentences.best_row(experiment, kind, mpi)
         if best:
-            found.append((mpi, compare.phrase(best[1], kind.faster, kind.slower)))
+            found.append((mpi, best[1]))
     paper = (facts or {}).get("best_gain")
     says = f" The paper saw: up to {paper['less_pct']} % less." if paper else ""
-    return [f"{kind.title}: at best, the average job waits {_under(found)} than in the queue.{says}"] if found else []
+    if not found:
+        return []
+    return [f"{kind.title}: compared with the queue, the average job at best waits {_under(found, kind)}.{says}"]
 
 
 def _pairs(experiment):
@@ -86,7 +96,7 @@ def _pairs(experiment):
                 worst.append(f"{numbers.plain(max(values))} {names.scheduler(scheduler)}")
         if worst:
             found.append((mpi, numbers.listing(worst)))
-    return [f"Every pair: at worst a job takes this many times its fair share: {_under(found)}."] if found else []
+    return [f"Every pair: at worst a job takes this many times its fair share: {_each(found)}."] if found else []
 
 
 def _sweep(experiment, kind):
@@ -102,4 +112,4 @@ def _sweep(experiment, kind):
                                f"{experiments.value_label(experiment, most.best[0])})"))
         elif effects:
             found.append((mpi, "makes no difference that can be seen"))
-    return [f"{kind.title}: it {_under(found)}."] if found else []
+    return [f"{kind.title}: it {_each(found)}."] if found else []

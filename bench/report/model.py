@@ -60,6 +60,7 @@ class Parameter:
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     name: str
+    title: str  # may be empty
     parameter: Parameter
     baseline: str
     rows: tuple
@@ -220,7 +221,7 @@ def _experiment(name, value):
     source = _object(value, where)
     baseline = source.get("baseline")
     return Experiment(
-        name, _parameter(source.get("parameter"), f"{where}.parameter"),
+        name, _text(source, "title", where, absent=""), _parameter(source.get("parameter"), f"{where}.parameter"),
         None if baseline is None else _text(source, "baseline", where),
         tuple(_row(row, f"{where}.rows[{place}]")
               for place, row in enumerate(_list(source.get("rows") or [], f"{where}.rows"))),

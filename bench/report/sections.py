@@ -11,8 +11,8 @@ WORDS = (
     ("time-slice", "how long one job keeps the nodes before it is the next one's turn"),
     ("GMET", "guaranteed minimum execution time: how long a job that was just scheduled cannot be displaced"),
     ("degree", "degree of multiprogramming: how many jobs share each node"),
-    ("interval", "numbers in brackets and lines on bars: where the true value lies with 90 % confidence, by a bootstrap "
-                 "of the median; tables also have Student's t, of the mean"),
+    ("interval", "numbers in brackets and lines on bars: where the true value lies with 90 % confidence, by a "
+                 "bootstrap of the median; tables also have Student's t, of the mean"),
 )
 
 
@@ -20,7 +20,7 @@ def report(results, charts, rosters, paper):
     """All blocks. `charts` are lists of (GanttEntry, Gantt) that are drawn together; `rosters` of (GanttEntry, its
     GanttJobs) say which jobs a workload has."""
     found = experiments.ordered(results.experiments)
-    blocks = [Heading(1, "Coscheduling, measured"), Paragraph(_lead(results, found), "lead")]
+    blocks = [Heading(1, "Coscheduling, measured"), Paragraph(_lead(results, found, paper), "lead")]
     blocks += _warnings(results, found)
     if any(experiment.rows for experiment in found):
         blocks += [Heading(2, "In short"), *_short(found, paper), *_key(found, charts)]
@@ -42,17 +42,25 @@ def _machine(results):
     return f"a virtual cluster of {nodes} nodes with {cpus} CPU{'s' if cpus != 1 else ''} each"
 
 
-def _lead(results, found):
+def _lead(results, found, paper):
     mpis = names.mpis(row.mpi for experiment in found for row in experiment.rows)
-    libraries = f" with {' and '.join(map(names.mpi, mpis))}, the libraries through which they talk," if mpis else ""
+    what = "the libraries" if len(mpis) > 1 else "the library"
+    talk = f" with {numbers.listing(map(names.mpi, mpis))}, {what} through which they talk," if mpis else ""
     return ("A parallel program runs as many processes on several computers (nodes) at once, and these keep waiting "
             "for each other's messages. When several such programs (jobs) share the nodes and each node decides by "
             "itself whose turn it is, a process often waits for a partner that is not running just then, and time is "
             "lost. Coscheduling lets all processes of one job run at the same moment. This report shows what that is "
-            f"worth: the same jobs, standard test programs of scientific computing (the NAS benchmarks){libraries} were "
-            f"run on {_machine(results)} in different ways, and timed. Beside each result stands what A. B. Yoo and M. "
-            "A. Jette, who proposed this kind of coscheduling, published in 2001; their experiments are repeated here "
-            "on a smaller scale, so ratios can be compared, and seconds cannot.")
+            f"worth: the same jobs, standard test programs of scientific computing (the NAS benchmarks){talk} were "
+            f"run on {_machine(results)} in different ways, and timed. {_relation(found, paper)}")
+
+
+def _relation(found, paper):
+    """To the paper, in a sentence."""
+    if not any(experiment.name in paper["experiments"] for experiment in found):
+        return "A. B. Yoo and M. A. Jette proposed this kind of coscheduling in 2001."
+    return ("Beside each result stands what A. B. Yoo and M. A. Jette, who proposed this kind of coscheduling, "
+            "published in 2001; their experiments are repeated here on a smaller scale, so ratios can be compared, and seconds "
+            "cannot.")
 
 
 def _warnings(results, found):
@@ -101,7 +109,10 @@ def _experiment(experiment, paper):
     kind, facts = experiments.kind(experiment.name), _facts(paper, experiment)
     title = f"{kind.title} ({facts['figure']})" if facts else kind.title
     settings = _settings(experiment)
-    blocks = [Heading(2, title), Paragraph(kind.question + (f" Here: {settings}." if settings else ""))]
+    question = kind.question
+    if experiment.name not in experiments.KINDS and experiment.title:
+        question = f"{experiment.title[0].upper()}{experiment.title[1:]}. {question}"
+    blocks = [Heading(2, title), Paragraph(question + (f" Here: {settings}." if settings else ""))]
     if not experiment.rows:
         return [*blocks, Paragraph("Nothing of this experiment has been measured.", "warning")]
     if experiment.name in experiments.KINDS:
@@ -154,6 +165,8 @@ def _workloads(found, rosters, paper):
     ours.update(((entry.experiment, entry.workload, entry.value), _counts(jobs)) for entry, jobs in rosters)
     rows = []
     for table, name in (("Table 2", "workloads"), ("Table 3", "dom")):
+        if name not in {experiment.name for experiment in found}:
+            continue
         for key, jobs in paper["tables"][table].items():
             case = next((case for case in ours if case[0] == name and key in (case[1], numbers.setting(case[2]))), None)
             label = f"{names.workload(key) if name == 'workloads' else 'degree ' + key} ({table})"
@@ -162,9 +175,12 @@ def _workloads(found, rosters, paper):
         label = f"{workload}{f', {numbers.setting(value)}' if value is not None else ''}"
         if name not in ("gmet", "slice"):  # they have the workloads of Table 2
             rows.append((f"{experiments.kind(name).title}: {label}", numbers.ABSENT, listing(jobs)))
+    if not rows:
+        return []
     return [Heading(2, "The jobs"),
-            Paragraph("The paper's workloads (Tables 2 and 3), and the jobs that take their place here. cg.A.2*5 is "
-                      "program CG, size A, on 2 processes, 5 times in succession; (2) means two such jobs."),
+            Paragraph("The jobs, beside those of the paper's workloads (Tables 2 and 3) whose place they take. "
+                      "cg.A.2*5 is program CG, size A, on 2 processes, 5 times in succession; (2) means two such "
+                      "jobs."),
             Table(("workload", "jobs of the paper", "jobs here"), tuple(rows), words=3)]
 
 

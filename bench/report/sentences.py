@@ -23,8 +23,9 @@ def _clause(experiment, case, kind, comparison, versus):
     if comparison.kind == "unclear":
         low, high = numbers.factors(comparison.low, comparison.high)
         return f"{place}no difference can be seen ({low}–{high} times)"
-    said = compare.phrase(comparison, kind.faster, kind.slower)
-    return experiments.subject(experiment, case, kind.verb) + f" {said}{'' if comparison.kind == 'equal' else versus}"
+    versus = "" if comparison.kind == "equal" else versus
+    return (f"{experiments.subject(experiment, case, kind.verb)} "
+            f"{compare.phrase(comparison, kind.faster, kind.slower, versus)}")
 
 
 def gains(experiment, kind, facts, mpi):
@@ -39,7 +40,7 @@ def gains(experiment, kind, facts, mpi):
             continue
         comparison = compare.compare(row.ratios.get(kind.ratio))
         clause = _clause(experiment, case, kind, comparison, versus)
-        if clause.endswith(versus):
+        if versus and versus in clause:
             versus = ""
         factor = paper_factor(facts, case, kind.ratio)
         clauses.append(clause + (f" (the paper saw {numbers.factors(factor)[0]} times)" if factor else ""))
@@ -99,7 +100,8 @@ def _best_clause(kind, best):
         return f"no difference in the average wait can be seen ({low}–{high} times)"
     percent = compare.less_pct(best.factor)
     share = f"{abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
-    return f"the average job {kind.verb} {compare.phrase(best, kind.faster, kind.slower)} than in the queue ({share})"
+    said = compare.phrase(best, kind.faster, kind.slower, f" than in the queue ({share})")
+    return f"the average job {kind.verb} {said}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,8 +184,8 @@ def quality(experiment):
             f"{experiments.case_label(experiment, (row.workload, row.value))} {names.scheduler(row.scheduler)} under "
             f"{names.mpi(row.mpi)}" for row in bad[:3]))
         more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-        said.append(f"Beware: {numbers.count(sum(row.unverified for row in bad), 'job')} of this experiment did not verify "
-                    f"(wrong numbers, or no end): {where}{more}.")
+        jobs = numbers.count(sum(row.unverified for row in bad), "job")
+        said.append(f"Beware: {jobs} of this experiment did not verify (wrong numbers, or no end): {where}{more}.")
     if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
         said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")
     return said

@@ -1,5 +1,7 @@
 """Tables of numbers."""
 
+import statistics
+
 from . import compare, experiments, names, numbers
 from .blocks import Table
 
@@ -96,16 +98,17 @@ def stretch_overview(found):
     for experiment in found:
         for job in experiment.jobs:
             if job.measures.get("stretch"):
-                groups.setdefault((job.mpi, job.scheduler), []).append((job.measures["stretch"].median, experiment, job))
+                found_there = groups.setdefault((job.mpi, job.scheduler), [])
+                found_there.append((job.measures["stretch"].median, experiment, job))
     rows = []
     for mpi, scheduler in sorted(groups, key=lambda key: (names.mpi_key(key[0]), names.scheduler_key(key[1]))):
-        values = sorted(value for value, _, _ in groups[mpi, scheduler])
+        values = [value for value, _, _ in groups[mpi, scheduler]]
         worst, experiment, job = max(groups[mpi, scheduler], key=lambda item: item[0])
+        case = experiments.case_label(experiment, (job.workload, job.value))
+        where = f", {case}" if case not in (job.job, experiment.name) else ""
         rows.append((names.mpi(mpi), names.scheduler(scheduler), str(len(values)),
-                     numbers.plain(values[(len(values) - 1) // 2]), numbers.plain(sum(values) / len(values)),
-                     numbers.plain(worst),
-                     f"{job.job} in {experiment.name}, "
-                     f"{experiments.case_label(experiment, (job.workload, job.value))}"))
+                     numbers.plain(statistics.median(values)), numbers.plain(statistics.fmean(values)),
+                     numbers.plain(worst), f"{job.job} in {experiment.name}{where}"))
     header = ("MPI", "scheduler", "jobs", "middle", "mean", "worst", "which")
     return Table(header, tuple(rows), words=2, trailing=1) if rows else None
 
@@ -123,6 +126,9 @@ def flattened(value, prefix=""):
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from flattened(inner, f"{prefix}{' · ' if prefix else ''}{key}")
+    elif isinstance(value, list) and any(isinstance(inner, (dict, list)) for inner in value):
+        for place, inner in enumerate(value, 1):
+            yield from flattened(inner, f"{prefix} {place}")
     elif isinstance(value, list):
         yield prefix, ", ".join(_plain(inner) for inner in value) or "none"
     else:

@@ -105,7 +105,8 @@ class Canvas:
         def y(pixel):
             return f"{1 - pixel / self.height:.5f}"
         head = ["set encoding utf8", f"set border 3 linecolor rgb '{PALE}'", "set tics nomirror scale 0.4 offset 0,0",
-                f"set tics textcolor rgb '{INK}' font ',{SMALL_PX}'", "set xtics offset 0,0.35", "unset key", "set multiplot"]
+                f"set tics textcolor rgb '{INK}' font ',{SMALL_PX}'", "set xtics offset 0,0.35",
+                "unset key", "set multiplot"]
         return "\n".join([*head, *(part(x, y) for part in self._parts), "unset multiplot", ""])
 
 

@@ -52,7 +52,8 @@ def draw(figure, width, colours):
     paper = [(row.paper, at + 0.5) for at, row in enumerate(figure.rows) if row.paper]
     if paper:
         canvas.data("paper", paper)
-        plots.append(f"$paper using 1:2 with points pointtype 12 pointsize 1.1 linewidth 1.6 linecolor rgb '{page.INK}'")
+        plots.append(f"$paper using 1:2 with points pointtype 12 pointsize 1.1 linewidth 1.6 "
+                     f"linecolor rgb '{page.INK}'")
     canvas.raw("plot " + ", ".join(plots))
     return canvas
 

@@ -67,7 +67,7 @@ def _with_own_ids(root, name):
     used = {element.get(HREF) for element in root.iter() if element.get(HREF)}
     for parent in list(root.iter()):
         for child in list(parent):
-            if _tag(parent) == "defs" and f"#{child.get('id')}" not in used and not child.get("id", "").startswith("gpPt"):
+            if _tag(parent) == "defs" and f"#{child.get('id')}" not in used:
                 parent.remove(child)
     for element in root.iter():
         if element.get("id"):
