@@ -87,12 +87,18 @@ def from_less_pct(percent):
 
 
 def between(first, last):
-    """How two independent Statistics relate: "higher", "lower", or "same" (their intervals overlap); None where one
-    is missing or has no interval."""
-    if first is None or last is None or first.bootstrap is None or last.bootstrap is None:
+    """How two independent Statistics relate: "higher", "lower", or "same" (intervals of theirs overlap, of the median or
+    of the mean: of few runs the former alone are too narrow); None where one is missing or has no interval."""
+    if first is None or last is None:
         return None
-    if last.bootstrap[0] > first.bootstrap[1]:
+    found = {_apart(one, other) for one, other in ((first.bootstrap, last.bootstrap), (first.t, last.t))
+             if one is not None and other is not None}
+    if not found:
+        return None
+    return found.pop() if len(found) == 1 else "same"
+
+
+def _apart(first, last):
+    if last[0] > first[1]:
         return "higher"
-    if last.bootstrap[1] < first.bootstrap[0]:
-        return "lower"
-    return "same"
+    return "lower" if last[1] < first[0] else "same"

@@ -55,8 +55,8 @@ def figure(charts):
     if not charts:
         return None
     first = charts[0][0]
-    panels = tuple(shapes.GanttPanel(names.scheduler(entry.scheduler), entry.scheduler, chart)
-                   for entry, chart in charts)
+    panels = tuple(shapes.GanttPanel(names.scheduler(entry.scheduler) + ("" if chart.spans else ", from start to end"),
+                                     entry.scheduler, chart) for entry, chart in charts)
     where = f"{names.workload(first.workload)}, {names.mpi(first.mpi)}"
     said = [f"{names.scheduler(entry.scheduler)}: {len(chart.jobs)} jobs, the last ends after {_end(chart):.0f} s."
             for entry, chart in charts if _end(chart) is not None]

@@ -3,7 +3,7 @@
 import html
 import os
 
-from . import blocks
+from . import blocks, texts
 
 # Whatever a results folder holds, the page cannot load or run anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -11,7 +11,7 @@ STYLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "style.css")
 
 
 def escape(text):
-    return html.escape("".join(c if c.isprintable() else " " for c in text), quote=True)
+    return html.escape(texts.clean(text), quote=True)
 
 
 def page(found, drawings, style):

@@ -2,7 +2,7 @@
 
 import re
 
-from . import blocks
+from . import blocks, texts
 
 SPECIAL = re.compile(r"([\\`*_\[\]{}|~#])")
 MARKS = {"seen": "**{}**", "warning": "> **{}**", "paper": "> {}", "note": "*{}*"}
@@ -10,8 +10,7 @@ MARKS = {"seen": "**{}**", "warning": "> **{}**", "paper": "> {}", "note": "*{}*
 
 def escape(text):
     """The text so that Markdown and HTML inside it see only text."""
-    text = "".join(c if c.isprintable() else " " for c in text)
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = texts.clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return SPECIAL.sub(r"\\\1", text)
 
 

@@ -57,15 +57,16 @@ def degree_trend(experiment, kind, mpi):
         row = experiments.find(experiment, case, mpi, ours)
         comparison = compare.compare(row.ratios.get(kind.ratio)) if row else None
         if comparison and comparison.low is not None:
-            found.append((case, comparison))
+            found.append((case, comparison, row.ratios[kind.ratio]))
     if len(found) < 2:
         return None
-    (first_case, first), (last_case, last) = found[0], found[-1]
+    (first_case, first, first_ratio), (last_case, last, last_ratio) = found[0], found[-1]
+    relation = compare.between(first_ratio, last_ratio)
     span = f"from {experiments.case_label(experiment, first_case)} to {experiments.case_label(experiment, last_case)}"
     before, after = numbers.factors(first.factor, last.factor)
-    if last.high < first.low:
+    if relation == "higher":  # ratios are the inverse of gains
         return f"Under {names.mpi(mpi)}, the gain shrinks {span}: {before} times, then {after} times, as in the paper."
-    if last.low > first.high:
+    if relation == "lower":
         return f"Under {names.mpi(mpi)}, the gain grows {span}, from {before} to {after} times, unlike in the paper."
     return f"Under {names.mpi(mpi)}, whether the gain changes {span} cannot be told ({before} and {after} times, " \
            "with intervals that overlap)."

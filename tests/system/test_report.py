@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import reportkit  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MPICH = ("mpich",)
-HOSTILE = "<b>&amp;\"it's\" `touch OWNED` $(touch OWNED) @x {y}^_ \\n %s ; system 'touch OWNED'\n!touch OWNED"
+HOSTILE = "<b>&amp;\"it's\" `touch OWNED` $(touch OWNED) @x {y}^_ \\n %s ; system 'touch OWNED'\n!touch OWNED\x1b\ud800"
 
 
 def run(folder):
@@ -64,7 +65,10 @@ class Report(unittest.TestCase):
                 self.assertIn('fill="currentColor"', written)
                 self.assertNotRegex(written, r"rgb\(\s*0,\s*0,\s*[01]\)|#000000|\"black\"")
                 with open(self.path("figures", f"{name}.png"), "rb") as file:
-                    self.assertEqual(file.read(8), PNG)
+                    head = file.read(24)
+                self.assertEqual(head[:8], PNG)
+                page = [float(size) for size in root.get("viewBox").split()[2:]]
+                self.assertEqual(struct.unpack(">II", head[16:]), tuple(int(2 * size) for size in page))
 
     def test_everything_is_drawn(self):
         page = self.made(*reportkit.complete(runs=3))

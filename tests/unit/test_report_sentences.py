@@ -63,6 +63,15 @@ class Comparison(unittest.TestCase):
         found = compare.compare(model.Statistic(9, 0.99, 0.99, (0.985, 0.999), (0.985, 0.998)))
         self.assertEqual(compare.phrase(found), "1.010 times (1.002–1.015) faster")
 
+    def test_two_statistics_are_apart_where_no_interval_of_theirs_overlaps(self):
+        low, high = ratio([1.0, 1.1, 1.2]), ratio([2.0, 2.1, 2.2])
+        self.assertEqual((compare.between(low, high), compare.between(high, low)), ("higher", "lower"))
+        self.assertEqual(compare.between(low, ratio([1.15, 1.3])), "same")
+        wide = model.Statistic(2, 1.5, 1.5, t=(0.5, 2.5), bootstrap=(1.4, 1.6))
+        self.assertEqual(compare.between(low, wide), "same")
+        self.assertIsNone(compare.between(low, ratio([3.0])))
+        self.assertIsNone(compare.between(None, low))
+
     def test_percent_and_factor(self):
         self.assertAlmostEqual(compare.from_less_pct(50), 2)
         self.assertAlmostEqual(compare.less_pct(compare.from_less_pct(85)), 85)

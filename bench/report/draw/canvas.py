@@ -5,6 +5,8 @@ escapes, no macros and no commands."""
 
 import dataclasses
 
+from .. import texts
+
 INK = "#000000"  # becomes the page's text colour in SVG, see svg.py
 BOLD_INK = "#000001"  # the same in bold: gnuplot's SVG has no bold, svg.py gives it
 PALE = "#888888"
@@ -17,8 +19,7 @@ LEGEND_LINE_PX = 20
 
 def quoted(text):
     """The text as a gnuplot string of one line."""
-    clean = "".join(character if character.isprintable() else " " for character in str(text))
-    return "'" + clean.replace("'", "''") + "'"
+    return "'" + texts.clean(text).replace("'", "''") + "'"
 
 
 def width_of(text, size=FONT_PX):

@@ -14,7 +14,9 @@ def draw(figure, width, colours):
     canvas = Canvas(width, colours)
     until = max(_until(panel.chart) for panel in figure.panels)
     gap_s = joinable(figure.panels, until / DETAIL)
-    running = "running" if gap_s == until / DETAIL else f"running (but for gaps below {gap_s:.2g} s)"
+    running = "running, a strip for each node"
+    if gap_s > until / DETAIL:
+        running += f" (but for gaps below {gap_s:.2g} s)"
     legend = [(running, page.PALE, 1), ("started, but not its turn", page.PALE, 0.25)]
     top = page.heading(canvas, figure.title, legend if any(panel.chart.spans for panel in figure.panels) else [])
     names = [job.job for panel in figure.panels for job in panel.chart.jobs] or [""]

@@ -46,6 +46,6 @@ def vector(shape, width, colours, name, description):
 def bitmap(shape, colours):
     """PNG bytes on white, twice as fine as the page."""
     page = canvas(shape, WIDE_PX, colours)
-    terminal = (f"set terminal pngcairo noenhanced size {2 * page.width:g},{2 * page.height:g} fontscale 2 linewidth 2 "
-                "pointscale 2 background rgb 'white' font 'sans,13'\n")
+    terminal = (f"set terminal pngcairo noenhanced size {2 * page.width:g},{2 * page.height:g} fontscale 1.5 "  # of points
+                "linewidth 2 pointscale 2.6 background rgb 'white' font 'sans,13'\n")
     return _run(terminal + page.script())

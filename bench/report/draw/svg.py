@@ -4,7 +4,7 @@ those of other figures, and it says what it shows. Pure."""
 import re
 import xml.etree.ElementTree as ElementTree
 
-from .. import ReportError
+from .. import ReportError, texts
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -39,9 +39,9 @@ def refine(text, name, description):
     for attribute in ("width", "height"):
         root.attrib.pop(attribute, None)
     root.set("role", "img")
-    root.set("aria-label", description)
+    root.set("aria-label", texts.clean(description))
     title = ElementTree.Element(f"{{{SVG}}}title")
-    title.text = description
+    title.text = texts.clean(description)
     root.insert(0, title)
     return root
 
