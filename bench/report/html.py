@@ -17,11 +17,31 @@ def escape(text):
 def page(found, drawings, style):
     """The page. `drawings`: {figure name: (wide SVG text, narrow SVG text)}, `style`: CSS."""
     title = next((escape(block.text) for block in found if isinstance(block, blocks.Heading)), "")
-    body = "\n".join(_block(block, drawings) for block in found)
+    body = "\n".join(_anchored(found, drawings))
     return ("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             f"<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta name=\"color-scheme\" content=\"light dark\">\n"
             f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n")
+
+
+def _anchored(found, drawings):
+    """The blocks' texts, with a list of the sections in front of the first."""
+    titles = [escape(block.text) for block in found if _is_section(block)]
+    links = (f"<a href=\"#section-{place}\">{title}</a>" for place, title in enumerate(titles, 1))
+    nav = f"<nav aria-label=\"Sections\">{' '.join(links)}</nav>"
+    place = 0
+    for block in found:
+        if _is_section(block):
+            place += 1
+            yield nav if place == 1 else ""
+            yield f"<h2 id=\"section-{place}\">{titles[place - 1]}</h2>"
+        else:
+            yield _block(block, drawings)
+
+
+def _is_section(block):
+    return isinstance(block, blocks.Heading) and block.level == 2
 
 
 def _block(block, drawings):

@@ -248,6 +248,11 @@ class Pages(unittest.TestCase):
         for word in ("nodes", "Coscheduling lets all processes of one job run at the same moment", "2 nodes", "MPICH"):
             self.assertIn(word, lead)
 
+    def test_sections_can_be_reached_even_where_two_have_one_name(self):
+        page = html.page([blocks.Heading(1, "T"), blocks.Heading(2, "A"), blocks.Heading(2, "A")], {}, "")
+        self.assertEqual(re.findall('href="#(.*?)"', page), re.findall('<h2 id="(.*?)"', page))
+        self.assertEqual(len(set(re.findall('id="(.*?)"', page))), 2)
+
     def test_the_lead_fits_what_was_run(self):
         summary, _ = reportkit.complete(runs=2, mpis=MPICH)
         self.assertIn("MPICH, the library through which", self.pages(summary)[1])

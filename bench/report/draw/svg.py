@@ -40,9 +40,6 @@ def refine(text, name, description):
         root.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-label", texts.clean(description))
-    title = ElementTree.Element(f"{{{SVG}}}title")
-    title.text = texts.clean(description)
-    root.insert(0, title)
     return root
 
 
@@ -96,8 +93,9 @@ def inline(root):
 
 
 def alone(root):
-    """The bytes of a file of its own."""
-    style = ElementTree.Element(f"{{{SVG}}}style")
-    style.text = ALONE
-    root.insert(1, style)
+    """The bytes of a file of its own. (In a page a title would show wherever the pointer rests.)"""
+    for tag, text in (("style", ALONE), ("title", root.get("aria-label"))):
+        element = ElementTree.Element(f"{{{SVG}}}{tag}")
+        element.text = text
+        root.insert(0, element)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
