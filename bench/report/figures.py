@@ -43,8 +43,10 @@ def _bars(experiment, kind):
             panels.append(shapes.Panel(names.mpi(mpi), points, labels))
     if not panels:
         return None
-    title = title_of(kind)
-    return Figure(experiment.name, shapes.Bars(tuple(panels), title),
+    title, ideal = title_of(kind), None
+    if kind.measure.endswith("stretch"):
+        title, ideal = f"{title} (1 is a perfect share)", 1.0
+    return Figure(experiment.name, shapes.Bars(tuple(panels), title, ideal),
                   _alt(f"Bars: {title.lower()} of each case and scheduler, with 90 % intervals.",
                        _medians(experiment, kind)), tables.of_measure(experiment, kind.measure))
 

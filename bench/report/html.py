@@ -7,6 +7,7 @@ from . import blocks, texts
 
 # Whatever a results folder holds, the page cannot load or run anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+SHORT = 24  # characters of a cell that is not broken into lines
 STYLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "style.css")
 
 
@@ -74,9 +75,9 @@ def _key(block):
 
 
 def _cell(tag, number, cell):
-    kind = " class=\"number\"" if number else ""
     lines = (cell,) if isinstance(cell, str) else cell
-    return f"<{tag}{kind}>{'<br>'.join(escape(line) for line in lines)}</{tag}>"
+    kind = "number" if number else "short" if max(map(len, lines)) <= SHORT else "long"
+    return f"<{tag} class=\"{kind}\">{'<br>'.join(escape(line) for line in lines)}</{tag}>"
 
 
 def _table(block):

@@ -21,7 +21,11 @@ def draw(figure, width, colours):
     most_lines = max(len(_label(label, slot)) for piece in pieces for label in piece.categories)
     boxes, canvas.height = page.grid(len(pieces), columns, width, top, 190, below=10 + 14 * most_lines)
     highest = max((max(point.y, point.high or 0) for panel in figure.panels for point in panel.points), default=0)
+    highest = max(highest, figure.ideal or 0)
     for place, (piece, box) in enumerate(zip(pieces, boxes)):
+        if figure.ideal is not None:
+            canvas.raw(f"set arrow from graph 0, first {figure.ideal:.7g} to graph 1, first {figure.ideal:.7g} nohead "
+                       f"front linewidth 1 dashtype 2 linecolor rgb '{page.INK}'")
         _panel(canvas, piece, box, schedulers, page.ceiling(highest), place)
     return canvas
 

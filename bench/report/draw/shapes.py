@@ -26,8 +26,11 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True)
 class Bars:
+    """`ideal`: a value to be marked, or None."""
+
     panels: tuple
     title: str
+    ideal: float = None
 
 
 @dataclasses.dataclass(frozen=True)
