@@ -6,6 +6,8 @@ from . import numbers
 
 # An interval that holds 1 and lies within these is a finding (no difference), not merely a lack of one.
 EQUAL = (0.97, 1.03)
+# No measurement of ours can tell more; beyond, something is broken.
+CREDIBLE = (1e-6, 1e6)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,14 +25,18 @@ class Comparison:
 
 def compare(ratio):
     """Comparison of a Statistic of ratios, or None."""
-    if ratio is None or ratio.median <= 0:
+    if ratio is None or not _is_credible(ratio.median):
         return Comparison("missing")
     factor = 1 / ratio.median
     interval = ratio.bootstrap or ratio.t
-    if interval is None or interval[0] <= 0:
+    if interval is None or not all(map(_is_credible, interval)):
         return Comparison("single", factor, n=ratio.n)
     low, high = 1 / interval[1], 1 / interval[0]
     return Comparison(_kind(ratio, interval), factor, low, high, ratio.n)
+
+
+def _is_credible(value):
+    return CREDIBLE[0] < value < CREDIBLE[1]
 
 
 def _kind(ratio, interval):

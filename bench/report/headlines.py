@@ -104,7 +104,7 @@ def _sweep(experiment, kind):
     found = []
     for mpi in _mpis(experiment):
         effects = [effect for effect in sentences.effects(experiment, kind, mpi) if effect.relation]
-        clear = [effect for effect in effects if effect.relation == "higher"]
+        clear = [effect for effect in effects if effect.relation == "higher" and effect.factor]
         if clear:
             most = max(clear, key=lambda effect: effect.factor)
             found.append((mpi, f"matters most for {names.workload(most.workload)} ({numbers.factors(most.factor)[0]} "

@@ -1,7 +1,9 @@
 """bench/report without gnuplot: what it reads and rejects, what it chooses to draw, its tables and its pages."""
 
+import copy
 import json
 import os
+import random
 import re
 import sys
 import unittest
@@ -11,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 import reportkit  # noqa: E402
 from report import (ReportError, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
                     markdown, model, names, numbers, sections, tables)
-from report.draw import canvas, gains, gantt, lines, matrix  # noqa: E402
+from report.draw import canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
     PAPER = json.load(file)
@@ -198,8 +200,14 @@ class Geometry(unittest.TestCase):
         self.assertEqual(gantt.joined(spans, 0.01), [(0, 0, 0.0, 2.0), (0, 0, 5.0, 6.0), (0, 1, 2.0, 3.0),
                                                      (1, 0, 0.0, 1.0)])
 
+    def test_joining_ends_where_there_are_too_many_jobs_and_nodes(self):
+        spans = tuple((node, job, 0.0, 1.0) for node in range(130) for job in range(100))
+        panel = shapes.GanttPanel("", "cosched", model.Gantt(130, 1.0, (), spans))
+        self.assertGreater(gantt.joinable([panel], 1.0 / gantt.DETAIL), 1.0)
+
     def test_a_hundred_jobs_fit(self):
-        self.assertLessEqual(100 * gantt.lane_height(100, 2), 650)
+        for jobs in (100, 10000):
+            self.assertLessEqual(jobs * gantt.lane_height(jobs, 2), 650)
         self.assertGreater(gantt.lane_height(2, 2), gantt.lane_height(100, 2))
 
     def test_cells_can_be_read(self):
@@ -280,6 +288,51 @@ class Pages(unittest.TestCase):
     def test_tables_of_markdown_keep_their_columns(self):
         table = blocks.Table(("a", "b"), (("x|y", ("1", "2")),))
         self.assertEqual(markdown.page([table]), "| a | b |\n|---|---:|\n| x\\|y | 1; 2 |\n")
+
+
+class Damage(unittest.TestCase):
+    """Whatever stands in a summary, there is a report or one clear error."""
+
+    VALUES = (None, 0, -1, 1e300, -1e300, 1e-300, "x", "", [], {}, [1, 2], True, 0.5, 3, "\ud800", 1e18)
+    ROUNDS = 40
+
+    def places(self, value, path=()):
+        for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+            yield path + (key,)
+            yield from self.places(value[key], path + (key,))
+
+    def damaged(self, experiment, rng):
+        found = copy.deepcopy(experiment)
+        for _ in range(rng.choice((1, 1, 2, 5, 20))):
+            path = rng.choice(list(self.places(found)))
+            value = found
+            for key in path[:-1]:
+                value = value[key]
+            value[path[-1]] = rng.choice(self.VALUES)
+        return found
+
+    def attempt(self, name, experiment):
+        found = results({"format": 1, "complete": True, "experiments": {name: experiment}})
+        used = [row.scheduler for row in (*found.experiments[name].rows, *found.experiments[name].jobs)]
+        made = sections.report(found, [], [], PAPER)
+        for figure in cli.figures_in(made):
+            for width in (gnuplot.WIDE_PX, gnuplot.NARROW_PX):
+                gnuplot.canvas(figure.shape, width, names.colours(used)).script().encode()
+        html.page(made, {figure.name: ("", "") for figure in cli.figures_in(made)}, "").encode()
+        markdown.page(made).encode()
+
+    def test_damaged_summaries(self):
+        rng = random.Random(1)
+        survived = 0
+        for name, experiment in reportkit.complete(runs=2, mpis=MPICH)[0]["experiments"].items():
+            experiment = {**experiment, "rows": experiment["rows"][:12], "jobs": experiment["jobs"][:6]}
+            for _ in range(self.ROUNDS):
+                try:
+                    self.attempt(name, self.damaged(experiment, rng))
+                    survived += 1
+                except ReportError:
+                    pass
+        self.assertGreater(survived, self.ROUNDS)
 
 
 if __name__ == "__main__":

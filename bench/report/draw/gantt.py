@@ -39,7 +39,7 @@ def draw(figure, width, colours):
 
 def lane_height(jobs, nodes):
     """Pixels of one job's row."""
-    return max(4.5, min(26, 12 * nodes, 640 / max(1, jobs)))
+    return min(26, 12 * nodes, 640 / max(1, jobs))
 
 
 def _until(chart):
@@ -49,7 +49,9 @@ def _until(chart):
 
 def joinable(panels, gap_s):
     """`gap_s`, or the least multiple of it with which there are not too many strips."""
-    while sum(len(joined(panel.chart.spans, gap_s)) for panel in panels) > MOST_STRIPS:
+    for _ in range(DETAIL.bit_length()):  # then a gap is as long as the axis
+        if sum(len(joined(panel.chart.spans, gap_s)) for panel in panels) <= MOST_STRIPS:
+            break
         gap_s *= 2
     return gap_s
 
