@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from . import ReportError, blocks, folder, gantts, html, markdown, names, sections
+from . import ReportError, blocks, folder, gantts, html, markdown, sections
 from .draw import gnuplot, svg
 
 PAPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "paper.json")
@@ -36,10 +36,7 @@ def figures_in(found):
 def make(results, charts, rosters, paper):
     """{relative path: bytes} of the report."""
     found = sections.report(results, charts, rosters, paper)
-    used = [entry.scheduler for group in charts for entry, _ in group]
-    for experiment in results.experiments.values():
-        used += [row.scheduler for row in (*experiment.rows, *experiment.jobs)]
-    colours = names.colours(used)
+    colours = sections.colours(results.experiments.values(), charts)
     files, drawings = {}, {}
     for figure in figures_in(found):
         wide = gnuplot.vector(figure.shape, gnuplot.WIDE_PX, colours, figure.name, figure.alt)

@@ -59,8 +59,8 @@ def _relation(found, paper):
     if not any(experiment.name in paper["experiments"] for experiment in found):
         return "A. B. Yoo and M. A. Jette proposed this kind of coscheduling in 2001."
     return ("Beside each result stands what A. B. Yoo and M. A. Jette, who proposed this kind of coscheduling, "
-            "published in 2001; their experiments are repeated here on a smaller scale, so ratios can be compared, and seconds "
-            "cannot.")
+            "published in 2001; their experiments are repeated here on a smaller scale, so ratios can be compared, and "
+            "seconds cannot.")
 
 
 def _warnings(results, found):
@@ -81,11 +81,17 @@ def _short(found, paper):
     return [Items(tuple(said))] if said else [Paragraph("What is there allows no comparison yet.")]
 
 
+def colours(found, charts):
+    """{scheduler: colour} of all that the report shows."""
+    used = [entry.scheduler for group in charts for entry, _ in group]
+    for experiment in found:
+        used += [row.scheduler for row in (*experiment.rows, *experiment.jobs)]
+    return names.colours(used)
+
+
 def _key(found, charts):
-    used = [row.scheduler for experiment in found for row in experiment.rows]
-    used += [entry.scheduler for group in charts for entry, _ in group]
-    colours = names.colours(used)
-    entries = tuple((colours[name], names.scheduler(name), names.explanation(name)) for name in names.schedulers(used))
+    known = colours(found, charts)
+    entries = tuple((known[name], names.scheduler(name), names.explanation(name)) for name in names.schedulers(known))
     return [Heading(2, "How to read it"), Key(entries),
             Details("The words", (Table(("word", "meaning"), WORDS, words=2),))]
 
