@@ -93,8 +93,8 @@ def from_less_pct(percent):
 
 
 def between(first, last):
-    """How two independent Statistics relate: "higher", "lower", or "same" (intervals of theirs overlap, of the median or
-    of the mean: of few runs the former alone are too narrow); None where one is missing or has no interval."""
+    """How two independent Statistics relate: "higher", "lower", or "same" (intervals of theirs overlap, of the median
+    or of the mean: of few runs the former alone are too narrow); None where one is missing or has no interval."""
     if first is None or last is None:
         return None
     found = {_apart(one, other) for one, other in ((first.bootstrap, last.bootstrap), (first.t, last.t))

@@ -2,7 +2,7 @@
 
 from .. import names, numbers
 from . import canvas as page
-from .canvas import Box, Canvas
+from .canvas import Canvas
 
 NARROW_PX = 500
 BAR_PX = 34  # widest

@@ -46,6 +46,7 @@ def vector(shape, width, colours, name, description):
 def bitmap(shape, colours):
     """PNG bytes on white, twice as fine as the page."""
     page = canvas(shape, WIDE_PX, colours)
-    terminal = (f"set terminal pngcairo noenhanced size {2 * page.width:g},{2 * page.height:g} fontscale 1.5 "  # of points
+    # Sizes of fonts are in points of 4/3 pixels here.
+    terminal = (f"set terminal pngcairo noenhanced size {2 * page.width:g},{2 * page.height:g} fontscale 1.5 "
                 "linewidth 2 pointscale 2.6 background rgb 'white' font 'sans,13'\n")
     return _run(terminal + page.script())
