@@ -12,5 +12,6 @@ case ${1:-} in
 esac
 [ $# -eq 1 ] || { echo "run_report.sh: needs one results folder; try --help" >&2; exit 2; }
 command -v gnuplot >/dev/null || "$root/tests/install_packages.sh"
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/bench"
+# Safe: not what lies in the current folder and is called report, too.
+export PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1 PYTHONPATH="$root/bench"
 exec python3 -m report "$1"

@@ -182,6 +182,11 @@ class Report(unittest.TestCase):
                                if name != "summary.json")
                 self.assertEqual(after, [item for item in before if item[0] != "summary.json"])
 
+    def test_what_lies_in_the_current_folder_is_not_run(self):
+        with open(self.path("report.py"), "w", encoding="utf-8") as file:
+            file.write("raise SystemExit(9)")
+        self.made({"format": 1, "complete": True, "experiments": {}})
+
     def test_no_folder_no_summary_no_argument(self):
         for folder in (self.path("none"), self.folder):
             done = subprocess.run([os.path.join(ROOT, "bench", "run_report.sh"), folder], stdin=subprocess.DEVNULL,
