@@ -1,0 +1,73 @@
+"""The one command: read, decide, draw, write."""
+
+import argparse
+import json
+import os
+import sys
+
+from . import ReportError, blocks, folder, gantts, html, markdown, sections
+from .draw import gnuplot, svg
+
+PAPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "paper.json")
+
+
+def parser():
+    top = argparse.ArgumentParser(
+        prog="report", description="Makes report.html, report.md and figures/ from a results folder of "
+                                   "bench/run_nas.sh, and puts them into it.")
+    top.add_argument("results", metavar="RESULTS_DIR", help="the folder with summary.json")
+    return top
+
+
+def _text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def figures_in(found):
+    """All figures, those inside of details too."""
+    for block in found:
+        if isinstance(block, blocks.Figure):
+            yield block
+        elif isinstance(block, blocks.Details):
+            yield from figures_in(block.blocks)
+
+
+def make(results, charts, rosters, paper):
+    """{relative path: bytes} of the report."""
+    found = sections.report(results, charts, rosters, paper)
+    colours = sections.colours(results.experiments.values(), charts)
+    files, drawings = {}, {}
+    for figure in figures_in(found):
+        wide = gnuplot.vector(figure.shape, gnuplot.WIDE_PX, colours, figure.name, figure.alt)
+        narrow = gnuplot.vector(figure.shape, gnuplot.NARROW_PX, colours, f"{figure.name}-narrow", figure.alt)
+        drawings[figure.name] = (svg.inline(wide), svg.inline(narrow))
+        files[f"figures/{figure.name}.svg"] = svg.alone(wide)
+        files[f"figures/{figure.name}.png"] = gnuplot.bitmap(figure.shape, colours)
+    files["report.md"] = markdown.page(found).encode()
+    files["report.html"] = html.page(found, drawings, _text(html.STYLE)).encode()
+    return files
+
+
+def run(path):
+    results = folder.read(path)
+    charts = [_charts(path, group) for group in gantts.choose(results.gantt)]
+    rosters = [(entry, chart.jobs) for entry, chart in _charts(path, gantts.rosters(results.gantt))]
+    folder.write(path, make(results, charts, rosters, json.loads(_text(PAPER))))
+
+
+def _charts(path, entries):
+    """(entry, chart) of those whose files are there."""
+    read = ((entry, folder.read_gantt(path, entry)) for entry in entries)
+    return [(entry, chart) for entry, chart in read if chart is not None]
+
+
+def main(arguments=None):
+    options = parser().parse_args(arguments)
+    try:
+        run(options.results)
+    except ReportError as error:
+        print(f"report: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    print(os.path.join(options.results, "report.html"))
+    return 0

@@ -1,0 +1,110 @@
+"""What a ratio of two schedulers' times allows to say. Ratios are ours ÷ baseline, so below 1 we are faster."""
+
+import dataclasses
+
+from . import numbers
+
+# An interval that holds 1 and lies within these is a finding (no difference), not merely a lack of one.
+EQUAL = (0.97, 1.03)
+# No measurement of ours can tell more; beyond, something is broken.
+CREDIBLE = (1e-6, 1e6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """`kind`: faster, slower, equal, unclear (the interval holds 1), torn (the two intervals disagree about that),
+    single (no interval) or missing. `factor`, `low`, `high`: how many times faster than the baseline; None where
+    unknown."""
+
+    kind: str
+    factor: float = None
+    low: float = None
+    high: float = None
+    n: int = 0
+
+
+def compare(ratio):
+    """Comparison of a Statistic of ratios, or None."""
+    if ratio is None or not _is_credible(ratio.median):
+        return Comparison("missing")
+    factor = 1 / ratio.median
+    interval = ratio.bootstrap or ratio.t
+    if interval is None or not all(map(_is_credible, interval)):
+        return Comparison("single", factor, n=ratio.n)
+    low, high = 1 / interval[1], 1 / interval[0]
+    return Comparison(_kind(ratio, interval), factor, low, high, ratio.n)
+
+
+def _is_credible(value):
+    return CREDIBLE[0] < value < CREDIBLE[1]
+
+
+def _kind(ratio, interval):
+    known = [pair for pair in (ratio.bootstrap, ratio.t) if pair is not None]
+    holding = [pair for pair in known if pair[0] <= 1 <= pair[1]]
+    if len(holding) == len(known):
+        return "equal" if EQUAL[0] <= interval[0] and interval[1] <= EQUAL[1] else "unclear"
+    if holding:
+        return "torn"
+    return "faster" if ratio.median < 1 else "slower"
+
+
+def _numbers(comparison, inverted):
+    values = [comparison.factor, comparison.low, comparison.high]
+    if inverted:
+        values = [1 / comparison.factor, 1 / comparison.high, 1 / comparison.low]
+    factor, low, high = numbers.factors(*values, claim=True)
+    return f"{factor} times ({low}–{high})"
+
+
+SAME = {"faster": "as fast", "shorter": "as long"}
+
+
+def phrase(comparison, faster="faster", slower="slower", where=""):
+    """What can be said, to follow "X responds ...": "2.1 times (1.9–2.3) faster". `where`, as " under MPICH", stands
+    before any reservation."""
+    kind = comparison.kind
+    if kind == "missing":
+        return f"not known{where}"
+    if kind == "faster":
+        return f"{_numbers(comparison, False)} {faster}{where}"
+    if kind == "slower":
+        return f"{_numbers(comparison, True)} {slower}{where}"
+    word = faster if comparison.factor >= 1 else slower
+    if kind == "single":
+        text, = numbers.factors(max(comparison.factor, 1 / comparison.factor))
+        return f"{text} times {word}{where} by the only figure there is, which may be chance"
+    if kind == "torn":
+        return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}{where}, but only one of the two " \
+               "intervals excludes that there is no difference"
+    low, high = numbers.factors(comparison.low, comparison.high)
+    if kind == "equal":
+        return f"practically {SAME[faster]}{where} ({low}–{high} times)"
+    return f"{SAME[faster]}, as far as can be seen,{where} ({low}–{high} times)"
+
+
+def less_pct(factor):
+    """2.0 times faster is 50 % less time."""
+    return 100 * (1 - 1 / factor)
+
+
+def from_less_pct(percent):
+    return 1 / (1 - percent / 100)
+
+
+def between(first, last):
+    """How two independent Statistics relate: "higher", "lower", or "same" (intervals of theirs overlap, of the median
+    or of the mean: of few runs the former alone are too narrow); None where one is missing or has no interval."""
+    if first is None or last is None:
+        return None
+    found = {_apart(one, other) for one, other in ((first.bootstrap, last.bootstrap), (first.t, last.t))
+             if one is not None and other is not None}
+    if not found:
+        return None
+    return found.pop() if len(found) == 1 else "same"
+
+
+def _apart(first, last):
+    if last[0] > first[1]:
+        return "higher"
+    return "lower" if last[1] < first[0] else "same"

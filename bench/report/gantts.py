@@ -1,0 +1,78 @@
+"""Which recorded runs are drawn: for the telling experiments one workload, with a chart for each scheduler."""
+
+from . import experiments, names
+from .blocks import Figure, Table
+from .draw import shapes
+
+PREFERRED = ("workloads", "quick", "dom", "mixed")
+WORKLOADS = ("workload-2",)  # the one with most messages, where schedulers differ most
+
+
+def choose(entries):
+    """Lists of entries that are drawn together: at most one from PREFERRED, and one of the batch."""
+    chosen = []
+    for wanted in (PREFERRED, ("batch",)):
+        for name in wanted:
+            found = [entry for entry in entries if entry.experiment == name]
+            if found:
+                chosen.append(_group(found))
+                break
+    if not chosen and entries:
+        chosen.append(_group([entry for entry in entries if entry.experiment == entries[0].experiment]))
+    return chosen
+
+
+def rosters(entries):
+    """An entry for each workload of the paper's Tables 2 and 3: its chart tells the jobs, and how many of each."""
+    found = {}
+    for entry in entries:
+        if entry.experiment in ("workloads", "dom") and not entry.scheduler.startswith("dedicated"):
+            found.setdefault((entry.experiment, entry.workload, entry.value), entry)
+    return list(found.values())
+
+
+def _group(entries):
+    """Entries of one workload, value and MPI: those with most schedulers."""
+    groups = {}
+    for entry in entries:
+        groups.setdefault((entry.workload, entry.value, entry.mpi), {})[entry.scheduler] = entry
+
+    def rank(key):
+        workload, value, mpi = key
+        return (-len(groups[key]), workload not in WORKLOADS, names.mpi_key(mpi), workload,
+                experiments.value_key(value))
+    best = groups[min(groups, key=rank)]
+    shared = {entry.scheduler: entry for entry in entries
+              if entry.workload == next(iter(best.values())).workload
+              and entry.mpi == next(iter(best.values())).mpi and entry.scheduler not in best}
+    best = {**shared, **best}
+    return [best[name] for name in names.schedulers(best)]
+
+
+def figure(charts):
+    """Figure of [(entry, model.Gantt)], or None. A chart of nothing is not drawn."""
+    charts = [(entry, chart) for entry, chart in charts if chart.jobs]
+    if not charts:
+        return None
+    first = charts[0][0]
+    panels = tuple(shapes.GanttPanel(names.scheduler(entry.scheduler) + ("" if chart.spans else ", from start to end"),
+                                     entry.scheduler, chart) for entry, chart in charts)
+    where = f"{names.workload(first.workload)}, {names.mpi(first.mpi)}"
+    said = [f"{names.scheduler(entry.scheduler)}: {len(chart.jobs)} jobs, the last ends after {_end(chart):.0f} s."
+            for entry, chart in charts if _end(chart) is not None]
+    # The name becomes that of a file.
+    name = first.experiment if first.experiment in experiments.KINDS else "run"
+    return Figure(f"gantt-{name}", shapes.GanttChart(panels, f"One run, second by second: {where}"),
+                  f"Chart of jobs against time, {where}. {' '.join(said)}", _table(charts))
+
+
+def _end(chart):
+    return max((job.end_s for job in chart.jobs if job.end_s is not None), default=None)
+
+
+def _table(charts):
+    def seconds(value):
+        return "-" if value is None else f"{value:.1f}"
+    return Table(("scheduler", "job", "arrived, s", "started, s", "ended, s"), tuple(
+        (names.scheduler(entry.scheduler), job.job, seconds(job.arrival_s), seconds(job.start_s), seconds(job.end_s))
+        for entry, chart in charts for job in chart.jobs), words=2)

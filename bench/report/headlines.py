@@ -1,0 +1,115 @@
+"""The few lines at the top: what each experiment found, both MPIs in one line. Made from the data alone."""
+
+from . import compare, experiments, names, numbers, sentences
+
+
+def of(experiment, kind, facts):
+    """Lines of one experiment."""
+    if experiment.name == "batch":
+        return _batch(experiment, kind, facts)
+    if experiment.name == "pairs":
+        return _pairs(experiment)
+    if kind.shape == "lines" and not kind.gains:
+        return _sweep(experiment, kind)
+    return _gains(experiment, kind, facts)
+
+
+def _mpis(experiment):
+    return names.mpis(row.mpi for row in experiment.rows)
+
+
+def _under(found, kind):
+    """"X under MPICH, Y under Open MPI" of [(mpi, Comparison)]; said once where both are the same."""
+    groups = {}
+    for mpi, comparison in found:
+        groups.setdefault(compare.phrase(comparison, kind.faster, kind.slower), []).append((names.mpi(mpi), comparison))
+    return ", ".join(compare.phrase(group[0][1], kind.faster, kind.slower,
+                                    f" under {numbers.listing(mpi for mpi, _ in group)}")
+                     for group in groups.values())
+
+
+def _each(found):
+    """"X under MPICH, Y under Open MPI" of [(mpi, X)]."""
+    return ", ".join(f"{text} under {names.mpi(mpi)}" for mpi, text in found)
+
+
+def _gains(experiment, kind, facts):
+    ours, lines = experiments.ours(experiment), []
+    if ours is None or experiment.baseline is None:
+        return []
+    for case in _telling(experiment, kind, facts, ours):
+        found = []
+        for mpi in _mpis(experiment):
+            row = experiments.find(experiment, case, mpi, ours)
+            comparison = compare.compare(row.ratios.get(kind.ratio) if row else None)
+            if comparison.kind != "missing":
+                found.append((mpi, comparison))
+        if found:
+            paper = _claim(facts, case)
+            subject = experiments.subject(experiment, case, kind.verb)
+            lines.append(f"{kind.title}: {names.scheduler(ours)} instead of {names.scheduler(experiment.baseline)}, "
+                         f"{subject} {_under(found, kind)}." + (f" The paper saw: {paper}." if paper else ""))
+    return lines
+
+
+def _claim(facts, case):
+    for claim in (facts or {}).get("claims", []):
+        if claim.get("workload", case[0]) == case[0] and claim.get("value", case[1]) == case[1]:
+            return claim["says"]
+    return None
+
+
+def _telling(experiment, kind, facts, ours):
+    """Cases of which the paper says something, or else the one with most gain."""
+    cases = experiments.cases(experiment)
+    told = [case for case in cases if _claim(facts, case)]
+    if told:
+        return told
+
+    def gain(case):
+        rows = [experiments.find(experiment, case, mpi, ours) for mpi in _mpis(experiment)]
+        return max((compare.compare(row.ratios.get(kind.ratio)).factor or 0 for row in rows if row), default=0)
+    return [max(cases, key=gain)] if cases else []
+
+
+def _batch(experiment, kind, facts):
+    found = []
+    for mpi in _mpis(experiment):
+        best = sentences.best_row(experiment, kind, mpi)
+        if best:
+            found.append((mpi, best[1]))
+    paper = (facts or {}).get("best_gain")
+    says = f" The paper saw: up to {paper['less_pct']} % less." if paper else ""
+    if not found:
+        return []
+    return [f"{kind.title}: compared with the queue, the average job at best waits {_under(found, kind)}.{says}"]
+
+
+def _pairs(experiment):
+    measure, found = experiments.pair_measure(experiment), []
+    for mpi in _mpis(experiment):
+        worst = []
+        for scheduler in names.schedulers(job.scheduler for job in experiment.jobs):
+            values = [job.measures[measure].median for job in experiment.jobs if job.measures.get(measure)
+                      and (job.mpi, job.scheduler) == (mpi, scheduler) and not scheduler.startswith("dedicated")]
+            if values:
+                worst.append(f"{numbers.plain(max(values))} {names.scheduler(scheduler)}")
+        if worst:
+            found.append((mpi, numbers.listing(worst)))
+    return [f"Every pair: at worst a job takes this many times its fair share: {_each(found)}."] if found else []
+
+
+def _sweep(experiment, kind):
+    """The workload that depends most on the parameter."""
+    found = []
+    for mpi in _mpis(experiment):
+        effects = [effect for effect in sentences.effects(experiment, kind, mpi) if effect.relation]
+        clear = [effect for effect in effects if effect.relation == "higher" and effect.factor]
+        if clear:
+            most = max(clear, key=lambda effect: effect.factor)
+            found.append((mpi, f"matters most for {names.workload(most.workload)} ({numbers.factors(most.factor)[0]} "
+                               f"times as long with {experiments.value_label(experiment, most.worst[0])} as with "
+                               f"{experiments.value_label(experiment, most.best[0])})"))
+        elif effects:
+            found.append((mpi, "makes no difference that can be seen"))
+    return [f"{kind.title}: it {_each(found)}."] if found else []

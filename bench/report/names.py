@@ -1,0 +1,122 @@
+"""What things are called for people, and which colour stands for which scheduler, in every figure."""
+
+import re
+
+# Distinguishable with any colour vision, and at least 3 : 1 against both backgrounds of the page.
+COLOURS = {
+    "dedicated": "#7a7a7a",
+    "dedicated-cosched": "#4f94c4",
+    "fcfs": "#a0569b",
+    "uncoordinated": "#d55e00",
+    "yield": "#00946b",
+    "gang": "#9a7b00",
+    "cosched": "#0077bb",
+}
+VARIANTS = ("#4b62d6", "#00879e", "#8a63d2")  # of cosched: other policies, other time-slices
+SPARE_COLOURS = ("#9a7b00", "#a0569b", "#b5495b", "#668b2b")
+
+LABELS = {
+    "dedicated": "alone",
+    "dedicated-cosched": "alone, with cosched",
+    "fcfs": "queue (FCFS)",
+    "uncoordinated": "uncoordinated",
+    "yield": "MPI yields",
+    "gang": "gang",
+    "cosched": "coscheduled",
+}
+EXPLANATIONS = {
+    "dedicated": "one job at a time has the nodes to itself: the best that it can do",
+    "dedicated-cosched": "one job at a time, with cosched running: what cosched itself costs",
+    "fcfs": "jobs wait in a queue, first come, first served, and then have the nodes to themselves",
+    "uncoordinated": "jobs share the nodes, and each node's kernel decides by itself who runs",
+    "yield": "jobs share the nodes; a process that waits gives its CPU away, a setting of the MPI library itself",
+    "gang": "all nodes switch between jobs together, by a common table",
+    "cosched": "jobs share the nodes, and cosched makes all processes of a job run at the same moment",
+}
+ORDER = list(LABELS)
+
+MPIS = {"mpich": "MPICH", "openmpi": "Open MPI"}
+
+# What each measure is: (name for people, unit).
+MEASURES = {
+    "mean_response_s": ("mean response time", "s"),
+    "mean_wait_s": ("mean wait", "s"),
+    "mean_stretch": ("mean stretch", ""),
+    "mean_fair_stretch": ("mean fair stretch", ""),
+    "worst_stretch": ("worst stretch", ""),
+    "makespan_s": ("time until the last job ended", "s"),
+    "throughput_per_h": ("jobs per hour", ""),
+    "cpu_s": ("CPU time", "s"),
+    "fairness": ("fairness F", ""),
+    "coscheduled_fraction": ("fraction of time coscheduled", ""),
+    "switches_per_s": ("switches per second", ""),
+    "requests": ("requests", ""),
+    "granted": ("requests granted", ""),
+    "discarded": ("requests discarded", ""),
+    "false": ("requests falsely made", ""),
+    "response_s": ("response time", "s"),
+    "stretch": ("stretch", ""),
+    "fair_stretch": ("fair stretch", ""),
+}
+
+
+def scheduler_key(name):
+    """Sorts schedulers: the known ones in a fixed order, what we are about last; others between."""
+    if name == "cosched" or name.startswith("cosched"):
+        return (2, name != "cosched", name)
+    return (0, ORDER.index(name), name) if name in ORDER else (1, 0, name)
+
+
+def schedulers(found):
+    """The distinct names of `found`, in the order in which they are shown."""
+    return sorted(set(found), key=scheduler_key)
+
+
+def colours(found):
+    """{scheduler: colour} for all schedulers of a report."""
+    found = schedulers(found)
+    table = {name: COLOURS[name] for name in found if name in COLOURS}
+    unused = [colour for colour in SPARE_COLOURS if colour not in table.values()] or list(SPARE_COLOURS)
+    for is_variant, spare in ((True, VARIANTS), (False, unused)):
+        unknown = [name for name in found if name not in COLOURS and name.startswith("cosched") == is_variant]
+        table.update((name, spare[place % len(spare)]) for place, name in enumerate(unknown))
+    return table
+
+
+def scheduler(name):
+    """"coscheduled by dcs, slice 500 ms" of cosched:dcs@500ms."""
+    variant = re.fullmatch(r"cosched(?::(?P<policy>[^@]+))?(?:@(?P<number>[0-9.]+)(?P<unit>[a-z]+))?", name)
+    if name in LABELS or not variant:
+        return LABELS.get(name, name)
+    policy = f" by {variant['policy']}" if variant["policy"] else ""
+    return f"coscheduled{policy}" + (f", slice {variant['number']} {variant['unit']}" if variant["unit"] else "")
+
+
+def explanation(name):
+    """One clause, or an empty text."""
+    if name in EXPLANATIONS or not name.startswith("cosched"):
+        return EXPLANATIONS.get(name, "")
+    return "as coscheduled, with the policy or time-slice that its name says"
+
+
+def mpi(name):
+    return MPIS.get(name, name)
+
+
+def mpi_key(name):
+    return (list(MPIS).index(name) if name in MPIS else len(MPIS), name)
+
+
+def mpis(found):
+    return sorted(set(found), key=mpi_key)
+
+
+def workload(name):
+    """"workload-2" as "Workload 2"; every other name as it is."""
+    match = re.fullmatch(r"workload-([0-9]+)", name)
+    return f"Workload {match[1]}" if match else name
+
+
+def measure(name):
+    """(name for people, unit)."""
+    return MEASURES.get(name, (name.replace("_", " "), ""))

@@ -1,0 +1,339 @@
+"""bench/report without gnuplot: what it reads and rejects, what it chooses to draw, its tables and its pages."""
+
+import copy
+import json
+import os
+import random
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+
+import reportkit  # noqa: E402
+from report import (ReportError, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
+                    markdown, model, names, numbers, sections, tables)
+from report.draw import canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
+
+with open(cli.PAPER, encoding="utf-8") as file:
+    PAPER = json.load(file)
+MPICH = ("mpich",)
+
+
+def results(summary, environment=None):
+    return model.results(summary, reportkit.ENVIRONMENT if environment is None else environment)
+
+
+def one(name, experiment):
+    """model.Experiment of a made-up one."""
+    return results({"format": 1, "complete": True, "experiments": {name: experiment}}).experiments[name]
+
+
+class Model(unittest.TestCase):
+    def test_reads_what_the_contract_says(self):
+        summary, _ = reportkit.complete()
+        found = results(summary)
+        self.assertEqual(list(found.experiments)[:2], ["quick", "workloads"])
+        row = found.experiments["dom"].rows[1]
+        self.assertEqual((row.value, row.mpi, row.runs), (2, "mpich", 5))
+        self.assertEqual(row.measures["mean_response_s"].n, 5)
+
+    def test_nulls_are_absent_figures(self):
+        self.assertIsNone(model.statistic(None, "x"))
+        self.assertIsNone(model.statistic({"n": 0, "median": None, "mean": None, "t": None, "bootstrap": None}, "x"))
+        found = model.statistic({"n": 1, "median": 2, "mean": 2, "t": None, "bootstrap": None}, "x")
+        self.assertEqual((found.median, found.t, found.bootstrap), (2, None, None))
+        self.assertIsNone(model.statistic({"n": 2, "median": 1, "bootstrap": [None, 2]}, "x").bootstrap)
+
+    def test_rejects_what_it_cannot_be_by_name(self):
+        row = {"workload": "w", "value": None, "mpi": "mpich", "scheduler": "cosched", "runs": 1}
+        for change, named in (({"runs": "many"}, "runs"), ({"runs": -1}, "runs"), ({"mpi": 3}, "mpi"),
+                              ({"measures": [1]}, "measures"), ({"value": {}}, "value"),
+                              ({"measures": {"makespan_s": {"median": "x"}}}, "makespan_s.median"),
+                              ({"measures": {"makespan_s": {"median": 1, "t": [2, 1]}}}, "makespan_s.t")):
+            summary = {"format": 1, "experiments": {"dom": {"rows": [{**row, **change}]}}}
+            with self.subTest(change=change), self.assertRaisesRegex(ReportError, rf"dom\.rows\[0\].*{named}"):
+                results(summary)
+
+    def test_rejects_another_format(self):
+        for summary in ({"format": 2}, {}, [], None, "text"):
+            with self.subTest(summary=summary), self.assertRaises(ReportError):
+                results(summary)
+
+    def test_a_file_of_a_chart_stays_inside_of_the_folder(self):
+        entry = model.GanttEntry("dom", "w", 2, "mpich", "cosched", "../secret.json")
+        with self.assertRaisesRegex(ReportError, "outside"):
+            folder.read_gantt("/tmp", entry)
+
+
+class Names(unittest.TestCase):
+    def test_every_colour_can_be_seen_on_both_backgrounds(self):
+        def luminance(colour):
+            parts = [int(colour[place:place + 2], 16) / 255 for place in (1, 3, 5)]
+            linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        for colour in {*names.COLOURS.values(), *names.VARIANTS, *names.SPARE_COLOURS}:
+            for background in ("#ffffff", "#14171a"):
+                light, dark = sorted((luminance(colour), luminance(background)), reverse=True)
+                self.assertGreaterEqual((light + 0.05) / (dark + 0.05), 3, (colour, background))
+
+    def test_a_scheduler_keeps_its_colour_whoever_is_beside_it(self):
+        many = names.colours(["cosched", "cosched@1s", "uncoordinated", "fcfs", "mine", "yield"])
+        few = names.colours(["cosched", "uncoordinated"])
+        self.assertEqual({name: many[name] for name in few}, few)
+        self.assertEqual(len(set(many.values())), 6)
+
+    def test_variants_are_said_in_words(self):
+        self.assertEqual(names.scheduler("cosched:dcs@500ms"), "coscheduled by dcs, slice 500 ms")
+        self.assertEqual(names.scheduler("cosched@1s"), "coscheduled, slice 1 s")
+        self.assertEqual(names.scheduler("somebody's"), "somebody's")
+
+    def test_ours_comes_last(self):
+        self.assertEqual(names.schedulers(["cosched", "zzz", "dedicated", "cosched"]), ["dedicated", "zzz", "cosched"])
+
+
+class Numbers(unittest.TestCase):
+    def test_plain(self):
+        for value, text in ((None, "-"), (0, "0"), (61.234, "61.2"), (1.019, "1.02"), (1234.5, "1234"),
+                            (0.05, "0.0500"), (2.5e7, "2.5e+07"), (-3.14159, "-3.14")):
+            self.assertEqual(numbers.plain(value), text)
+
+    def test_settings_are_short_and_not_wrong(self):
+        for value, text in ((1 / 30, "0.033"), (0.25, "0.25"), (0.125, "0.125"), (15.0, "15"), (1 / 3, "0.33"),
+                            (1234, "1.23e+03"), ("1s, 2", "1s, 2"), (None, "-")):
+            self.assertEqual(numbers.setting(value), text)
+
+    def test_listing(self):
+        self.assertEqual([numbers.listing(list("abc"[:size])) for size in range(4)], ["", "a", "a and b", "a, b and c"])
+
+
+class Selection(unittest.TestCase):
+    def test_jobs_alone_are_no_case(self):
+        found = one("dom", reportkit.dom(reportkit.Maker(), MPICH))
+        self.assertEqual(experiments.cases(found), [("dom", degree) for degree in (2, 3, 4, 5)])
+        self.assertEqual(experiments.case_label(found, ("dom", 3)), "degree 3")
+
+    def test_a_fixed_scheduler_is_a_bar_or_a_level(self):
+        found = one("batch", reportkit.batch(reportkit.Maker(), MPICH))
+        drawn = figures.of(found, experiments.kind("batch"), PAPER["experiments"]["batch"])
+        self.assertEqual(drawn[0].shape.panels[0].categories, ("queue (FCFS)", "degree 2", "degree 3", "degree 5"))
+        swept = one("gmet", reportkit.swept(reportkit.Maker(), MPICH, "gmet", "GMET", (0.1, 0.2), lambda *_: 1))
+        lines_, = figures.of(swept, experiments.kind("gmet"), PAPER["experiments"]["gmet"])
+        self.assertEqual([panel.title for panel in lines_.shape.panels],
+                         [f"MPICH, Workload {place}" for place in (1, 2, 3)])
+        self.assertEqual([level.scheduler for level in lines_.shape.panels[0].levels], ["uncoordinated"])
+
+    def test_the_matrix_has_both_of_each_pair(self):
+        found = one("pairs", reportkit.pairs(reportkit.Maker(), MPICH))
+        drawn, = figures.of(found, experiments.kind("pairs"), None)
+        self.assertEqual(drawn.shape.labels, reportkit.KERNELS)
+        for panel in drawn.shape.panels:
+            self.assertEqual(len(panel.cells), 64)
+
+    def test_an_unknown_experiment_has_a_table(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        found = sections.report(results({"format": 1, "complete": True, "experiments": {"../new": experiment}}), [], [],
+                                PAPER)
+        self.assertEqual([block for block in found if isinstance(block, blocks.Figure)], [])
+        self.assertIn("Experiment ../new", [block.text for block in found if isinstance(block, blocks.Heading)])
+
+    def test_charts_are_of_one_workload_each_with_all_its_schedulers(self):
+        entries = [model.GanttEntry(experiment, workload, value, mpi, scheduler, "x") for experiment, workload, value in
+                   (("dom", "dom", 2), ("workloads", "workload-1", None), ("workloads", "workload-2", None))
+                   for mpi in ("openmpi", "mpich") for scheduler in ("cosched", "uncoordinated")]
+        entries += [model.GanttEntry("batch", "batch", None, "mpich", "fcfs", "x"),
+                    model.GanttEntry("batch", "batch", 5, "mpich", "cosched", "x")]
+        first, batch = gantts.choose(entries)
+        self.assertEqual([(entry.workload, entry.mpi, entry.scheduler) for entry in first],
+                         [("workload-2", "mpich", "uncoordinated"), ("workload-2", "mpich", "cosched")])
+        self.assertEqual([entry.scheduler for entry in batch], ["fcfs", "cosched"])
+        self.assertEqual(gantts.choose([]), [])
+
+    def test_the_paper_s_tables_stand_beside_our_jobs(self):
+        summary, _ = reportkit.complete()
+        found = sections.report(results(summary), [], [], PAPER)
+        table, = [block for block in found if isinstance(block, blocks.Table) and block.header[0] == "workload"]
+        cells = {row[0]: row[1:] for row in table.rows}
+        self.assertEqual(cells["degree 2 (Table 3)"], ("sp.A.16, sp.A.9", "cg.A.2*5, ep.A.2*2"))
+        self.assertIn("lu.A.2 (2)", cells["Workload 2 (Table 2)"][0])
+
+    def test_every_figure_has_its_numbers_with_both_intervals_and_runs(self):
+        summary, _ = reportkit.complete()
+        found = results(summary)
+        for experiment in found.experiments.values():
+            kind = experiments.kind(experiment.name)
+            table = tables.of_measure(experiment, kind.measure)
+            for name in ("90 % (bootstrap)", "90 % (Student's t)", "n", "disturbed", "not verified"):
+                self.assertIn(name, table.header)
+            self.assertEqual(len(table.rows), len(experiment.rows))
+            for figure in figures.of(experiment, kind, PAPER["experiments"].get(experiment.name)):
+                self.assertTrue(figure.alt and figure.table.rows, figure.name)
+                self.assertTrue(all(len(row) == len(figure.table.header) for row in figure.table.rows))
+
+
+class Geometry(unittest.TestCase):
+    def test_text_of_others_stays_a_text(self):
+        self.assertEqual(canvas.quoted("it's\n`x` \\"), "'it''s `x` \\'")
+
+    def test_long_labels_fit(self):
+        for text in ("word " * 40, "x" * 300, "", "a b"):
+            for line in canvas.wrapped(text, 60, 11):
+                self.assertLessEqual(canvas.width_of(line, 11), 60)
+            self.assertLessEqual(len(canvas.wrapped(text, 60, 11)), 3)
+
+    def test_places_are_in_order_and_apart(self):
+        for values in ((2, 3, 4, 5), (0.03, 0.07, 0.17, 0.33, 0.67), (0.01, 10, 11, 12), (0, 1, 100)):
+            found = lines.places(values, 240)
+            pixels = [found[value] for value in sorted(values)]
+            self.assertTrue(all(after - before >= 29 for before, after in zip(pixels, pixels[1:])), values)
+            self.assertTrue(0 <= pixels[0] and pixels[-1] <= 240)
+        self.assertEqual(lines.places([3], 100), {3: 50})
+
+    def test_tics_of_gains_hold_1_and_do_not_touch(self):
+        for low, high in ((0.9, 2.3), (0.99, 1.01), (0.05, 300)):
+            found = gains.tics_between(low, high, 200)
+            self.assertIn(1, found)
+            self.assertEqual(found, sorted(found))
+
+    def test_spans_nobody_could_tell_apart_are_joined(self):
+        spans = [(0, 0, 0.0, 1.0), (0, 0, 1.001, 2.0), (0, 1, 2.0, 3.0), (1, 0, 0.0, 1.0), (0, 0, 5.0, 6.0)]
+        self.assertEqual(gantt.joined(spans, 0.01), [(0, 0, 0.0, 2.0), (0, 0, 5.0, 6.0), (0, 1, 2.0, 3.0),
+                                                     (1, 0, 0.0, 1.0)])
+
+    def test_joining_ends_where_there_are_too_many_jobs_and_nodes(self):
+        spans = tuple((node, job, 0.0, 1.0) for node in range(130) for job in range(100))
+        panel = shapes.GanttPanel("", "cosched", model.Gantt(130, 1.0, (), spans))
+        self.assertGreater(gantt.joinable([panel], 1.0 / gantt.DETAIL), 1.0)
+
+    def test_a_hundred_jobs_fit(self):
+        for jobs in (100, 10000):
+            self.assertLessEqual(jobs * gantt.lane_height(jobs, 2), 650)
+        self.assertGreater(gantt.lane_height(2, 2), gantt.lane_height(100, 2))
+
+    def test_cells_can_be_read(self):
+        self.assertEqual(matrix.ink(matrix.colour(1.0)), "#010101")
+        self.assertEqual(matrix.ink(matrix.colour(3.0)), "#ffffff")
+        self.assertEqual(matrix.colour(99), matrix.colour(3.0))
+        self.assertEqual(matrix.colour(0.01), matrix.colour(0.5))
+
+
+HOSTILE = "<script>alert('1')</script>\"`touch /tmp/owned`$(x)|*_[a](b)\n\x1b[31m&amp;"
+
+
+class Pages(unittest.TestCase):
+    def pages(self, summary, environment=None):
+        found = sections.report(results(summary, environment), [], [], PAPER)
+        drawings = {figure.name: ("<svg/>", "<svg/>") for figure in cli.figures_in(found)}
+        return html.page(found, drawings, ""), markdown.page(found)
+
+    def hostile(self):
+        experiment = reportkit.workloads(reportkit.Maker(), (HOSTILE,))
+        for row in experiment["rows"] + experiment["jobs"]:
+            row["workload"] = HOSTILE
+        for row in experiment["jobs"]:
+            row["job"] = HOSTILE
+        return {"format": 1, "complete": True, "experiments": {"workloads": experiment, HOSTILE: experiment}}
+
+    def test_hostile_names_are_text(self):
+        page, text = self.pages(self.hostile(), {HOSTILE: [HOSTILE, {"a": None}]})
+        for written in (page, text):
+            self.assertNotIn("<script>alert", written)
+            self.assertNotIn("\x1b", written)
+        self.assertIn("&lt;script&gt;alert(&#x27;1&#x27;)", page)
+        self.assertNotIn("[a](b)", text)
+        self.assertEqual(set(re.findall("<[^>]*>", text)), {"<details>", "</details>", "<summary>", "</summary>"})
+
+    def test_a_page_loads_nothing(self):
+        summary, _ = reportkit.complete()
+        page, _ = self.pages(summary)
+        self.assertIn("default-src 'none'", page)
+        for word in ("http:", "https:", "<script", "<link", "@import", "url("):
+            self.assertNotIn(word, page)
+
+    def test_a_stranger_is_told_first_what_it_is_about(self):
+        _, text = self.pages(reportkit.complete()[0])
+        lead = text.split("\n\n")[1]
+        for word in ("nodes", "Coscheduling lets all processes of one job run at the same moment", "2 nodes", "MPICH"):
+            self.assertIn(word, lead)
+
+    def test_sections_can_be_reached_even_where_two_have_one_name(self):
+        page = html.page([blocks.Heading(1, "T"), blocks.Heading(2, "A"), blocks.Heading(2, "A")], {}, "")
+        self.assertEqual(re.findall('href="#(.*?)"', page), re.findall('<h2 id="(.*?)"', page))
+        self.assertEqual(len(set(re.findall('id="(.*?)"', page))), 2)
+
+    def test_the_lead_fits_what_was_run(self):
+        summary, _ = reportkit.complete(runs=2, mpis=MPICH)
+        self.assertIn("MPICH, the library through which", self.pages(summary)[1])
+        summary["experiments"] = {"quick": summary["experiments"]["quick"]}
+        self.assertNotIn("Beside each result stands", self.pages(summary)[1])
+
+    def test_an_environment_of_any_shape_is_a_table(self):
+        self.assertEqual(list(tables.flattened({"a": {"b": [1, None]}, "c": [{"d": True}], "e": []})),
+                         [("a · b", "1, not known"), ("c 1 · d", "yes"), ("e", "none")])
+
+    def test_what_is_incomplete_or_missing_is_said(self):
+        page, _ = self.pages({"format": 1, "complete": False,
+                              "experiments": {"dom": reportkit.dom(reportkit.Maker(), MPICH)}})
+        self.assertIn("incomplete", page)
+        self.assertIn("Figure 4 (bench/run_nas.sh batch)", page)
+        self.assertNotIn("Figure 3 (bench/run_nas.sh", page)
+        page, _ = self.pages(reportkit.complete()[0])
+        self.assertNotIn("incomplete", page)
+
+    def test_nothing_at_all_is_said_to_be_nothing(self):
+        page, text = self.pages({"format": 1, "complete": False, "experiments": {}})
+        for written in (page, text):
+            self.assertIn("Nothing has been measured yet", written)
+
+    def test_tables_of_markdown_keep_their_columns(self):
+        table = blocks.Table(("a", "b"), (("x|y", ("1", "2")),))
+        self.assertEqual(markdown.page([table]), "| a | b |\n|---|---:|\n| x\\|y | 1; 2 |\n")
+
+
+class Damage(unittest.TestCase):
+    """Whatever stands in a summary, there is a report or one clear error."""
+
+    VALUES = (None, 0, -1, 1e300, -1e300, 1e-300, "x", "", [], {}, [1, 2], True, 0.5, 3, "\ud800", 1e18)
+    ROUNDS = 40
+
+    def places(self, value, path=()):
+        for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+            yield path + (key,)
+            yield from self.places(value[key], path + (key,))
+
+    def damaged(self, experiment, rng):
+        found = copy.deepcopy(experiment)
+        for _ in range(rng.choice((1, 1, 2, 5, 20))):
+            path = rng.choice(list(self.places(found)))
+            value = found
+            for key in path[:-1]:
+                value = value[key]
+            value[path[-1]] = rng.choice(self.VALUES)
+        return found
+
+    def attempt(self, name, experiment):
+        found = results({"format": 1, "complete": True, "experiments": {name: experiment}})
+        used = [row.scheduler for row in (*found.experiments[name].rows, *found.experiments[name].jobs)]
+        made = sections.report(found, [], [], PAPER)
+        for figure in cli.figures_in(made):
+            for width in (gnuplot.WIDE_PX, gnuplot.NARROW_PX):
+                gnuplot.canvas(figure.shape, width, names.colours(used)).script().encode()
+        html.page(made, {figure.name: ("", "") for figure in cli.figures_in(made)}, "").encode()
+        markdown.page(made).encode()
+
+    def test_damaged_summaries(self):
+        rng = random.Random(1)
+        survived = 0
+        for name, experiment in reportkit.complete(runs=2, mpis=MPICH)[0]["experiments"].items():
+            experiment = {**experiment, "rows": experiment["rows"][:12], "jobs": experiment["jobs"][:6]}
+            for _ in range(self.ROUNDS):
+                try:
+                    self.attempt(name, self.damaged(experiment, rng))
+                    survived += 1
+                except ReportError:
+                    pass
+        self.assertGreater(survived, self.ROUNDS)
+
+
+if __name__ == "__main__":
+    unittest.main()

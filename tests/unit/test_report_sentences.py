@@ -1,0 +1,223 @@
+"""What the sentences of bench/report claim, tested against data whose answer is known, both ways."""
+
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+
+import reportkit  # noqa: E402
+from report import cli, compare, experiments, headlines, model, sentences  # noqa: E402
+
+with open(cli.PAPER, encoding="utf-8") as file:
+    PAPER = json.load(file)
+MPICH = ("mpich",)
+BOTH = ("mpich", "openmpi")
+
+
+def one(name, experiment):
+    """model.Experiment of a made-up one."""
+    return model.results({"format": 1, "experiments": {name: experiment}}, None).experiments[name]
+
+
+def ratio(values):
+    return model.statistic(reportkit.statistic(values), "test")
+
+
+def said(name, experiment):
+    return " ".join(sentences.of(one(name, experiment), experiments.kind(name), PAPER["experiments"].get(name)))
+
+
+def headlines_of(name, experiment):
+    return headlines.of(one(name, experiment), experiments.kind(name), PAPER["experiments"].get(name))
+
+
+class Comparison(unittest.TestCase):
+    def test_a_difference_is_claimed_only_where_both_intervals_exclude_1(self):
+        self.assertEqual(compare.compare(ratio([0.45, 0.47, 0.5])).kind, "faster")
+        self.assertEqual(compare.compare(ratio([1.5, 1.6, 1.7])).kind, "slower")
+        self.assertEqual(compare.compare(ratio([0.7, 1.0, 1.4])).kind, "unclear")
+        torn = model.Statistic(3, 0.8, 0.82, t=(0.6, 1.05), bootstrap=(0.7, 0.95))
+        self.assertEqual(compare.compare(torn).kind, "torn")
+
+    def test_narrow_around_1_is_a_finding(self):
+        self.assertEqual(compare.compare(ratio([0.99, 1.0, 1.01])).kind, "equal")
+
+    def test_one_run_claims_nothing(self):
+        found = compare.compare(ratio([0.5]))
+        self.assertEqual(found.kind, "single")
+        self.assertIn("chance", compare.phrase(found))
+
+    def test_nothing_is_missing(self):
+        for nothing in (None, model.Statistic(3, 0.0, 0.0)):
+            self.assertEqual(compare.phrase(compare.compare(nothing)), "not known")
+
+    def test_factors_and_their_intervals_turn_around_together(self):
+        faster = compare.phrase(compare.compare(model.Statistic(5, 0.5, 0.5, (0.4, 0.6), (0.4, 0.55))))
+        self.assertEqual(faster, "2.0 times (1.8–2.5) faster")
+        slower = compare.phrase(compare.compare(model.Statistic(5, 2.0, 2.0, (1.8, 2.2), (1.9, 2.5))))
+        self.assertEqual(slower, "2.0 times (1.9–2.5) slower")
+
+    def test_a_claim_never_reads_as_no_difference(self):
+        found = compare.compare(model.Statistic(9, 0.99, 0.99, (0.985, 0.999), (0.985, 0.998)))
+        self.assertEqual(compare.phrase(found), "1.010 times (1.002–1.015) faster")
+
+    def test_two_statistics_are_apart_where_no_interval_of_theirs_overlaps(self):
+        low, high = ratio([1.0, 1.1, 1.2]), ratio([2.0, 2.1, 2.2])
+        self.assertEqual((compare.between(low, high), compare.between(high, low)), ("higher", "lower"))
+        self.assertEqual(compare.between(low, ratio([1.15, 1.3])), "same")
+        wide = model.Statistic(2, 1.5, 1.5, t=(0.5, 2.5), bootstrap=(1.4, 1.6))
+        self.assertEqual(compare.between(low, wide), "same")
+        self.assertIsNone(compare.between(low, ratio([3.0])))
+        self.assertIsNone(compare.between(None, low))
+
+    def test_percent_and_factor(self):
+        self.assertAlmostEqual(compare.from_less_pct(50), 2)
+        self.assertAlmostEqual(compare.less_pct(compare.from_less_pct(85)), 85)
+
+
+class Sentences(unittest.TestCase):
+    def workloads(self, gains, **options):
+        return said("workloads", reportkit.workloads(reportkit.Maker(**options), MPICH, gains))
+
+    def test_a_gain_is_told_with_the_paper_beside_it(self):
+        text = self.workloads((1.3, 2.1, 1.0))
+        self.assertRegex(text, r"^Under MPICH, Workload 1 responds 1\.\d+ times \(.*\) faster coscheduled than uncoo")
+        self.assertRegex(text, r"Workload 2 responds 2\.1 times \(2\.\d–2\.\d\) faster \(the paper saw 2\.0 times\)")
+        self.assertNotRegex(text, r"Workload 3 responds [0-9.]+ times \([0-9.–]+\) (faster|slower)")
+
+    def test_a_loss_is_told_as_a_loss(self):
+        text = self.workloads((1.3, 0.5, 1.0))
+        self.assertRegex(text, r"Workload 2 responds \d\.\d+ times \(.*\) slower")
+        self.assertNotRegex(text, r"Workload 2 responds [^;]* faster")
+
+    def test_no_difference_is_said_to_be_none(self):
+        text = self.workloads((1.0, 1.0, 1.0), noise=0.2)
+        self.assertEqual(text.count("no difference can be seen"), 3)
+
+    def test_equality_is_said_where_it_was_measured(self):
+        self.assertIn("Workload 3 responds practically as fast", self.workloads((1.3, 2.1, 1.0), noise=0.004))
+
+    def test_a_single_run_is_said_to_be_one(self):
+        self.assertIn("may be chance", self.workloads((1.3, 2.1, 1.0), runs=1))
+
+    def test_a_missing_ratio_is_said_to_be_missing(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        for row in experiment["rows"]:
+            row["ratios"] = {"mean_response_s": None}
+        self.assertEqual(said("workloads", experiment).count("there is no comparison"), 3)
+
+    def test_nothing_of_ours_allows_no_statement(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        experiment["rows"] = [row for row in experiment["rows"] if row["scheduler"] != "cosched"]
+        self.assertEqual(said("workloads", experiment), "What is there allows no statement yet.")
+
+    def test_the_gain_by_degree_shrinks_grows_or_cannot_be_told(self):
+        for gains_, words in (((3.0, 2.4, 1.8, 1.4), "shrinks from degree 2 to degree 5: 3.0 times, then 1.4 times"),
+                              ((1.4, 1.8, 2.4, 3.0), "grows from degree 2 to degree 5"),
+                              ((2.0, 2.0, 2.0, 2.0), "cannot be told")):
+            with self.subTest(gains=gains_):
+                self.assertIn(words, said("dom", reportkit.dom(reportkit.Maker(), MPICH, gains_)))
+
+    def test_the_paper_stands_only_beside_its_own_degree(self):
+        text = said("dom", reportkit.dom(reportkit.Maker(), MPICH))
+        self.assertEqual(text.count("the paper saw 6.7 times"), 1)
+        self.assertRegex(text, r"at degree 2 the jobs respond [^;]*the paper saw 6\.7 times")
+
+    def test_the_batch_names_its_best_setting_and_the_makespan(self):
+        text = said("batch", reportkit.batch(reportkit.Maker(noise=0.001), MPICH))
+        self.assertRegex(text, r"at best \(degree 2, coscheduled, .*\) the average job waits 2\.0 times .* shorter")
+        self.assertRegex(text, r"\(50 % less\); the time until the last job ends is 2\.0 times .* shorter")
+        self.assertIn("The paper saw up to 41 % less wait.", text)
+
+    def test_a_worse_batch_is_told_as_worse(self):
+        experiment = reportkit.batch(reportkit.Maker(noise=0.001), MPICH)
+        for row in experiment["rows"]:
+            row["ratios"]["mean_wait_s"] = reportkit.statistic([1.5, 1.6, 1.7])
+        text = said("batch", experiment)
+        self.assertRegex(text, r"waits 1\.6 times \(.*\) longer than in the queue \(60 % more\)")
+
+    def test_a_parameter_that_matters_and_one_that_does_not(self):
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "gmet", "GMET", (0.1, 0.2, 0.4),
+                                lambda place, value: 1 + (place == 2) * 0.1 / value)
+        text = said("gmet", swept)
+        self.assertRegex(text, r"Workload 2 responds fastest with GMET 0\.4 s \(.*\) and slowest with GMET 0\.1 s")
+        for place in (1, 3):
+            self.assertIn(f"for Workload {place} no effect can be seen", text)
+
+    def test_a_parameter_with_single_runs_says_nothing(self):
+        swept = reportkit.swept(reportkit.Maker(runs=1), MPICH, "slice", "time-slice", (1.0, 2.0), lambda *_: 1)
+        self.assertEqual(said("slice", swept).count("nothing can be said"), 3)
+
+    def test_pairs_name_the_worst(self):
+        make = reportkit.Maker(runs=3, noise=0)
+        jobs = [make.job("cg.A.2 lu.A.2", None, "mpich", "cosched", name, stretch)
+                for name, stretch in (("cg.A.2", 1.5), ("lu.A.2", 1.01))]
+        jobs.append(make.job("lu.A.2 lu.A.2", None, "mpich", "cosched", "lu.A.2", 1.02))
+        text = said("pairs", reportkit.experiment([], jobs) | {"rows": [
+            make.row("cg.A.2 lu.A.2", None, "mpich", "cosched", 20, 0.5)]})
+        self.assertIn("1.02 in the middle and 1.50 at worst coscheduled (cg.A.2 beside lu.A.2)", text)
+
+    def test_what_cannot_be_trusted_is_told(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        self.assertEqual(sentences.quality(one("workloads", experiment)), [])
+        experiment["rows"][1]["unverified"] = 2
+        experiment["rows"][2]["disturbed"] = 1
+        text = " ".join(sentences.quality(one("workloads", experiment)))
+        self.assertIn("2 jobs of this experiment did not verify", text)
+        self.assertIn("Workload 1 uncoordinated under MPICH", text)
+        self.assertIn("1 run of this experiment", text)
+        single = sentences.quality(one("workloads", reportkit.workloads(reportkit.Maker(runs=1), MPICH)))
+        self.assertIn("single run", " ".join(single))
+
+    def test_reservations_end_the_clause(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        torn = {"n": 3, "median": 0.5, "mean": 0.6, "t": [0.2, 1.1], "bootstrap": [0.4, 0.9]}
+        for row in experiment["rows"]:
+            row["ratios"]["mean_response_s"] = torn
+        self.assertIn("Workload 1 responds perhaps 2.00 times (1.11–2.50) faster coscheduled than uncoordinated, but "
+                      "only one of the two intervals", said("workloads", experiment))
+
+    def test_workloads_named_after_their_experiment_lose_its_name(self):
+        rows, jobs = reportkit.compared(reportkit.Maker(), MPICH, [(f"mixed {name}+hog", None, 30.0, 1.8)
+                                                                   for name in ("cg", "lu")])
+        text = said("mixed", reportkit.experiment(rows, jobs))
+        self.assertRegex(text, r"Under MPICH, cg\+hog responds .*; lu\+hog responds")
+
+
+class Headlines(unittest.TestCase):
+    def test_both_mpis_are_in_one_line(self):
+        for name, experiment in reportkit.complete()[0]["experiments"].items():
+            text = " ".join(headlines_of(name, experiment))
+            with self.subTest(experiment=name):
+                self.assertIn("MPICH", text)
+                self.assertIn("Open MPI", text)
+
+    def test_what_is_the_same_is_said_once(self):
+        experiment = reportkit.experiment(*reportkit.compared(reportkit.Maker(noise=0), BOTH,
+                                                              [("quick", None, 20.0, 2.0)]))
+        self.assertEqual(headlines_of("quick", experiment),
+                         ["A quick look: coscheduled instead of uncoordinated, the jobs respond 2.0 times (2.0–2.0) "
+                          "faster under MPICH and Open MPI."])
+
+    def test_each_statement_of_the_paper_has_its_line(self):
+        lines = headlines_of("workloads", reportkit.workloads(reportkit.Maker(), MPICH))
+        self.assertEqual(len(lines), 3)
+        self.assertRegex(lines[1], r"Workload 2 responds 2\.1 times .* The paper saw: 2\.0 times faster \(50 %")
+        self.assertIn("The paper saw: almost identical.", lines[2])
+
+    def test_a_parameter_without_effect_is_said_to_have_none(self):
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "gmet", "GMET", (0.1, 0.2), lambda *_: 1)
+        self.assertEqual(headlines_of("gmet", swept),
+                         ["The guaranteed time: it makes no difference that can be seen under MPICH."])
+
+    def test_nothing_comparable_has_no_line(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        for row in experiment["rows"]:
+            row["ratios"] = {}
+        self.assertEqual(headlines_of("workloads", experiment), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
