@@ -78,9 +78,9 @@ class Job:
         self.active_s += time.monotonic() - self.since_s
         self.turns += 1
         if self.active_s < LAUNCH_S or self.turns % TURNS_PER_LOOK == 0:
-            self._stop_new()
+            self.stop_new()
 
-    def _stop_new(self):
+    def stop_new(self):
         """Stops processes that were not known yet, until there are none: they may still be forking."""
         while True:
             found = processes.descendants(self.process.pid)
@@ -139,7 +139,7 @@ def _launch(jobs):
     begin_s = time.monotonic()
     time.sleep(FIRST_TURN_S * len(jobs))
     for job in jobs:
-        job.stop()
+        job.stop_new()
     passed_s = time.monotonic() - begin_s
     got_s = [sum(processes.cpu_s(who["pid"]) for who in job.known) for job in jobs]
     for job, part_s in zip(jobs, got_s):
