@@ -1,5 +1,6 @@
 #include "classd/adopt.h"
 
+#include "classd/job_class.h"
 #include "classd/log.h"
 #include "classd/process.h"
 #include "common/cleanup.h"
@@ -43,7 +44,7 @@ static bool is_known(const char *page, void *user)
     return false;
 }
 
-// "job-<uid>-<job id>", exactly as scheduler_class_name() writes it.
+// "job-<uid>-<job id>", exactly as job_class_name() writes it.
 static bool parse_class_name(const char *name, uid_t *uid, const char **job_id)
 {
     char again[BACKEND_NAME_MAX], padded[PROTOCOL_JOB_ID_MAX] = "";
@@ -53,7 +54,7 @@ static bool parse_class_name(const char *name, uid_t *uid, const char **job_id)
         strlen(name + at) >= sizeof padded)
         return false;
     snprintf(padded, sizeof padded, "%s", name + at);
-    scheduler_class_name(again, number, padded);
+    job_class_name(again, number, padded);
     *uid = number;
     *job_id = name + at;
     return protocol_job_id_valid(padded) && strcmp(again, name) == 0;

@@ -107,7 +107,4 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
 bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,
                             struct protocol_job_record *record, uint64_t now_ns);
 
-// The name of a job's class.
-void scheduler_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id);
-
 #endif

@@ -1,5 +1,6 @@
 // What a starting classd finds: classes with members, and page files that need not be what a former
 // classd wrote.
+#include "classd/job_class.h"
 #include "tests/fuzz/node.h"
 #include "tests/fuzz/page_file.h"
 #include "tests/fuzz/scratch.h"
@@ -23,7 +24,7 @@ static struct found choose_job(struct node *node, struct input *input)
 static void choose_class_name(char name[BACKEND_NAME_MAX], const struct found *found,
                               struct input *input)
 {
-    scheduler_class_name(name, found->uid, found->job_id);
+    job_class_name(name, found->uid, found->job_id);
     if (input_byte(input) < 0xf0)
         return;
     size_t length = input_byte(input) % BACKEND_NAME_MAX;

@@ -2,6 +2,7 @@
 
 #include "cgroup-backend/test_backend.h"
 #include "classd/adopt.h"
+#include "classd/job_class.h"
 #include "classd/log.h"
 #include "classd/process.h"
 #include "common/units.h"
@@ -205,7 +206,7 @@ static void check_share(const struct node *node, const struct protocol_job_recor
 {
     char name[BACKEND_NAME_MAX];
     bool held = job->limited && (!job->scheduled || node->config.strict);
-    scheduler_class_name(name, job->uid, job->job_id);
+    job_class_name(name, job->uid, job->job_id);
     REQUIRE(share_in_force(node, name) == (held ? job->share_ppm : BACKEND_UNLIMITED));
 }
 
@@ -349,7 +350,7 @@ static void set_usage(struct node *node, struct input *input)
     if (!scheduler_describe_job(node->commands.scheduler, ROOT, true, input_byte(input), &job,
                                 node->now_ns))
         return;
-    scheduler_class_name(name, job.uid, job.job_id);
+    job_class_name(name, job.uid, job.job_id);
     test_backend_set_usage(node->backend, name, input_number(input, 8));
 }
 
@@ -434,7 +435,7 @@ static int require_foreign(const char *name, void *user)
     unsigned uid = 0;
     (void)user;
     sscanf(name, "job-%u-%95s", &uid, job_id);
-    scheduler_class_name(again, uid, job_id);
+    job_class_name(again, uid, job_id);
     REQUIRE(strlen(job_id) >= PROTOCOL_JOB_ID_MAX || !protocol_job_id_valid(job_id) ||
             strcmp(again, name) != 0);
     return 0;

@@ -1,0 +1,76 @@
+#include "classd/scheduler_state.h"
+
+#include "common/units.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+// The engine learns of the job; it decides in scheduler_resume(), when all jobs are there.
+static int tell_engine(struct scheduler *scheduler, const struct job *job, uint64_t now_ns,
+                       struct error *err)
+{
+    const struct status_turns *turns = &job->page->turns;
+    uint64_t max_jobs = scheduler->config->max_jobs;
+    struct engine_account account = {
+        .service_ns = job->page->service_ns,
+        .scheduled = turns->scheduled != 0,
+        .scheduled_since_ns = turns->scheduled_since_ns,
+        .scheduled_total_ns = turns->scheduled_total_ns,
+        .switches = turns->switches,
+        .slices_waited = turns->slices_waited,
+        .most_jobs = turns->most_jobs < max_jobs ? turns->most_jobs : (uint32_t)max_jobs,
+    };
+    struct engine_event event = {
+        .kind = ENGINE_ADOPT, .job = job->id, .name = job_name_hash(job), .account = &account};
+    for (uint32_t i = 0; i < job->process_count; i++) {
+        event.width = job->processes[i]->width;
+        if (engine_event(scheduler->engine, &event, now_ns).outcome != ENGINE_DONE)
+            return error_errno(err, ENOMEM, "engine"); // only possible for the first
+    }
+    return 0;
+}
+
+static bool adopt_process(struct scheduler *scheduler, struct job *job,
+                          const struct status_member *member, int pidfd, struct error *err)
+{
+    if (jobs_enter(scheduler, job, member, pidfd, err) == NULL)
+        return false;
+    page_record_member(job->page, member);
+    return true;
+}
+
+int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uint64_t now_ns,
+                    struct error *err)
+{
+    uint32_t entered = 0;
+    struct job *job = table_add_job(scheduler->table, adoption->uid, adoption->job_id);
+    if (job != NULL) {
+        job->class_ = adoption->class_;
+        job->page = adoption->page;
+        job->page_fd = adoption->page_fd;
+        job->ranks = job->page->ranks;
+        job->registered_ns = job->page->turns.registered_ns;
+        if (job->registered_ns == 0 || job->registered_ns > now_ns)
+            job->registered_ns = now_ns;
+        job->page->member_count = 0;
+        while (entered < adoption->count &&
+               adopt_process(scheduler, job, &adoption->processes[entered],
+                             adoption->pidfds[entered], err))
+            entered++;
+    }
+    for (uint32_t i = entered; i < adoption->count; i++)
+        close(adoption->pidfds[i]);
+    if (job == NULL) {
+        class_close(adoption->class_);
+        status_page_close(adoption->page, adoption->page_fd);
+        return error_errno(err, ENOMEM, "process table");
+    }
+    if (entered < adoption->count || tell_engine(scheduler, job, now_ns, err) < 0) {
+        jobs_drop_processes(scheduler, job, now_ns);
+        jobs_end(scheduler, job);
+        return -1;
+    }
+    accounts_start(scheduler, job, now_ns);
+    jobs_publish_degree(scheduler);
+    return 0;
+}

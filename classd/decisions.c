@@ -1,0 +1,115 @@
+#include "classd/scheduler_state.h"
+
+#include "classd/job_class.h"
+#include "classd/log.h"
+
+static void carry_out(struct scheduler *scheduler, struct job *job, bool scheduled, bool limited,
+                      uint32_t share_ppm)
+{
+    // Departure (g): a limit on the scheduled job would stop it at the end of every period, on each
+    // node at another moment, and its peers with it.
+    bool held = limited && (!scheduled || scheduler->config->strict);
+    if (!scheduled)
+        pages_publish(scheduler->pages, job->page, false, limited);
+    if (!job_class_limit(scheduler->config, job, held, share_ppm))
+        pages_publish(scheduler->pages, job->page, true, false);
+    else if (scheduled)
+        pages_publish(scheduler->pages, job->page, true, limited);
+    if (log_wants(LOG_DEBUG))
+        log_line(LOG_DEBUG, "job %u/%s: %s, %s%.1f%% of the node", (unsigned)job->uid, job->job_id,
+                 scheduled ? "scheduled" : "idle", limited ? "" : "no limit, ",
+                 share_ppm * 100.0 / SHARE_WHOLE_PPM);
+}
+
+uint64_t job_name_hash(const struct job *job)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *at = job->job_id; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void record(struct scheduler *scheduler, const struct job *job, bool scheduled, bool limited,
+                   uint32_t share_ppm, uint64_t now_ns)
+{
+    trace_event(scheduler->trace,
+                !limited    ? PROTOCOL_EVENT_FREE
+                : scheduled ? PROTOCOL_EVENT_SCHEDULED
+                            : PROTOCOL_EVENT_IDLE,
+                job_name_hash(job), share_ppm, now_ns);
+}
+
+void decisions_record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns)
+{
+    struct engine_job_view view;
+    if (!trace_recording(scheduler->trace) || !engine_job_find(scheduler->engine, job->id, &view))
+        return;
+    trace_job(scheduler->trace, job_name_hash(job), job->uid, job->job_id, view.width, now_ns);
+    record(scheduler, job, view.scheduled, view.limited, view.share_ppm, now_ns);
+}
+
+// For the next classd, should this one be killed.
+static void record_turns(struct scheduler *scheduler)
+{
+    struct engine_job_view view;
+    for (size_t i = 0; engine_job_at(scheduler->engine, i, &view); i++) {
+        struct job *job = table_job_with_id(scheduler->table, view.job);
+        if (job == NULL)
+            continue;
+        job->page->turns = (struct status_turns){
+            .registered_ns = job->registered_ns,
+            .scheduled_since_ns = view.scheduled_since_ns,
+            .scheduled_total_ns = view.scheduled_total_ns,
+            .switches = view.switches,
+            .slices_waited = view.slices_waited,
+            .most_jobs = view.most_jobs,
+            .scheduled = view.scheduled,
+        };
+    }
+}
+
+enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_event event,
+                                   uint64_t now_ns)
+{
+    struct engine_result result = engine_event(scheduler->engine, &event, now_ns);
+    for (size_t i = 0; i < result.decision_count; i++) {
+        const struct engine_decision *decision = &result.decisions[i];
+        struct job *job = table_job_with_id(scheduler->table, decision->job);
+        if (job == NULL)
+            continue;
+        carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
+        record(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm, now_ns);
+    }
+    // A request that is discarded changes nothing, and there may be many.
+    if (result.decision_count > 0 || event.kind == ENGINE_SWITCH)
+        record_turns(scheduler);
+    scheduler->deadline_ns = result.deadline_ns;
+    return result.outcome;
+}
+
+static void reassert_those(scheduler_t *scheduler, bool scheduled)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        struct engine_job_view view;
+        if (engine_job_find(scheduler->engine, job->id, &view) && view.scheduled == scheduled)
+            carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
+    }
+}
+
+void decisions_reassert_doubtful(struct scheduler *scheduler)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        struct engine_job_view view;
+        if ((job->stuck || class_is_in_place(job->class_)) &&
+            engine_job_find(scheduler->engine, job->id, &view))
+            carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
+    }
+}
+
+void decisions_reassert(struct scheduler *scheduler)
+{
+    reassert_those(scheduler, false);
+    reassert_those(scheduler, true);
+}

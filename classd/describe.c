@@ -1,0 +1,67 @@
+#include "classd/scheduler_state.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_record *record,
+                             uint64_t now_ns)
+{
+    const struct config *config = scheduler->config;
+    *record = (struct protocol_node_record){
+        .node_id = pages_node_id(scheduler->pages),
+        .uptime_ns = now_ns - scheduler->started_ns,
+        .time_slice_ns = config->time_slice_ns,
+        .gmet_ns = config->gmet_ns,
+        .switches = scheduler->switches,
+        .requests = scheduler->requests,
+        .requests_granted = scheduler->granted,
+        .requests_discarded = scheduler->discarded,
+        .idle_share_ppm = config->idle_share_ppm,
+        .cpus = config_cpus(config),
+        .jobs = (uint32_t)table_job_count(scheduler->table),
+        .processes = (uint32_t)table_process_count(scheduler->table),
+        .generation = pages_generation(scheduler->pages),
+        .pid = (uint32_t)getpid(),
+    };
+    snprintf(record->policy, sizeof record->policy, "%s", config->policy);
+    snprintf(record->backend, sizeof record->backend, "%s", backend_name(scheduler->backend));
+    snprintf(record->version, sizeof record->version, "%s", COSCHED_VERSION);
+}
+
+static struct job *visible_job(const struct scheduler *scheduler, uid_t viewer, bool sees_all,
+                               uint32_t index)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if ((sees_all || job->uid == viewer) && index-- == 0)
+            return job;
+    }
+    return NULL;
+}
+
+bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,
+                            struct protocol_job_record *record, uint64_t now_ns)
+{
+    struct engine_job_view view;
+    struct job *job = visible_job(scheduler, viewer, sees_all, index);
+    if (job == NULL || !engine_job_find(scheduler->engine, job->id, &view))
+        return false;
+    if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)
+        accounts_read(scheduler, job, now_ns);
+    *record = (struct protocol_job_record){
+        .uid = (uint32_t)job->uid,
+        .processes = job->process_count,
+        .ranks = job->ranks,
+        .width = view.width,
+        .scheduled = view.scheduled,
+        .share_ppm = view.share_ppm,
+        .limited = view.limited,
+        .cpu_ns = job->usage_ns,
+        .registered_ns = now_ns - job->registered_ns,
+        .scheduled_ns = view.scheduled_total_ns,
+        .switches = view.switches,
+        .requests = job->requests,
+    };
+    snprintf(record->job_id, sizeof record->job_id, "%s", job->job_id);
+    return true;
+}

@@ -1,0 +1,92 @@
+#include "classd/job_class.h"
+
+#include "classd/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void job_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id)
+{
+    snprintf(name, BACKEND_NAME_MAX, "job-%u-%s", (unsigned)uid, job_id);
+}
+
+static bool is_placement(const struct config *config, const char *word)
+{
+    return strcmp(config->placement, word) == 0;
+}
+
+int job_class_open(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
+                   struct error *err)
+{
+    char name[BACKEND_NAME_MAX];
+    struct error fault;
+    bool only = is_placement(config, "in-place");
+    struct class_home home = {.pid = pid, .uid = job->uid, .any = only};
+    job_class_name(name, job->uid, job->job_id);
+    if (is_placement(config, "move"))
+        return class_open(backend, name, &job->class_, err);
+    if (class_open_in_place(backend, name, &home, &job->class_, &fault) == 0) {
+        log_line(LOG_INFO, "job %u/%s: classed in place", (unsigned)job->uid, job->job_id);
+        return 0;
+    }
+    if (only) {
+        log_line(LOG_NOTICE, "job %u/%s runs unmanaged, for [cgroup] placement = in-place: %s",
+                 (unsigned)job->uid, job->job_id, fault.text);
+        return error_set(err, EXDEV, "%s", fault.text);
+    }
+    log_line(fault.code == ENOENT ? LOG_DEBUG : LOG_INFO, "job %u/%s is moved, not in place: %s",
+             (unsigned)job->uid, job->job_id, fault.text);
+    return class_open(backend, name, &job->class_, err);
+}
+
+// The job is not alone any more in the group that was made for it, so that its processes go to a
+// class of its own. False when they must stay where they are.
+static bool displace(const struct config *config, struct job *job, const struct error *why)
+{
+    struct error err;
+    uint64_t before_ns = 0, after_ns = 0;
+    if (why->code != EXDEV || !class_is_in_place(job->class_) || !is_placement(config, "auto"))
+        return false;
+    bool known = class_usage(job->class_, &before_ns, NULL) == 0;
+    if (class_displace(&job->class_, &err) < 0) {
+        log_line(LOG_WARNING, "job %u/%s cannot leave its group: %s", (unsigned)job->uid,
+                 job->job_id, err.text);
+        return false;
+    }
+    log_line(LOG_NOTICE, "job %u/%s is moved out of its group: %s", (unsigned)job->uid, job->job_id,
+             why->text);
+    for (uint32_t i = 0; i < job->process_count; i++)
+        if (class_place(job->class_, job->processes[i]->pid, &err) < 0 && err.code != ESRCH)
+            log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,
+                     job->job_id, (int)job->processes[i]->pid, err.text);
+    if (known && class_usage(job->class_, &after_ns, NULL) == 0)
+        job->usage_before_ns += before_ns - after_ns;
+    return true;
+}
+
+int job_class_place(const struct config *config, struct job *job, pid_t pid, struct error *err)
+{
+    struct error fault;
+    if (class_place(job->class_, pid, &fault) == 0 ||
+        (displace(config, job, &fault) && class_place(job->class_, pid, &fault) == 0))
+        return 0;
+    return error_set(err, fault.code, "%s", fault.text);
+}
+
+bool job_class_limit(const struct config *config, struct job *job, bool limited, uint32_t share_ppm)
+{
+    struct error err;
+    uint32_t wanted_ppm = limited ? share_ppm : BACKEND_UNLIMITED;
+    job->stuck = false;
+    if (class_set_share(job->class_, wanted_ppm, &err) == 0 ||
+        (displace(config, job, &err) && class_set_share(job->class_, wanted_ppm, &err) == 0))
+        return true;
+    // Said once per job: a kernel that refuses one write will refuse the next.
+    if (!job->share_failed)
+        log_line(LOG_WARNING, "job %u/%s runs without a limit: %s", (unsigned)job->uid, job->job_id,
+                 err.text);
+    job->share_failed = true;
+    job->stuck = !limited || class_set_share(job->class_, BACKEND_UNLIMITED, NULL) < 0;
+    return false;
+}

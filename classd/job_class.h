@@ -1,0 +1,33 @@
+// The class of a job: where it is ([cgroup] placement), who is in it, what limits it. Errors are
+// said in the log as far as an admin can do something about them.
+#ifndef COSCHED_CLASSD_JOB_CLASS_H
+#define COSCHED_CLASSD_JOB_CLASS_H
+
+#include "cgroup-backend/backend.h"
+#include "classd/table.h"
+#include "common/config.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// The name of the class of this user's job.
+void job_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id);
+
+// Opens the class of a new job, whose first process is `pid`, as [cgroup] placement says. Returns
+// 0, or -1 with a reason: EXDEV when the job must run where it is, and cannot be limited there.
+int job_class_open(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
+                   struct error *err);
+
+// Takes a process into the class. A class in place that cannot take it is given up for one of its
+// own, if [cgroup] placement allows that. Returns 0, or -1 with a reason.
+int job_class_place(const struct config *config, struct job *job, pid_t pid, struct error *err);
+
+// Sets or lifts the limit; fails open. Returns false when the job must go unlimited because the
+// limit could not be set. A kernel that refused one write may accept a later one, so a job whose
+// limit could not even be lifted is marked as stuck, to be tried again every turn.
+bool job_class_limit(const struct config *config, struct job *job, bool limited,
+                     uint32_t share_ppm);
+
+#endif

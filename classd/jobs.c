@@ -1,0 +1,272 @@
+#include "classd/scheduler_state.h"
+
+#include "classd/deaths.h"
+#include "classd/job_class.h"
+#include "classd/log.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void jobs_publish_degree(struct scheduler *scheduler)
+{
+    uint32_t degree = (uint32_t)table_job_count(scheduler->table);
+    for (uint32_t i = 0; i < degree; i++)
+        __atomic_store_n(&table_job_at(scheduler->table, i)->page->degree, degree,
+                         __ATOMIC_RELAXED);
+}
+
+void jobs_end(struct scheduler *scheduler, struct job *job)
+{
+    struct error err;
+    if (job->page != NULL) {
+        // A process that has left its job may still look at the page.
+        pages_publish(scheduler->pages, job->page, true, false);
+        pages_remove_job(scheduler->pages, job->uid, job->job_id);
+        status_page_close(job->page, job->page_fd);
+    }
+    if (job->class_ != NULL && class_remove(job->class_, &err) < 0)
+        log_line(LOG_WARNING, "job %u/%s: its class stays behind: %s", (unsigned)job->uid,
+                 job->job_id, err.text);
+    table_remove_job(scheduler->table, job);
+    jobs_publish_degree(scheduler);
+}
+
+static uint64_t jobs_of(const struct scheduler *scheduler, uid_t uid)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        count += table_job_at(scheduler->table, i)->uid == uid;
+    return count;
+}
+
+static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, const char *job_id,
+                             uint64_t now_ns, struct error *err)
+{
+    if (table_job_count(scheduler->table) >= scheduler->config->max_jobs) {
+        error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
+                  (unsigned long long)scheduler->config->max_jobs);
+        return NULL;
+    }
+    if (uid != 0 && jobs_of(scheduler, uid) >= scheduler->config->max_jobs_per_user) {
+        error_set(err, ENOSPC, "user %u has [daemon] max_jobs_per_user = %llu jobs here already",
+                  (unsigned)uid, (unsigned long long)scheduler->config->max_jobs_per_user);
+        return NULL;
+    }
+    struct job *job = table_add_job(scheduler->table, uid, job_id);
+    if (job == NULL) {
+        error_errno(err, ENOMEM, "process table");
+        return NULL;
+    }
+    job->registered_ns = now_ns;
+    // A class of this name may have stayed behind, with its limit.
+    if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
+        job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {
+        job_class_limit(scheduler->config, job, false, ENGINE_WHOLE_PPM);
+        jobs_publish_degree(scheduler);
+        return job;
+    }
+    if (job->page != NULL) {
+        pages_remove_job(scheduler->pages, uid, job_id);
+        status_page_close(job->page, job->page_fd);
+    }
+    table_remove_job(scheduler->table, job);
+    return NULL;
+}
+
+// ---- processes
+
+struct process *jobs_enter(struct scheduler *scheduler, struct job *job,
+                           const struct status_member *member, int pidfd, struct error *err)
+{
+    struct process *process = table_add_process(scheduler->table, job, member->pid);
+    if (process == NULL) {
+        error_errno(err, ENOMEM, "process table");
+        return NULL;
+    }
+    process->start_time = member->start_time;
+    process->width = member->width;
+    process->pidfd = pidfd;
+    if (deaths_watch(scheduler->deaths, process, err) == 0)
+        return process;
+    process->pidfd = -1;
+    table_remove_process(scheduler->table, process);
+    return NULL;
+}
+
+// Takes the process out of everything but its class. The job may be gone afterwards.
+static void leave(struct scheduler *scheduler, struct process *process, uint64_t now_ns)
+{
+    struct job *job = process->job;
+    struct engine_event event = {.kind = ENGINE_EXIT, .job = job->id, .width = process->width};
+    log_line(LOG_DEBUG, "job %u/%s: process %d left", (unsigned)job->uid, job->job_id,
+             (int)process->pid);
+    page_forget_member(job->page, process->slot);
+    table_remove_process(scheduler->table, process);
+    decisions_take(scheduler, event, now_ns);
+    if (job->process_count > 0)
+        return;
+    trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, job_name_hash(job), 0, now_ns);
+    log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
+             (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,
+             table_job_count(scheduler->table) - 1);
+    jobs_end(scheduler, job);
+}
+
+static int change_width(struct scheduler *scheduler, struct process *process, uint32_t width,
+                        uint64_t now_ns, struct error *err)
+{
+    struct job *job = process->job;
+    struct engine_event come = {
+        .kind = ENGINE_REGISTER, .job = job->id, .width = width, .name = job_name_hash(job)};
+    struct engine_event go = {.kind = ENGINE_EXIT, .job = job->id, .width = process->width};
+    if (width == process->width)
+        return 0;
+    if (decisions_take(scheduler, come, now_ns) != ENGINE_DONE)
+        return error_errno(err, ENOMEM, "job %s", job->job_id);
+    decisions_take(scheduler, go, now_ns);
+    process->width = width;
+    job->page->members[process->slot].width = width;
+    return 0;
+}
+
+static int register_again(struct scheduler *scheduler, struct process *process,
+                          const struct applicant *applicant, uint64_t now_ns, struct error *err)
+{
+    struct job *job = process->job;
+    if (job->uid != applicant->uid || strcmp(job->job_id, applicant->wish->job_id) != 0)
+        return error_set(err, EBUSY, "process %d is in job %u/%s already", (int)process->pid,
+                         (unsigned)job->uid, job->job_id);
+    if (change_width(scheduler, process, applicant->wish->width, now_ns, err) < 0)
+        return -1;
+    process->serial = table_next_serial(scheduler->table);
+    return 0;
+}
+
+// Undoes class_place(); a job without processes ends.
+static void withdraw(struct scheduler *scheduler, struct job *job, pid_t pid)
+{
+    if (job->process_count > 0)
+        class_expel(job->class_, pid, NULL);
+    else
+        jobs_end(scheduler, job);
+}
+
+static struct process *join(struct scheduler *scheduler, struct job *job,
+                            const struct applicant *applicant, uint64_t now_ns, struct error *err)
+{
+    struct status_member member = {.pid = applicant->pid,
+                                   .width = applicant->wish->width,
+                                   .start_time = applicant->start_time};
+    bool first = job->process_count == 0;
+    if (job->process_count >= scheduler->config->max_processes) {
+        error_set(err, ENOSPC, "job %s has [daemon] max_processes = %llu processes here already",
+                  job->job_id, (unsigned long long)scheduler->config->max_processes);
+        return NULL;
+    }
+    struct process *process = NULL;
+    if (job_class_place(scheduler->config, job, applicant->pid, err) == 0)
+        process = jobs_enter(scheduler, job, &member, applicant->pidfd, err);
+    if (process == NULL) {
+        withdraw(scheduler, job, applicant->pid);
+        return NULL;
+    }
+    page_record_member(job->page, &member);
+    struct engine_event event = {
+        .kind = ENGINE_REGISTER, .job = job->id, .width = member.width, .name = job_name_hash(job)};
+    if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
+        process->pidfd = -1; // the applicant's again
+        page_forget_member(job->page, process->slot);
+        table_remove_process(scheduler->table, process);
+        withdraw(scheduler, job, applicant->pid);
+        error_errno(err, ENOMEM, "engine");
+        return NULL;
+    }
+    if (first)
+        accounts_start(scheduler, job, now_ns);
+    return process;
+}
+
+static struct process *register_new(struct scheduler *scheduler, const struct applicant *applicant,
+                                    uint64_t now_ns, struct error *err)
+{
+    const struct protocol_register *wish = applicant->wish;
+    struct job *job = table_find_job(scheduler->table, applicant->uid, wish->job_id);
+    bool new = job == NULL;
+    if (new)
+        job = start_job(scheduler, applicant->uid, applicant->pid, wish->job_id, now_ns, err);
+    if (job == NULL)
+        return NULL;
+    struct process *process = join(scheduler, job, applicant, now_ns, err);
+    if (process == NULL)
+        return NULL;
+    job->ranks = wish->ranks;
+    job->page->ranks = wish->ranks;
+    if (new)
+        decisions_record_arrival(scheduler, job, now_ns);
+    log_line(new ? LOG_INFO : LOG_DEBUG, "job %u/%s: process %d, rank %u of %u, width %u%s",
+             (unsigned)job->uid, job->job_id, (int)applicant->pid, wish->rank, wish->ranks,
+             wish->width, new ? ", is the first here" : "");
+    return process;
+}
+
+int scheduler_register(scheduler_t *scheduler, const struct applicant *applicant, uint64_t now_ns,
+                       struct process **process, struct error *err)
+{
+    struct process *known = table_find_process(scheduler->table, applicant->pid);
+    if (known != NULL && known->start_time != applicant->start_time) {
+        // The pid was used again before the death of its last owner was handled.
+        accounts_read_all(scheduler, now_ns);
+        leave(scheduler, known, now_ns);
+        known = NULL;
+    }
+    bool kept = false;
+    if (known != NULL) {
+        *process = register_again(scheduler, known, applicant, now_ns, err) == 0 ? known : NULL;
+    } else {
+        *process = register_new(scheduler, applicant, now_ns, err);
+        kept = *process != NULL;
+    }
+    if (!kept && applicant->pidfd >= 0)
+        close(applicant->pidfd);
+    return *process != NULL ? 0 : -1;
+}
+
+struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t serial)
+{
+    struct process *process = table_find_process(scheduler->table, pid);
+    return process != NULL && process->serial == serial ? process : NULL;
+}
+
+void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns)
+{
+    struct error err;
+    struct job *job = process->job;
+    accounts_read_all(scheduler, now_ns);
+    // The last process goes back when the class is removed, with its descendants.
+    if (job->process_count > 1 && class_expel(job->class_, process->pid, &err) < 0 &&
+        err.code != ESRCH)
+        log_line(LOG_NOTICE, "job %u/%s: process %d stays in the class: %s", (unsigned)job->uid,
+                 job->job_id, (int)process->pid, err.text);
+    leave(scheduler, process, now_ns);
+}
+
+void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns)
+{
+    struct process *process = deaths_next(scheduler->deaths);
+    if (process != NULL)
+        accounts_read_all(scheduler, now_ns);
+    for (; process != NULL; process = deaths_next(scheduler->deaths))
+        leave(scheduler, process, now_ns);
+}
+
+void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    while (job->process_count > 0) {
+        struct process *process = job->processes[job->process_count - 1];
+        struct engine_event event = {.kind = ENGINE_EXIT, .job = job->id, .width = process->width};
+        engine_event(scheduler->engine, &event, now_ns);
+        table_remove_process(scheduler->table, process);
+    }
+}
