@@ -125,6 +125,8 @@ def command_status(store, options):
 def command_mpiexec(store, options):
     lab = store.require()
     options.environment = parse_variables(options.env)
+    if options.gate and not launch.wait_for_gate():
+        return 130
     report = launch.run(store, lab, options)
     if options.report:
         launch.write_report(report, options.report)
@@ -192,6 +194,9 @@ def parser():
                               "then ends with the line")
     mpiexec.add_argument("--grace-cpu", dest="grace_cpu_s", type=float, default=2, metavar="S",
                          help="the same, when it has spun for this much CPU time since")
+    mpiexec.add_argument("--gate", action="store_true",
+                         help="start only when a line comes on standard input: what takes long to "
+                              "load is loaded then")
     mpiexec.add_argument("--report", metavar="FILE", help="write times and status as JSON")
     mpiexec.add_argument("program")
     mpiexec.add_argument("arguments", nargs=argparse.REMAINDER)

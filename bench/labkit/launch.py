@@ -156,15 +156,30 @@ class Run:
 
 
 def run(store, lab, job):
-    """Runs the job `job.loop` times in succession and returns a report. Raises KeyboardInterrupt
-    through, after ending the job."""
-    processes.become_subreaper()
+    """Runs the job across the lab's nodes; see watched()."""
     command, environment = command_line(store, lab, job)
+    return watched(command, environment, job)
+
+
+def wait_for_gate():
+    """Waits for a line on standard input, which is then empty for the job. False when there will be
+    none."""
+    opened = bool(sys.stdin.readline())
+    with open(os.devnull, "rb") as empty:
+        os.dup2(empty.fileno(), sys.stdin.fileno())
+    return opened
+
+
+def watched(command, environment, job):
+    """Runs the command, which starts the job, `job.loop` times in succession and returns a report.
+    Raises KeyboardInterrupt through, after ending the job."""
+    processes.become_subreaper()
     pattern = re.compile(job.done_pattern) if job.done_pattern else None
     deadline_s = time.monotonic() + job.timeout_s
     report = {"mpi": job.mpi, "ranks": job.ranks, "command": shlex.join([job.program, *job.arguments]),
-              "started": time.time(), "response_s": 0.0, "exit_status": 0, "timed_out": False,
-              "hung_in_finalize": 0, "seconds": []}
+              "started": time.time(), "started_monotonic_s": time.monotonic(), "response_s": 0.0,
+              "exit_status": 0, "timed_out": False, "hung_in_finalize": 0, "loop": job.loop,
+              "seconds": []}
     for _ in range(job.loop):
         current = Run(command, environment, pattern)
         verdict = "interrupted"
