@@ -15,8 +15,6 @@ TRACE_EVENTS = 1 << 19
 class LabSite:
     """Nodes made of namespaces; daemons are ours to start and stop."""
 
-    settable = True  # time-slice, GMET and policy
-
     def __init__(self, options, name=None):
         self.options = options
         self.name = name or os.environ.get("COSCHED_NAS_LAB", LAB_NAME)

@@ -110,9 +110,7 @@ class Session:
                "value": unit.value, "mpi": unit.mpi, "scheduler": unit.scheduler,
                "repetition": unit.repetition, "attempt": attempt,
                "disturbed": False, "calibration_s": max(known) if known else None,
-               "time_slice_s": unit.time_slice_s if scheduler.cosched else None,
-               "gmet_s": unit.gmet_s if scheduler.cosched else None, "together": unit.together,
-               "makespan_s": max(job["end_s"] for job in jobs), "coscheduled_fraction": None,
+               **self._settings(), "together": unit.together, "makespan_s": max(job["end_s"] for job in jobs), "coscheduled_fraction": None,
                "counters": _difference(counted, self._counters()), "jobs": jobs}
         self._trace(unit, scheduler, run, current.origin_wall_s)
         return run
@@ -123,6 +121,11 @@ class Session:
         return {name: sum(node[theirs] for node in nodes)
                 if nodes and all(theirs in node for node in nodes) else None
                 for name, theirs in CONTROL_NAMES.items()}
+
+    def _settings(self):
+        """Time-slice and GMET as the first node's classd has them."""
+        nodes = [node for node in self.site.counters() if isinstance(node, dict)]
+        return {name: nodes[0][name] if nodes else None for name in ("time_slice_s", "gmet_s")}
 
     def program(self, mpi, job):
         """(command, loop): official programs are looped over, ours repeat by themselves."""
