@@ -74,6 +74,8 @@ def _parsed(text):
 class HostSite:
     """Hosts whose daemons are somebody else's."""
 
+    counts_cpu = False
+
     def __init__(self, options, names):
         self.options = options
         self.nodes = names

@@ -15,6 +15,8 @@ TRACE_EVENTS = 1 << 19
 class LabSite:
     """Nodes made of namespaces; daemons are ours to start and stop."""
 
+    counts_cpu = True
+
     def __init__(self, options, name=None):
         self.options = options
         self.name = name or os.environ.get("COSCHED_NAS_LAB", LAB_NAME)

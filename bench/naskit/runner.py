@@ -32,15 +32,16 @@ class _Running:
 class Runner:
     """`command(index)` is the command that runs a job and writes `base(index)` + ".json",
     `hog_commands(job)` one for each process of a hog. `gated`: the commands wait for a line on their
-    standard input. Times are seconds after the first job may start."""
+    standard input; `counts_cpu`: processes run on this machine, so that their CPU time is known. Times are seconds after the first job may start."""
 
-    def __init__(self, unit, cluster, command, hog_commands, base, gated):
+    def __init__(self, unit, cluster, command, hog_commands, base, gated, counts_cpu=True):
         self.unit = unit
         self.cluster = cluster
         self.command = command
         self.hog_commands = hog_commands
         self.base = base
         self.gated = gated
+        self.counts_cpu = counts_cpu
         self.launchers = {}  # by index
         self.running = {}
         self.done = {}
@@ -170,6 +171,8 @@ class Runner:
 
     def _used_s(self, current):
         """CPU time so far: of a hog itself, of a job all but its launcher."""
+        if not self.counts_cpu:
+            return None
         used_s = sum(processes.cpu_s(who["pid"]) for process in current.popen
                      for who in processes.descendants(process.pid))
         if self.unit.jobs[current.index].is_hog:

@@ -102,7 +102,8 @@ class Session:
             return self.results.log_base(place, attempt, unit, index)
 
         current = runner.Runner(unit, self.cluster, lambda index: self._command(unit, index, base),
-                                self.site.hog_commands, base, gated=not scheduler.script)
+                                self.site.hog_commands, base, gated=not scheduler.script,
+                                counts_cpu=self.site.counts_cpu)
         jobs = current.run()
         after_s = self._calibrate() if self.guard.factor else None
         known = [seconds for seconds in (before_s, after_s) if seconds is not None]
