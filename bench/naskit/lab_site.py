@@ -33,9 +33,11 @@ class LabSite:
             raise NasError(f"lab {arguments[0]} failed")
         return done.stdout
 
-    def up(self):
+    def check(self):
         if os.geteuid() != 0:
             raise NasError("the virtual cluster needs root")
+
+    def up(self):
         self.is_up = True
         self._lab("up", "--nodes", str(len(self.nodes)), "--cpus-per-node",
                   str(self.options.cpus_per_node), "--build", self.options.build,

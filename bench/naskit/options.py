@@ -113,7 +113,8 @@ def check_settable(options, units):
         own = [unit for unit in units if unit.experiment == name]
         known = plan.known_schedulers(own, options.schedulers)
         settings = {(unit.time_slice_s, unit.gmet_s) for unit in own if known[unit.scheduler].cosched}
-        if len(settings) > 1 or any(scheduler.policy for scheduler in known.values()):
+        if len(settings) > 1 or any(scheduler.policy or scheduler.time_slice_s
+                                    for scheduler in known.values()):
             raise NasError(f"experiment {name}: compares settings of cosched, and those of --hosts are "
                            "not changed; choose others, or one scheduler without : and @")
 

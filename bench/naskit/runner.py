@@ -32,7 +32,8 @@ class _Running:
 class Runner:
     """`command(index)` is the command that runs a job and writes `base(index)` + ".json",
     `hog_commands(job)` one for each process of a hog. `gated`: the commands wait for a line on their
-    standard input; `counts_cpu`: processes run on this machine, so that their CPU time is known. Times are seconds after the first job may start."""
+    standard input; `counts_cpu`: processes run on this machine, so that their CPU time is known.
+    Times are seconds after the first job may start."""
 
     def __init__(self, unit, cluster, command, hog_commands, base, gated, counts_cpu=True):
         self.unit = unit
@@ -104,9 +105,11 @@ class Runner:
         submission = self.unit.submissions[index]
         if submission.arrival_s > self._now():
             return False
-        present = [self.unit.jobs[other] for other in self.running]
-        return not self.unit.limit or self.cluster.has_room(submission.job, present,
-                                                            max(1, self.unit.limit))
+        if not self.unit.limit or submission.job.is_hog:
+            return True
+        # Hogs never leave, so nobody may wait for that.
+        present = [self.unit.jobs[other] for other in self._awaited()]
+        return self.cluster.has_room(submission.job, present, self.unit.limit)
 
     def _admit(self):
         """Starts jobs in order of arrival, none before its turn."""

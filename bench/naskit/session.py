@@ -35,12 +35,12 @@ class Session:
 
     def check(self):
         """What is missing is learnt before the first run."""
+        self.site.check()
         for mpi, job in dict.fromkeys((unit.mpi, job) for unit in self.units for job in unit.jobs):
             if not job.is_hog:
                 self.program(mpi, job)
 
     def run(self):
-        self.check()
         for run in self.runs:
             self.progress.wall_s[run["place"]] = run["wall_s"]
         try:
@@ -111,7 +111,8 @@ class Session:
                "value": unit.value, "mpi": unit.mpi, "scheduler": unit.scheduler,
                "repetition": unit.repetition, "attempt": attempt,
                "disturbed": False, "calibration_s": max(known) if known else None,
-               **self._settings(), "together": unit.together, "makespan_s": max(job["end_s"] for job in jobs), "coscheduled_fraction": None,
+               **self._settings(), "together": unit.together,
+               "makespan_s": max(job["end_s"] for job in jobs), "coscheduled_fraction": None,
                "counters": _difference(counted, self._counters()), "jobs": jobs}
         self._trace(unit, scheduler, run, current.origin_wall_s)
         return run

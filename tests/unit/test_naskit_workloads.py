@@ -118,7 +118,7 @@ class Shipped(unittest.TestCase):
     def test_batch_has_a_hundred_jobs_of_which_two_are_long(self):
         found = names(workload_file.read("batch").submissions())
         self.assertEqual(len(found), 100)
-        self.assertEqual(found.count("lu.A.2*3"), 2)
+        self.assertEqual(found.count("lu.A.2*6"), 2)
 
     def test_the_papers_workloads_have_as_many_jobs_as_in_its_table(self):
         counts = [len(workload_file.read(f"workload-{number}").submissions()) for number in (1, 2, 3)]
