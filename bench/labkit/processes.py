@@ -31,6 +31,12 @@ def is_alive(who):
     return stat is not None and stat[2] == who["start"] and stat[0] not in "ZX"
 
 
+def is_asleep(pid):
+    """Whether a process waits for something, or has ended."""
+    stat = _stat(pid)
+    return stat is None or stat[0] in "SZX"
+
+
 def cpu_s(pid):
     """CPU time that a process has used, 0 when it is gone."""
     try:

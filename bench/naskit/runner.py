@@ -13,6 +13,7 @@ from labkit import processes
 from . import NasError, output
 
 LAUNCHERS_AHEAD = 8  # that are loaded before their job may start
+LOADING_S = 5
 END_S = 10
 
 
@@ -92,14 +93,13 @@ class Runner:
             self._let_load()
 
     def _let_load(self):
-        """Waits until all launchers sleep at their gates."""
-        deadline = time.monotonic() + 5
-        while time.monotonic() < deadline:
-            used = [processes.cpu_s(run.popen[0].pid) for run in self.launchers.values()]
-            time.sleep(0.1)
-            again = [processes.cpu_s(run.popen[0].pid) for run in self.launchers.values()]
-            if used == again and min(again) > 0:
-                return
+        """Waits until all launchers sleep at their gates: until none was awake for a while."""
+        deadline = time.monotonic() + LOADING_S
+        asleep = 0
+        while asleep < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            sleeping = all(processes.is_asleep(run.popen[0].pid) for run in self.launchers.values())
+            asleep = asleep + 1 if sleeping else 0
 
     def _may_start(self, index):
         submission = self.unit.submissions[index]

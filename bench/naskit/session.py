@@ -11,6 +11,10 @@ from . import (NasError, experiments, gantt, noise, plan, progress, records, run
 FIRST_CALIBRATIONS = 5
 QUIET_TRIES = 5
 SETTLE_S = 1.0
+
+# Of CPU time in MPI_Finalize, after which a job that hangs there is ended. Short, for the next job of a
+# batch waits for that; a job that ends needs a hundredth.
+GRACE_CPU_S = "0.5"
 CONTROL_NAMES = {"switches": "switches", "requests": "requests", "granted": "requests_granted",
                  "discarded": "requests_discarded", "false": "requests_false"}
 
@@ -146,7 +150,8 @@ class Session:
         job, scheduler = unit.jobs[index], self.schedulers[unit.scheduler]
         program, loop = self.program(unit.mpi, job)
         arguments = ["--loop", str(loop), "--report", base(index) + ".json", "--timeout",
-                     str(self._limit_s(unit, job)), "--grace", str(self._grace_s(unit, scheduler))]
+                     str(self._limit_s(unit, job)), "--grace", str(self._grace_s(unit, scheduler)),
+                     "--grace-cpu", GRACE_CPU_S]
         gives_way = unit.yields and self.cluster.crowds_itself(job)
         if scheduler.cosched or gives_way:
             arguments += [*self.site.preload(), *(f"--env={text}" for text in self.options.env)]
