@@ -41,6 +41,9 @@ class Session:
         """What is missing is learnt before the first run."""
         self.site.check()
         for mpi, job in dict.fromkeys((unit.mpi, job) for unit in self.units for job in unit.jobs):
+            refusal = workload.refusal(job)
+            if refusal:
+                raise NasError(f"job {job}: {refusal}")
             if not job.is_hog:
                 self.program(mpi, job)
 
@@ -140,6 +143,8 @@ class Session:
             path = os.path.join(folder, "bin", f"{job.kernel}.{job.size}.x")
             arguments, loop = [], job.repeat
         else:
+            if job.size not in workload.SIZES:
+                raise NasError(f"job {job}: there is no class {job.size}: must be of {workload.SIZES}")
             path = os.path.join(self.options.build, "bench", "npb", mpi, "bin", job.kernel)
             arguments, loop = [job.size, "--repeat", str(job.repeat)], 1
         if not os.access(path, os.X_OK):

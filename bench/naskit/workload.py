@@ -1,12 +1,14 @@
 """Jobs, mixes of jobs, and what sharing the nodes fairly would cost them. No system call in here."""
 
 import dataclasses
+import math
 import re
 
 from . import NasError
 
 SPEC = re.compile(r"([a-z]+)\.([A-Z])\.([1-9][0-9]*)(?:\*([1-9][0-9]*))?")
 HOG = re.compile(r"hog\.([1-9][0-9]*)")
+SIZES = "SWABC"
 KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 SQUARES = ("bt", "sp")
 
@@ -46,6 +48,19 @@ def parse_job(text):
                        "e.g. cg.A.2*5, or hog.RANKS")
     kernel, size, ranks, repeat = match.groups()
     return Job(kernel, size, int(ranks), int(repeat or 1))
+
+
+def refusal(job):
+    """Why our kernels (and the official ones) would refuse the job, or None."""
+    if job.is_hog:
+        return None
+    if job.kernel not in KERNELS:
+        return f"there is no kernel {job.kernel}: must be {', '.join(KERNELS)}"
+    if job.kernel in SQUARES and math.isqrt(job.ranks) ** 2 != job.ranks:
+        return f"{job.kernel} takes a square number of ranks: 1, 4, 9, ..."
+    if job.kernel not in (*SQUARES, "ep") and job.ranks & (job.ranks - 1):
+        return f"{job.kernel} takes a power of two of ranks: 1, 2, 4, ..."
+    return None
 
 
 def parse_mix(text):

@@ -48,6 +48,12 @@ class Specification(unittest.TestCase):
         self.assertEqual(str(workload.parse_job("cg.A.2*5").scaled(0.01)), "cg.A.2")
         self.assertEqual(str(workload.parse_job("hog.2").scaled(3)), "hog.2")
 
+    def test_what_kernels_refuse_is_known_before(self):
+        for text in ("cg.A.2", "ep.A.3", "bt.W.4", "sp.W.9", "lu.A.1", "hog.3"):
+            self.assertIsNone(workload.refusal(workload.parse_job(text)), text)
+        for text, what in (("cg.A.3", "power of two"), ("bt.W.2", "square"), ("ua.A.2", "no kernel ua")):
+            self.assertRegex(workload.refusal(workload.parse_job(text)), what)
+
     def test_durations(self):
         self.assertEqual(times.seconds("500ms"), 0.5)
         self.assertEqual(times.seconds("4s"), 4)
