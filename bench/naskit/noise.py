@@ -42,7 +42,8 @@ class Guard:
         self.seen = [seconds for seconds in known if seconds is not None]
 
     def add(self, seconds):
-        self.seen.append(seconds)
+        if seconds is not None:
+            self.seen.append(seconds)
 
     def is_disturbed(self, seconds):
         """Whether a calibration, which was added before, is beyond the threshold."""

@@ -1,6 +1,8 @@
 """bench/naskit without a lab: jobs, degree, perfect sharing; plans; what runs.jsonl becomes; and how the
 lab spreads ranks and reads settings."""
 
+import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -10,8 +12,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import LabError, cli, launch, state  # noqa: E402
-from naskit import (NasError, experiments, gantt, hosts, noise, output, plan, progress,  # noqa: E402
-                    records, schedulers, store, summary, tables, times, workload, workload_file)
+from naskit import (NasError, commands, experiments, gantt, hosts, noise, observer, output,  # noqa: E402
+                    plan, progress, records, schedulers, store, summary, tables, times, workload, workload_file)
 from naskit.workload import Cluster, Job  # noqa: E402
 
 TWO_BY_ONE = Cluster(nodes=2, cpus_per_node=1)
@@ -492,6 +494,74 @@ class Gantt(unittest.TestCase):
     def test_a_run_without_daemons_has_no_spans(self):
         found = gantt.chart(run("fcfs", [job()], 0), 2, [], 100.0)
         self.assertEqual((found["spans"], found["nodes"], len(found["jobs"])), ([], 2, 1))
+
+
+class Counters(unittest.TestCase):
+    NODE = {"switches": 5, "requests": 4, "requests_granted": 3, "requests_discarded": 1}
+
+    def test_are_summed_over_the_nodes_and_what_none_counts_is_null(self):
+        found = observer.sums([self.NODE, self.NODE])
+        self.assertEqual((found["switches"], found["granted"], found["false"]), (10, 6, None))
+        self.assertEqual(set(found), set(records.COUNTERS))
+        self.assertEqual(set(observer.sums([]).values()), {None})
+
+    def test_what_one_node_does_not_count_is_not_half_counted(self):
+        self.assertIsNone(observer.sums([self.NODE, {"switches": 5}])["requests"])
+
+    def test_a_run_has_what_was_counted_meanwhile(self):
+        before, after = observer.sums([self.NODE]), observer.sums([{**self.NODE, "switches": 25}])
+        found = observer.difference(before, after)
+        self.assertEqual((found["switches"], found["requests"], found["false"]), (20, 0, None))
+
+
+class CommandLines(unittest.TestCase):
+    """Who gets the library, who gives way, who waits at a gate."""
+
+    class Site:
+        def preload(self):
+            return ["--preload"]
+
+        def job_command(self, _job, _mpi, program, arguments):
+            return [*arguments, *program]
+
+    def line(self, name, text, yields=False, **others):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "bin"))
+            one = workload.parse_job(text)
+            path = os.path.join(folder, "bin", f"{one.kernel}.{one.size}.x")
+            with open(path, "w", encoding="ascii"):
+                os.chmod(path, 0o755)
+            options = argparse.Namespace(npb_dir=folder, env=["A=b"], timeout=900, build="/")
+            unit = plan.Unit("jobs", "w", None, "openmpi", name, 1, (workload_file.Submission(one),), 1.0,
+                             0.25, 0, yields)
+            scheduler = dataclasses.replace(schedulers.parse(name), **others)
+            return commands.Commands(options, self.Site(), TWO_BY_ONE).of(unit, scheduler, 0, "r.json", [])
+
+    def test_the_library_is_for_coscheduled_jobs(self):
+        self.assertIn("--preload", self.line("cosched", "cg.S.2"))
+        self.assertIn("--env=A=b", self.line("cosched", "cg.S.2"))
+        for name in ("dedicated", "uncoordinated", "fcfs", "yield"):
+            self.assertNotIn("--preload", self.line(name, "cg.S.2"))
+
+    def test_jobs_that_crowd_themselves_give_way_under_every_scheduler_where_the_workload_says_so(self):
+        for name in ("dedicated", "uncoordinated", "cosched"):
+            line = self.line(name, "bt.S.4", yields=True)
+            self.assertTrue({"--preload", "--env=COSCHED_WAIT=yield"} <= set(line), name)
+            self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "cg.S.2", yields=True))
+            self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "bt.S.4"))
+
+    def test_official_programs_are_looped_over(self):
+        line = self.line("dedicated", "cg.S.2*7")
+        self.assertEqual(line[line.index("--loop") + 1], "7")
+
+    def test_the_mpi_gives_way_where_it_can(self):
+        self.assertIn("--mpi-arg=mpi_yield_when_idle", self.line("yield", "cg.S.2"))
+
+    def test_a_script_gets_the_command_and_no_gate(self):
+        line = self.line("uncoordinated", "cg.S.2", script="/x/mine")
+        self.assertEqual(line[:3], ["/x/mine", "wrap", "--"])
+        self.assertNotIn("--gate", line)
+        self.assertIn("--gate", self.line("uncoordinated", "cg.S.2"))
 
 
 class Hosts(unittest.TestCase):
