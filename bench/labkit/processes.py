@@ -37,14 +37,25 @@ def is_asleep(pid):
     return stat is None or stat[0] in "SZX"
 
 
-def cpu_s(pid):
-    """CPU time that a process has used, 0 when it is gone."""
+def _cpu_times(pid):
+    """CPU time of a process, and of its children that have ended and were waited for."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 0.0, 0.0
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / ticks, (int(fields[13]) + int(fields[14])) / ticks
+
+
+def cpu_s(pid):
+    """CPU time that a process has used, 0 when it is gone."""
+    return _cpu_times(pid)[0]
+
+
+def below_cpu_s(pid):
+    """CPU time of all descendants of a process, also of those that have ended."""
+    return _cpu_times(pid)[1] + sum(sum(_cpu_times(who["pid"])) for who in descendants(pid))
 
 
 def send(who, number):

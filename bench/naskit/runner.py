@@ -176,8 +176,7 @@ class Runner:
         """CPU time so far: of a hog itself, of a job all but its launcher."""
         if not self.counts_cpu:
             return None
-        used_s = sum(processes.cpu_s(who["pid"]) for process in current.popen
-                     for who in processes.descendants(process.pid))
+        used_s = sum(processes.below_cpu_s(process.pid) for process in current.popen)
         if self.unit.jobs[current.index].is_hog:
             used_s += sum(processes.cpu_s(process.pid) for process in current.popen)
         return used_s

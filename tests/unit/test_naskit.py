@@ -5,13 +5,14 @@ import argparse
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from labkit import LabError, cli, launch, state  # noqa: E402
+from labkit import LabError, cli, launch, processes, state  # noqa: E402
 from naskit import (NasError, commands, experiments, gantt, hosts, noise, observer, output,  # noqa: E402
                     plan, progress, records, schedulers, store, summary, tables, times, workload, workload_file)
 from naskit.workload import Cluster, Job  # noqa: E402
@@ -614,6 +615,19 @@ class Output(unittest.TestCase):
 
     def test_other_lines_say_nothing(self):
         self.assertNotRegex(" Verification Successful", output.DONE)
+
+
+class Processes(unittest.TestCase):
+    def test_cpu_time_below_a_process_counts_those_that_have_ended(self):
+        """As ranks have that end a moment before their launcher."""
+        burn = "import time\nwhile time.process_time() < 0.2: pass"
+        parent = subprocess.Popen(
+            ["sh", "-c", '"$0" -I -S -c "$1"; echo; read line', sys.executable, burn],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        parent.stdout.readline()
+        used_s = processes.below_cpu_s(parent.pid)
+        parent.communicate(b"\n")
+        self.assertGreaterEqual(used_s, 0.15)
 
 
 class Lab(unittest.TestCase):
