@@ -3,6 +3,7 @@
 from . import experiments, records, statistic
 
 RATIOS = ("mean_response_s", "mean_wait_s", "makespan_s")
+WAITED_S = 0.1  # less is the time that starting takes, and no wait to be compared with
 JOB_MEASURES = ("response_s", "wait_s", "stretch", "fair_stretch", "cpu_s")
 
 
@@ -33,10 +34,16 @@ def _paired(run, baselines):
     return None
 
 
+def _ratio(name, own, base):
+    if base is None or (name == "mean_wait_s" and (base[name] or 0) < WAITED_S):
+        return None
+    return records.ratio(own[name], base[name])
+
+
 def _ratios(group, baselines):
     pairs = [(found, _paired(run, baselines)) for run, found in group]
-    return {name: statistic.describe([records.ratio(own[name], base[name]) if base else None
-                                      for own, base in pairs]) for name in RATIOS}
+    return {name: statistic.describe([_ratio(name, own, base) for own, base in pairs])
+            for name in RATIOS}
 
 
 def _row(key, group, disturbed, baselines, alone):

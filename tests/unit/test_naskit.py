@@ -393,6 +393,14 @@ class Summary(unittest.TestCase):
         ratio = self.rows(runs)["cosched", 0.5]["ratios"]["mean_response_s"]
         self.assertAlmostEqual(ratio["median"], 0.5)
 
+    def test_waits_are_compared_where_somebody_waited(self):
+        for wait_s, count in ((0.004, None), (4.0, 3)):
+            runs = self.runs()
+            for one in runs:
+                one["jobs"][0]["wait_s"] = wait_s
+            found = self.rows(runs)["cosched", None]["ratios"]["mean_wait_s"]
+            self.assertEqual(found and found["n"], count)
+
     def test_without_a_baseline_there_is_no_ratio(self):
         rows = self.rows([one for one in self.runs() if one["scheduler"] == "cosched"])
         self.assertIsNone(rows["cosched", None]["ratios"]["mean_response_s"])
