@@ -83,6 +83,10 @@ def _hold(current):
     except Interrupted as signalled:
         print("\ninterrupted", file=sys.stderr)
         return signalled.number
+    except NasError:
+        if current.runs:
+            print(f"run_nas: what was measured so far is in {current.results.folder}", file=sys.stderr)
+        raise
     return None
 
 

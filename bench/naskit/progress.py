@@ -1,5 +1,6 @@
 """How far a session is, and how long it will still take."""
 
+import shutil
 import statistics
 import sys
 
@@ -38,7 +39,9 @@ class Progress:
         self.text = (f"[{place + 1}/{len(self.units)}] {unit.experiment} {unit.workload}{value}, "
                      f"{unit.mpi} {unit.scheduler}, run {unit.repetition}{again}")
         if self.terminal:
-            print(f"\r\033[K{self.text} ... {self._left()}", end="", file=self.stream, flush=True)
+            width = shutil.get_terminal_size().columns - 1
+            print("\r\033[K" + f"{self._left()}: {self.text} ..."[:width], end="", file=self.stream,
+                  flush=True)
 
     def _left(self):
         return f"{times.left(left_s(self.units, self.wall_s))} left"
