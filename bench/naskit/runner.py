@@ -212,8 +212,7 @@ class Runner:
                           "timed_out": False, "exit_status": 0, "started": None, "seconds": []})
         else:
             found.update(self._reported(index))
-            found["start_s"] = max(submission.arrival_s,
-                                   found.pop("started_monotonic_s") - self.origin_s)
+            found["start_s"] = found.pop("started_monotonic_s") - self.origin_s
             found["end_s"] = found["start_s"] + found.pop("lasted_s")
         found["wait_s"] = found["start_s"] - found["arrival_s"]
         found["response_s"] = found["end_s"] - found["arrival_s"]
