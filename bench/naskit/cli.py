@@ -81,6 +81,7 @@ def _hold(current):
     try:
         current.run()
     except Interrupted as signalled:
+        current.put_away()  # the signal may have come while that was done
         print("\ninterrupted", file=sys.stderr)
         return signalled.number
     except NasError:

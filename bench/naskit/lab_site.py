@@ -49,6 +49,7 @@ class LabSite:
     def down(self):
         if self.is_up:
             self._lab("down", check=False)
+        self.is_up = False
 
     def calibrate(self):
         return noise.calibrate(self.cpus)

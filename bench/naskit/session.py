@@ -47,8 +47,12 @@ class Session:
             for place, unit in [*enumerate(self.units)] * 2:
                 self._run_place(place, unit)
         finally:
-            self.plugin.down()
-            self.site.down()
+            self.put_away()
+
+    def put_away(self):
+        """Leaves the machine as it was; may be called again when it was interrupted itself."""
+        self.plugin.down()
+        self.site.down()
 
     def _run_place(self, place, unit):
         attempts = [run for run in self.runs if run["place"] == place]
