@@ -5,9 +5,11 @@ import os
 
 from . import NasError, records, workload
 
-# Of CPU time in MPI_Finalize, after which a job that hangs there is ended. Short, for the next job of a
-# batch waits for that; a job that ends needs a hundredth.
-GRACE_CPU_S = "0.5"
+# Of CPU time in MPI_Finalize, after which a job that hangs there is ended. A job that ends needs a
+# hundredth of a second, and alone it may be ended soon, for the next one of a queue waits for that.
+# Where jobs share, a rank may also spin there because it is not its peer's turn.
+GRACE_CPU_ALONE_S = 0.5
+GRACE_CPU_SHARED_S = 2.0
 
 
 class Commands:
@@ -47,7 +49,7 @@ class Commands:
         program, loop = self.program(unit.mpi, job)
         arguments = ["--loop", str(loop), "--report", report, "--timeout",
                      str(self._limit_s(unit, job, runs)), "--grace", str(_grace_s(unit, scheduler)),
-                     "--grace-cpu", GRACE_CPU_S, *self._library(unit, scheduler, job)]
+                     "--grace-cpu", str(_grace_cpu_s(unit, scheduler)), *self._library(unit, scheduler, job)]
         if not scheduler.script:
             arguments.append("--gate")
         arguments += [f"--mpi-arg={text}" for text in scheduler.mpi_arguments.get(unit.mpi, [])]
@@ -70,6 +72,12 @@ class Commands:
 
 def _sharing(unit):
     return unit.limit or len(unit.jobs)
+
+
+def _grace_cpu_s(unit, scheduler):
+    if _sharing(unit) == 1:
+        return GRACE_CPU_ALONE_S
+    return GRACE_CPU_SHARED_S + (unit.time_slice_s if scheduler.cosched else 0)
 
 
 def _grace_s(unit, scheduler):

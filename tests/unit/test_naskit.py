@@ -534,6 +534,8 @@ class Counters(unittest.TestCase):
 class CommandLines(unittest.TestCase):
     """Who gets the library, who gives way, who waits at a gate."""
 
+    units_share = 1
+
     class Site:
         def preload(self):
             return ["--preload"]
@@ -549,8 +551,8 @@ class CommandLines(unittest.TestCase):
             with open(path, "w", encoding="ascii"):
                 os.chmod(path, 0o755)
             options = argparse.Namespace(npb_dir=folder, env=["A=b"], timeout=900, build="/")
-            unit = plan.Unit("jobs", "w", None, "openmpi", name, 1, (workload_file.Submission(one),), 1.0,
-                             0.25, 0, yields)
+            submissions = (workload_file.Submission(one),) * self.units_share
+            unit = plan.Unit("jobs", "w", None, "openmpi", name, 1, submissions, 1.0, 0.25, 0, yields)
             scheduler = dataclasses.replace(schedulers.parse(name), **others)
             return commands.Commands(options, self.Site(), TWO_BY_ONE).of(unit, scheduler, 0, "r.json", [])
 
@@ -566,6 +568,16 @@ class CommandLines(unittest.TestCase):
             self.assertTrue({"--preload", "--env=COSCHED_WAIT=yield"} <= set(line), name)
             self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "cg.S.2", yields=True))
             self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "bt.S.4"))
+
+    def test_a_job_that_shares_is_given_time_for_its_peers_turn_to_end(self):
+        """In MPI_Finalize a rank spins until its peer is scheduled, too, which is no hang."""
+        def grace(name):
+            line = self.line(name, "cg.S.2")
+            return float(line[line.index("--grace-cpu") + 1])
+        self.assertEqual(grace("dedicated"), 0.5)
+        self.units_share = 2
+        self.assertGreater(grace("cosched"), 2.0)
+        self.assertEqual(grace("uncoordinated"), 2.0)
 
     def test_official_programs_are_looped_over(self):
         line = self.line("dedicated", "cg.S.2*7")
