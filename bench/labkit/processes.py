@@ -54,8 +54,10 @@ def cpu_s(pid):
 
 
 def below_cpu_s(pid):
-    """CPU time of all descendants of a process, also of those that have ended."""
-    return _cpu_times(pid)[1] + sum(sum(_cpu_times(who["pid"])) for who in descendants(pid))
+    """CPU time of all descendants of a process, also of those that have ended, whether they were waited
+    for or not."""
+    below = descendants(pid, without=())
+    return _cpu_times(pid)[1] + sum(sum(_cpu_times(who["pid"])) for who in below)
 
 
 def send(who, number):
@@ -150,12 +152,12 @@ def become_subreaper():
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
-def descendants(ancestor=None):
-    """All living descendants of a process (None: of this one)."""
+def descendants(ancestor=None, without=("Z", "X")):
+    """All living descendants of a process (None: of this one): none in a state of `without`."""
     children = {}
     for pid in _all_pids():
         stat = _stat(pid)
-        if stat and stat[0] not in "ZX":
+        if stat and stat[0] not in without:
             children.setdefault(stat[1], []).append({"pid": pid, "start": stat[2]})
     found, parents = [], [ancestor or os.getpid()]
     while parents:

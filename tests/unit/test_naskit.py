@@ -646,16 +646,30 @@ class Output(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    def test_cpu_time_below_a_process_counts_those_that_have_ended(self):
-        """As ranks have that end a moment before their launcher."""
-        burn = "import time\nwhile time.process_time() < 0.2: pass"
+    """CPU time below a process counts those that have ended, as ranks do a moment before their launcher."""
+
+    BURN = "import time\nwhile time.process_time() < 0.2: pass"
+
+    def used_s(self, script):
+        """By what the script, which then waits for its input, has started."""
         parent = subprocess.Popen(
-            ["sh", "-c", '"$0" -I -S -c "$1"; echo; read line', sys.executable, burn],
+            [sys.executable, "-I", "-S", "-c", script, sys.executable, self.BURN],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         parent.stdout.readline()
         used_s = processes.below_cpu_s(parent.pid)
         parent.communicate(b"\n")
-        self.assertGreaterEqual(used_s, 0.15)
+        return used_s
+
+    def test_of_children_that_were_waited_for(self):
+        script = ("import subprocess, sys\nsubprocess.run([sys.argv[1], '-I', '-S', '-c', sys.argv[2]])\n"
+                  "print(flush=True)\ninput()")
+        self.assertGreaterEqual(self.used_s(script), 0.15)
+
+    def test_of_children_that_were_not(self):
+        script = ("import os, subprocess, sys\n"
+                  "child = subprocess.Popen([sys.argv[1], '-I', '-S', '-c', sys.argv[2]])\n"
+                  "os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)\nprint(flush=True)\ninput()")
+        self.assertGreaterEqual(self.used_s(script), 0.15)
 
 
 class Lab(unittest.TestCase):
