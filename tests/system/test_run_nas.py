@@ -218,7 +218,8 @@ class RunNas(unittest.TestCase):
         for arguments, what in (
                 (["figure-2"], "figure-2"), (["--workload", "none"], "none"), (["--runs", "0"], "--runs"),
                 (["--schedulers", "gang"], "gang"), (["--jobs", "cg"], "cg"),
-                (["--jobs", "lu.Q.2"], "class Q"), (["--jobs", "lu.S.3"], "power of two"), (["--resume", self.folder], "plan.json"),
+                (["--jobs", "lu.Q.2"], "class Q"), (["--jobs", "lu.S.3"], "power of two"),
+                (["--resume", self.folder], "plan.json"),
                 (["slice", "--hosts", hosts], "experiment slice"),
                 (["--hosts", os.path.join(self.folder, "missing")], "missing"),
                 (["--hosts", hosts, "--nodes", "2"], "--nodes 2")):
