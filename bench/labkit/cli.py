@@ -125,6 +125,8 @@ def command_status(store, options):
 def command_mpiexec(store, options):
     lab = store.require()
     options.environment = parse_variables(options.env)
+    if options.gate and not launch.wait_for_gate():
+        return 130
     report = launch.run(store, lab, options)
     if options.report:
         launch.write_report(report, options.report)
@@ -171,30 +173,9 @@ def parser():
     execute.add_argument("arguments", nargs=argparse.REMAINDER)
 
     mpiexec = command("mpiexec", command_mpiexec, "run an MPI job across the nodes")
-    mpiexec.add_argument("--mpi", choices=list(launch.FAMILIES), default="mpich")
-    mpiexec.add_argument("-n", dest="ranks", type=int, required=True, metavar="N")
     mpiexec.add_argument("--transport", choices=list(launch.TRANSPORTS), default="tcp",
                          help="between ranks of one node: TCP, as between nodes, or shared memory")
-    mpiexec.add_argument("--preload", action="store_true",
-                         help="LD_PRELOAD the build's libcosched_pmpi.so into mpiexec")
-    mpiexec.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
-                         help="set a variable for mpiexec")
-    mpiexec.add_argument("--mpi-arg", dest="mpi_arguments", action="append", default=[],
-                         metavar="ARG", help="a further argument for mpiexec (--mpi-arg=-x ...)")
-    mpiexec.add_argument("--timeout", dest="timeout_s", type=float, default=3600, metavar="S",
-                         help="end the job after this long, with status 124")
-    mpiexec.add_argument("--loop", type=int, default=1, metavar="N",
-                         help="run it N times in succession, as one job")
-    mpiexec.add_argument("--done-pattern", metavar="REGEX",
-                         help="output line that says that the program's work is done")
-    mpiexec.add_argument("--grace", dest="grace_s", type=float, default=10, metavar="S",
-                         help="end a job that hangs this long after that line; its response time "
-                              "then ends with the line")
-    mpiexec.add_argument("--grace-cpu", dest="grace_cpu_s", type=float, default=2, metavar="S",
-                         help="the same, when it has spun for this much CPU time since")
-    mpiexec.add_argument("--report", metavar="FILE", help="write times and status as JSON")
-    mpiexec.add_argument("program")
-    mpiexec.add_argument("arguments", nargs=argparse.REMAINDER)
+    launch.add_options(mpiexec)
     return top
 
 

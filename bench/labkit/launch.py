@@ -5,6 +5,7 @@ process is the subreaper of all that: no rank escapes, its CPU time is counted, 
 not end is ended.
 """
 
+import argparse
 import json
 import os
 import re
@@ -155,16 +156,60 @@ class Run:
         return status
 
 
+def add_options(command):
+    """The options of a command that runs a job, wherever: the job, and what watched() needs."""
+    command.add_argument("--mpi", choices=list(FAMILIES), default="mpich")
+    command.add_argument("-n", dest="ranks", type=int, required=True, metavar="N")
+    command.add_argument("--preload", action="store_true",
+                         help="LD_PRELOAD the build's libcosched_pmpi.so into mpiexec")
+    command.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
+                         help="set a variable for mpiexec")
+    command.add_argument("--mpi-arg", dest="mpi_arguments", action="append", default=[],
+                         metavar="ARG", help="a further argument for mpiexec (--mpi-arg=-x ...)")
+    command.add_argument("--timeout", dest="timeout_s", type=float, default=3600, metavar="S",
+                         help="end the job after this long, with status 124")
+    command.add_argument("--loop", type=int, default=1, metavar="N",
+                         help="run it N times in succession, as one job")
+    command.add_argument("--done-pattern", metavar="REGEX",
+                         help="output line that says that the program's work is done")
+    command.add_argument("--grace", dest="grace_s", type=float, default=10, metavar="S",
+                         help="end a job that hangs this long after that line; its response time "
+                              "then ends with the line")
+    command.add_argument("--grace-cpu", dest="grace_cpu_s", type=float, default=2, metavar="S",
+                         help="the same, when it has spun for this much CPU time since")
+    command.add_argument("--gate", action="store_true",
+                         help="start only when a line comes on standard input: what takes long to "
+                              "load is loaded then")
+    command.add_argument("--report", metavar="FILE", help="write times and status as JSON")
+    command.add_argument("program")
+    command.add_argument("arguments", nargs=argparse.REMAINDER)
+
+
 def run(store, lab, job):
-    """Runs the job `job.loop` times in succession and returns a report. Raises KeyboardInterrupt
-    through, after ending the job."""
-    processes.become_subreaper()
+    """Runs the job across the lab's nodes; see watched()."""
     command, environment = command_line(store, lab, job)
+    return watched(command, environment, job)
+
+
+def wait_for_gate():
+    """Waits for a line on standard input, which is then empty for the job. False when there will be
+    none."""
+    opened = bool(sys.stdin.readline())
+    with open(os.devnull, "rb") as empty:
+        os.dup2(empty.fileno(), sys.stdin.fileno())
+    return opened
+
+
+def watched(command, environment, job):
+    """Runs the command, which starts the job, `job.loop` times in succession and returns a report.
+    Raises KeyboardInterrupt through, after ending the job."""
+    processes.become_subreaper()
     pattern = re.compile(job.done_pattern) if job.done_pattern else None
     deadline_s = time.monotonic() + job.timeout_s
     report = {"mpi": job.mpi, "ranks": job.ranks, "command": shlex.join([job.program, *job.arguments]),
-              "started": time.time(), "response_s": 0.0, "exit_status": 0, "timed_out": False,
-              "hung_in_finalize": 0, "seconds": []}
+              "started": time.time(), "started_monotonic_s": time.monotonic(), "response_s": 0.0,
+              "exit_status": 0, "timed_out": False, "hung_in_finalize": 0, "loop": job.loop,
+              "seconds": []}
     for _ in range(job.loop):
         current = Run(command, environment, pattern)
         verdict = "interrupted"

@@ -31,14 +31,33 @@ def is_alive(who):
     return stat is not None and stat[2] == who["start"] and stat[0] not in "ZX"
 
 
-def cpu_s(pid):
-    """CPU time that a process has used, 0 when it is gone."""
+def is_asleep(pid):
+    """Whether a process waits for something, or has ended."""
+    stat = _stat(pid)
+    return stat is None or stat[0] in "SZX"
+
+
+def _cpu_times(pid):
+    """CPU time of a process, and of its children that have ended and were waited for."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 0.0, 0.0
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / ticks, (int(fields[13]) + int(fields[14])) / ticks
+
+
+def cpu_s(pid):
+    """CPU time that a process has used, 0 when it is gone."""
+    return _cpu_times(pid)[0]
+
+
+def below_cpu_s(pid):
+    """CPU time of all descendants of a process, also of those that have ended, whether they were waited
+    for or not."""
+    below = descendants(pid, without=())
+    return _cpu_times(pid)[1] + sum(sum(_cpu_times(who["pid"])) for who in below)
 
 
 def send(who, number):
@@ -133,12 +152,12 @@ def become_subreaper():
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
-def descendants(ancestor=None):
-    """All living descendants of a process (None: of this one)."""
+def descendants(ancestor=None, without=("Z", "X")):
+    """All living descendants of a process (None: of this one): none in a state of `without`."""
     children = {}
     for pid in _all_pids():
         stat = _stat(pid)
-        if stat and stat[0] not in "ZX":
+        if stat and stat[0] not in without:
             children.setdefault(stat[1], []).append({"pid": pid, "start": stat[2]})
     found, parents = [], [ancestor or os.getpid()]
     while parents:

@@ -1,99 +1,148 @@
-"""The options of bench/run_nas.sh, and its end."""
+"""The command behind bench/run_nas.sh, from its options to its end."""
 
 import argparse
 import os
 import signal
+import subprocess
 import sys
+import time
 
-from . import NasError, environment, results, session, workload
+from . import NasError, environment, hosts, lab_site, options as asked, plan, session, store, times
 
-DEFAULT_JOBS = ["cg.A.2*6 ep.A.2*2"]
-
-
-def parser():
-    top = argparse.ArgumentParser(
-        prog="run_nas.sh",
-        description="Runs NAS jobs dedicated, uncoordinated and coscheduled, alternating, on a virtual "
-                    "cluster, and compares their response times.")
-    top.add_argument("--out", metavar="DIR", help="where results go (default: results/<time>)")
-    top.add_argument("--mpi", action="append", choices=["mpich", "openmpi"],
-                     help="may be repeated (default: both)")
-    top.add_argument("--jobs", action="append", metavar="MIX",
-                     help="jobs that are started together, KERNEL.CLASS.RANKS[*REPEAT] each, e.g. "
-                          "\"cg.A.2*5 ep.A.2\"; may be repeated for several mixes "
-                          f"(default: \"{DEFAULT_JOBS[0]}\")")
-    top.add_argument("--npb-dir", metavar="DIR",
-                     help="use the official NPB binaries DIR/bin/KERNEL.CLASS.x; {mpi} in DIR stands "
-                          "for mpich or openmpi")
-    top.add_argument("--runs", type=int, default=2, metavar="N", help="repetitions (default: 2)")
-    top.add_argument("--schedulers", default="dedicated,uncoordinated,cosched", metavar="LIST",
-                     help="of " + ", ".join(session.SCHEDULERS))
-    top.add_argument("--time-slice", default="1s", metavar="T", help="default: 1s")
-    top.add_argument("--gmet", default="250ms", metavar="T", help="default: 250ms")
-    top.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
-                     help="any other setting of cosched.ini")
-    top.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
-                     help="set a variable for jobs that run with the library")
-    top.add_argument("--nodes", type=int, default=2, metavar="N")
-    top.add_argument("--cpus-per-node", type=int, default=1, metavar="N")
-    top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs")
-    top.add_argument("--timeout", type=float, default=900, metavar="S", help="limit of one job")
-    top.add_argument("--build", default=os.path.join(environment.ROOT, "build", "release"),
-                     metavar="DIR", help="use this build as it is (default: build/release, made anew)")
-    return top
+BENCH = lab_site.BENCH
 
 
-def check(options):
-    options.mpi = list(dict.fromkeys(options.mpi or ["mpich", "openmpi"]))
-    options.schedulers = list(dict.fromkeys(options.schedulers.split(",")))
-    unknown = [name for name in options.schedulers if name not in session.SCHEDULERS]
-    if unknown:
-        raise NasError(f"--schedulers: unknown: {', '.join(unknown)}")
-    for text in options.set:
-        if "=" not in text or "." not in text.partition("=")[0]:
-            raise NasError(f"--set {text}: must be section.key=value")
-    session.seconds(options.time_slice)
-    session.seconds(options.gmet)
-    options.out = os.path.abspath(options.out or os.path.join("results", session.timestamp()))
-    options.build = os.path.abspath(options.build)
-    if options.npb_dir:
-        options.npb_dir = os.path.abspath(options.npb_dir)
-    return [workload.parse_mix(text) for text in options.jobs or DEFAULT_JOBS]
+class Interrupted(BaseException):
+    """A signal; not an Exception, so that nobody takes it for a fault of his own."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        self.number = number
 
 
-def _terminated(number, _frame):
-    raise SystemExit(128 + number)
+def _interrupted(number, _frame):
+    # What is left behind is put away now; a second ctrl-C must not stop that.
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+def _catch_signals():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupted)
+
+
+def _new(options):
+    """(results, units) of a session that begins."""
+    asked.check(options)
+    units = plan.build(asked.requests(options), options.mpi, options.seed, options.scale)
+    asked.check_settable(options, units)
+    results = store.Store(os.path.abspath(options.out or os.path.join(
+        "results", time.strftime("%Y%m%d-%H%M%S"))))
+    if os.path.exists(results.path("runs.jsonl")):
+        raise NasError(f"{results.folder}: has results already; continue with --resume, or name "
+                       "another folder")
+    return results, units
+
+
+def _resumed(options):
+    """(options, results, units) of a session that goes on."""
+    defaults = vars(asked.parser().parse_args([]))
+    for name, value in vars(options).items():
+        if name not in ("resume", "build", "dry_run") and value != defaults[name]:
+            raise NasError("--resume: takes everything but --build from the folder; leave out "
+                           + ("experiments" if name == "experiments" else
+                              "--" + name.replace("_", "-")))
+    results = store.Store(os.path.abspath(options.resume))
+    plain = results.read_json("plan.json")
+    units = plan.from_json(plain, results.path("plan.json"))
+    kept = argparse.Namespace(**{**vars(options), **plain["options"]})
+    if options.build != defaults["build"]:
+        kept.build = os.path.abspath(options.build)
+    return kept, results, units
+
+
+def _print_plan(units):
+    counted = {}
+    for unit in units:
+        counted[unit.key] = counted.get(unit.key, 0) + 1
+    for key, count in counted.items():
+        print(f"{count} x {' '.join(str(word) for word in key if word is not None)}")
+    print(f"{len(units)} runs, about {times.left(sum(map(plan.nominal_s, units)))}")
+
+
+def _site(options):
+    return hosts.HostSite(options, asked.hosts_of(options)[0]) if options.hosts else lab_site.LabSite(options)
+
+
+def _hold(current):
+    """Runs the session; returns the number of the signal that ended it, or None."""
+    _catch_signals()
+    try:
+        current.run()
+    except Interrupted as signalled:
+        current.put_away()  # the signal may have come while that was done
+        print("\ninterrupted", file=sys.stderr)
+        return signalled.number
+    except NasError:
+        if current.runs:
+            print(f"run_nas: what was measured so far is in {current.results.folder}", file=sys.stderr)
+        raise
+    return None
+
+
+def _report(folder):
+    """The pictures, by a room of its own; without it, or when it fails, the figures are there all
+    the same."""
+    if not os.path.isdir(os.path.join(BENCH, "report")):
+        return None
+    done = subprocess.run([sys.executable, "-m", "report", folder], cwd=BENCH, check=False,
+                          stdin=subprocess.DEVNULL)
+    path = os.path.join(folder, "report.html")
+    if done.returncode != 0 or not os.path.exists(path):
+        print(f"run_nas: no report (status {done.returncode}); again with: "
+              f"cd {BENCH} && python3 -m report {folder}", file=sys.stderr)
+        return None
+    return path
+
+
+def _finish(current, results):
+    """Tells people what there is. Returns the exit status."""
+    if not current.runs:
+        return 0
+    current.summarize()
+    report = _report(results.folder)
+    with open(results.path("summary.txt"), encoding="utf-8") as file:
+        print(f"\n{file.read()}\nresults: {results.folder}" + (f"\nreport:  {report}" if report else ""))
+    for run, job in current.failed():
+        print(f"run_nas: NOT VERIFIED: {run['scheduler']} {run['mpi']} {job['job']}, "
+              f"see {results.folder}/logs/{job['log']}", file=sys.stderr)
+    return 1 if current.failed() else 0
 
 
 def main(arguments=None):
-    options = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGHUP, _terminated)
+    options = asked.parser().parse_args(arguments)
     try:
-        mixes = check(options)
-        if os.geteuid() != 0:
-            raise NasError("the virtual cluster needs root")
-        os.makedirs(options.out, exist_ok=True)
-        session.write_json(os.path.join(options.out, "environment.json"),
-                           environment.describe(options))
-        current = session.Session(options, mixes)
-        interrupted = False
-        try:
-            current.run()
-        except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)
-            interrupted = True
+        if options.resume:
+            options, results, units = _resumed(options)
+        else:
+            results, units = _new(options)
+        if options.dry_run:
+            _print_plan(units)
+            return 0
+        current = session.Session(options, _site(options), results, units)
+        current.check()
+        results.make()
+        environment.write(results, options)
+        if not options.resume:
+            results.write_json("plan.json", plan.to_json(options.seed, units, environment.kept(options)))
+        current.progress.announce()
+        number = _hold(current)
+        status = _finish(current, results)
     except NasError as error:
         print(f"run_nas: {error}", file=sys.stderr)
         return 2
-    if current.records:
-        text = results.table(current.records, options.schedulers)
-        with open(os.path.join(options.out, "summary.txt"), "w", encoding="utf-8") as file:
-            file.write(text)
-        print(f"\n{text}\nresults: {options.out}/results.json")
-    for record in current.failed():
-        print(f"run_nas: NOT VERIFIED: {record['scheduler']} {record['mpi']} {record['job']}, "
-              f"see {options.out}/logs/{record['log']}", file=sys.stderr)
-    if interrupted:
-        return 130
-    return 1 if current.failed() else 0
+    if number is not None:
+        print(f"run_nas: go on with: bench/run_nas.sh --resume {results.folder}", file=sys.stderr)
+        return 128 + number
+    return status

@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
@@ -30,15 +31,43 @@ def _mpi_version(mpi):
     return _first_line("dpkg-query", "-W", "-f", "${Package} ${Version}", package)
 
 
+def plain(value):
+    """The value without the name of who has run this."""
+    home = os.path.expanduser("~")
+    if isinstance(value, str) and home != "/" and (value + "/").startswith(home + "/"):
+        return "~" + value[len(home):]
+    return value
+
+
+def kept(options):
+    """The options that a later --resume needs."""
+    return {key: value for key, value in vars(options).items()
+            if key not in ("out", "resume", "dry_run")}
+
+
+def _state():
+    return {"kernel": platform.release(), "load_before": os.getloadavg()[0],
+            "git_commit": _first_line("git", "rev-parse", "HEAD"),
+            "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+
+
 def describe(options):
     return {
-        "kernel": platform.release(),
+        **_state(),
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
         "cpu": _cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
-        "load_before": os.getloadavg()[0],
         "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi},
-        "git_commit": _first_line("git", "rev-parse", "HEAD"),
-        "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
-        "options": {key: value for key, value in vars(options).items() if key != "out"},
+        "options": {key: plain(value) for key, value in kept(options).items()},
     }
+
+
+def write(results, options):
+    """Writes environment.json; of a session that goes on, adds where it did."""
+    if not options.resume:
+        results.write_json("environment.json", describe(options))
+        return
+    known = results.read_json("environment.json")
+    known.setdefault("resumed", []).append(_state())
+    results.write_json("environment.json", known)

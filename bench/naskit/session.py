@@ -1,250 +1,148 @@
-"""One session: a lab, and in it every unit (a scheduler with a mix or a single job) in turn."""
+"""One session: every unit of the plan in turn, on its site, and what is known after each on disk."""
 
-import dataclasses
-import json
 import os
-import random
-import re
-import signal
-import subprocess
-import sys
 import time
 
-from . import NasError, results, workload
+from . import (commands, experiments, noise, observer, plan, plugin, progress, records, runner,
+               schedulers, summary, tables, workload)
 
-BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-LAB = os.path.join(BENCH, "lab")
-LAB_NAME = "cosched-lab-nas"
-
-# The line with which a program says how its work went: our kernels', or that of the official NPB.
-DONE = r"^NPB kernel=.* verified=\w+|^\s*Verification\s+=\s+\w+"
-VERIFIED = re.compile(r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL")
-
-
-@dataclasses.dataclass(frozen=True)
-class Scheduler:
-    """How a unit runs. A scheduler that runs jobs alone gets each distinct job, else each mix."""
-
-    alone: bool
-    cosched: bool  # daemons run, and the library is loaded
-    mpi_arguments: dict = dataclasses.field(default_factory=dict)
-
-
-SCHEDULERS = {
-    "dedicated": Scheduler(alone=True, cosched=False),
-    "uncoordinated": Scheduler(alone=False, cosched=False),
-    "cosched": Scheduler(alone=False, cosched=True),
-    # Beyond the three of the comparison, for questions about them:
-    "dedicated-cosched": Scheduler(alone=True, cosched=True),  # what the library costs a job alone
-    "yield": Scheduler(alone=False, cosched=False, mpi_arguments={
-        "openmpi": ["--mca", "mpi_yield_when_idle", "1"]}),  # Open MPI's own remedy; MPICH has none
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Unit:
-    mpi: str
-    scheduler: str
-    mix: tuple  # jobs
+FIRST_CALIBRATIONS = 5
+QUIET_TRIES = 5
+SETTLE_S = 1.0
 
 
 class Session:
-    def __init__(self, options, mixes, progress=sys.stderr):
-        self.options = options
-        self.mixes = mixes
-        self.cluster = workload.Cluster(options.nodes, options.cpus_per_node)
-        self.records = []
-        self.progress = progress
-        self.daemons_up = False
-        self.running = []
+    """`units` is the whole plan; those that `results` already has are not run again."""
 
-    def units(self, rng):
-        """All units of one repetition, in random order, so that no scheduler always goes first."""
-        units = []
-        for mpi in self.options.mpi:
-            for name in self.options.schedulers:
-                scheduler = SCHEDULERS[name]
-                if name == "yield" and mpi not in scheduler.mpi_arguments:
-                    continue
-                mixes = self.mixes
-                if scheduler.alone:
-                    mixes = [(job,) for job in workload.distinct(self.mixes)]
-                units += [Unit(mpi, name, mix) for mix in mixes]
-        rng.shuffle(units)
-        return units
+    def __init__(self, options, site, results, units):
+        self.options = options
+        self.site = site
+        self.results = results
+        self.units = units
+        self.schedulers = plan.known_schedulers(units, options.schedulers)
+        self.cluster = workload.Cluster(options.nodes, options.cpus_per_node)
+        self.commands = commands.Commands(options, site, self.cluster)
+        self.plugin = plugin.Plugin(options, site, results.folder)
+        self.runs = results.runs()
+        self.guard = noise.Guard(options.noise, [run["calibration_s"] for run in self.runs])
+        self.progress = progress.Progress(units)
+        self.calibration_s = None
+
+    # -- the whole
+
+    def check(self):
+        """What is missing is learnt before the first run."""
+        self.site.check()
+        for mpi, job in dict.fromkeys((unit.mpi, job) for unit in self.units for job in unit.jobs):
+            self.commands.check(mpi, job)
 
     def run(self):
-        options = self.options
-        rng = random.Random(options.seed)
-        schedule = [(repetition, unit) for repetition in range(1, options.runs + 1)
-                    for unit in self.units(rng)]
-        for unit in dict.fromkeys(unit for _, unit in schedule):
-            for job in unit.mix:
-                self.program(unit.mpi, job)  # missing programs are learnt before the first run
+        for run in self.runs:
+            self.progress.wall_s[run["place"]] = run["wall_s"]
         try:
-            self._lab_up()
-            for place, (repetition, unit) in enumerate(schedule, 1):
-                print(f"[{place}/{len(schedule)}] run {repetition} {unit.mpi} {unit.scheduler}: "
-                      f"{workload.mix_name(unit.mix)} ...", end=" ", file=self.progress, flush=True)
-                self._run_unit(unit, repetition, place)
+            self.site.up()
+            for _ in range(FIRST_CALIBRATIONS):
+                self._calibrate()
+            # The second time for those that only the whole session's median shows to be disturbed.
+            for place, unit in [*enumerate(self.units)] * 2:
+                self._run_place(place, unit)
         finally:
-            self._end_jobs()
-            self._lab("down", check=False)
+            self.put_away()
+
+    def put_away(self):
+        """Leaves the machine as it was; may be called again when it was interrupted itself."""
+        self.plugin.down()
+        self.site.down()
+
+    def _run_place(self, place, unit):
+        attempts = [run for run in self.runs if run["place"] == place]
+        while not attempts or (len(attempts) <= self.options.retries
+                               and all(run["disturbed"] for run in attempts)):
+            self.progress.begin(place, len(attempts) + 1)
+            start_s = time.monotonic()
+            run = self._run_unit(place, unit, len(attempts) + 1)
+            run["wall_s"] = time.monotonic() - start_s
+            self.guard.judge([run])
+            self.runs.append(run)
+            attempts.append(run)
+            self.results.append_run(run)
+            self.guard.judge(self.runs)
+            self.progress.end(place, run, run["wall_s"])
+            self.summarize()
+
+    # -- one unit
+
+    def _calibrate(self):
+        self.calibration_s = self.site.calibrate() if self.guard.factor else None
+        self.guard.add(self.calibration_s)
+
+    def _settle(self):
+        """Waits a little for quiet; what is still disturbed then will be counted as such."""
+        for _ in range(QUIET_TRIES):
+            if not self.guard.is_disturbed(self.calibration_s):
+                return
+            time.sleep(SETTLE_S)
+            self._calibrate()
+
+    def _run_unit(self, place, unit, attempt):
+        scheduler = self.schedulers[unit.scheduler]
+        self.site.prepare(scheduler, unit)
+        self.plugin.need(scheduler, unit)
+        self._settle()
+        before_s = self.calibration_s
+        seen = observer.Observer(self.site, self.results, scheduler)
+
+        def base(index):
+            return self.results.log_base(place, attempt, unit, index)
+
+        def command(index):
+            return self.commands.of(unit, scheduler, index, base(index) + ".json", self.runs)
+
+        current = runner.Runner(unit, self.cluster, command, self.site.hog_commands, base,
+                                gated=not scheduler.script, counts_cpu=self.site.counts_cpu)
+        jobs = current.run()
+        self._calibrate()
+        known = [seconds for seconds in (before_s, self.calibration_s) if seconds is not None]
+        run = {"place": place, "experiment": unit.experiment, "workload": unit.workload,
+               "value": unit.value, "mpi": unit.mpi, "scheduler": unit.scheduler,
+               "repetition": unit.repetition, "attempt": attempt, "disturbed": False,
+               "calibration_s": max(known, default=None), "together": unit.together,
+               "makespan_s": max(job["end_s"] for job in jobs), "jobs": jobs}
+        seen.finish(run, self.options.nodes, current.origin_wall_s)
+        return run
+
+    # -- what is left behind
+
+    def described(self):
+        alone = {name for name, scheduler in self.schedulers.items() if scheduler.alone}
+        done = {run["place"] for run in self.runs}
+        return summary.describe(self.runs, self.cluster, alone, complete=len(done) == len(self.units),
+                                order=list(dict.fromkeys(unit.key for unit in self._as_asked())),
+                                gantt=self._charts())
+
+    def _charts(self):
+        names = ("experiment", "workload", "value", "mpi", "scheduler")
+        return [{**{name: run[name] for name in names}, "file": observer.chart_file(run)}
+                for run in records.valid(self.runs) if run["repetition"] == 1
+                and os.path.exists(self.results.path(observer.chart_file(run)))]
+
+    def _as_asked(self):
+        """The units in the order of tables: the seed decides when they run, not where they stand."""
+        asked = list(schedulers.parse_list(self.options.schedulers)) if self.options.schedulers else []
+
+        def place(unit):
+            experiment = experiments.TABLE.get(unit.experiment, experiments.BY_HAND)
+            names = asked or list(experiment.schedulers)
+            return (unit.experiment, unit.workload, unit.value is not None, unit.value or 0, unit.mpi,
+                    names.index(unit.scheduler) if unit.scheduler in names else len(names))
+        return sorted(self.units, key=place)
+
+    def summarize(self):
+        described = self.described()
+        self.results.write_json("summary.json", described)
+        self.results.write_json("results.json", records.flat(records.valid(self.runs)))
+        self.results.write_text("summary.txt", tables.text(described))
+        return described
 
     def failed(self):
-        return [record for record in self.records if not record["verified"]]
-
-    def program(self, mpi, job):
-        """(path, arguments, loop): official programs are looped over, ours repeat by themselves."""
-        if self.options.npb_dir:
-            folder = self.options.npb_dir.replace("{mpi}", mpi)
-            path = os.path.join(folder, "bin", f"{job.kernel}.{job.size}.x")
-            arguments, loop = [], job.repeat
-        else:
-            path = os.path.join(self.options.build, "bench", "npb", mpi, "bin", job.kernel)
-            arguments, loop = [job.size, "--repeat", str(job.repeat)], 1
-        if not os.access(path, os.X_OK):
-            raise NasError(f"job {job} for {mpi}: there is no program {path}")
-        return path, arguments, loop
-
-    def _lab(self, *arguments, check=True):
-        done = subprocess.run([LAB, "--name", LAB_NAME, *arguments], text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              start_new_session=True, check=False)
-        if check and done.returncode != 0:
-            raise NasError(f"lab {arguments[0]} failed")
-        return done.stdout
-
-    def _lab_up(self):
-        options = self.options
-        settings = {"scheduler.time_slice": options.time_slice, "scheduler.gmet": options.gmet}
-        for text in options.set:
-            key, _, value = text.partition("=")
-            settings[key] = value
-        arguments = [f"--set={key}={value}" for key, value in settings.items()]
-        self._lab("up", "--nodes", str(options.nodes), "--cpus-per-node", str(options.cpus_per_node),
-                  "--build", options.build, "--daemons", "none", "--owner", str(os.getpid()),
-                  *arguments)
-
-    def _need_daemons(self, wanted):
-        if wanted != self.daemons_up:
-            self._lab("daemons", "start" if wanted else "stop")
-            self.daemons_up = wanted
-
-    def _counters(self):
-        """Sums over the nodes of what classd counts."""
-        if not self.daemons_up:
-            return {}
-        nodes = json.loads(self._lab("status", "--json"))["nodes"]
-        names = ("switches", "requests", "requests_granted", "requests_discarded")
-        known = [node["scheduler"] for node in nodes if isinstance(node["scheduler"], dict)]
-        return {name: sum(found.get(name, 0) for found in known) for name in names} if known else {}
-
-    def _run_unit(self, unit, repetition, place):
-        scheduler = SCHEDULERS[unit.scheduler]
-        self._need_daemons(scheduler.cosched)
-        before = self._counters()
-        logs = os.path.join(self.options.out, "logs")
-        os.makedirs(logs, exist_ok=True)
-        bases = [os.path.join(logs, f"{place:03}-{unit.mpi}-{unit.scheduler}-{index}-"
-                              f"{str(job).replace('*', 'x')}") for index, job in enumerate(unit.mix)]
-        self.running = [self._start(unit, index, base) for index, base in enumerate(bases)]
-        for process in self.running:
-            process.wait()
-        self.running = []
-        after = self._counters()
-        counters = {name: after[name] - before.get(name, 0) for name in after}
-        new = [self._record(unit, index, base, repetition, counters)
-               for index, base in enumerate(bases)]
-        self.records += new
-        self._store()
-        print(", ".join(f"{r['response_s']:.2f} s{'' if r['verified'] else ' NOT VERIFIED'}"
-                        f"{' (hung in finalize)' if r['hung_in_finalize'] else ''}" for r in new),
-              file=self.progress, flush=True)
-
-    def _start(self, unit, index, base):
-        job, scheduler = unit.mix[index], SCHEDULERS[unit.scheduler]
-        path, arguments, loop = self.program(unit.mpi, job)
-        command = [LAB, "--name", LAB_NAME, "mpiexec", "--mpi", unit.mpi, "-n", str(job.ranks),
-                   "--loop", str(loop), "--done-pattern", DONE, "--report", base + ".json",
-                   "--timeout", str(self._limit_s(unit, job)), "--grace", str(self._grace_s(unit))]
-        if scheduler.cosched:
-            command += ["--preload", *(f"--env={text}" for text in self.options.env)]
-        command += [f"--mpi-arg={text}" for text in scheduler.mpi_arguments.get(unit.mpi, [])]
-        with open(base + ".log", "wb") as log:
-            return subprocess.Popen([*command, path, *arguments], stdin=subprocess.DEVNULL,
-                                    stdout=log, stderr=log, start_new_session=True)
-
-    def _limit_s(self, unit, job):
-        """Far more than the worst uncoordinated sharing takes, when we know the job."""
-        known_s = results.dedicated_times(self.records).get((unit.mpi, str(job)))
-        generous_s = 60 + 15 * len(unit.mix) * known_s if known_s else self.options.timeout
-        return min(self.options.timeout, generous_s)
-
-    def _grace_s(self, unit):
-        """For MPI_Finalize; where nodes are time-shared, the job may have to wait for its turn."""
-        shared = SCHEDULERS[unit.scheduler].cosched
-        return 10 + (2 * len(unit.mix) * seconds(self.options.time_slice) if shared else 0)
-
-    def _record(self, unit, index, base, repetition, counters):
-        job = unit.mix[index]
-        try:
-            with open(base + ".json", encoding="utf-8") as file:
-                report = json.load(file)
-        except (FileNotFoundError, ValueError):
-            raise NasError(f"{job}: the lab could not run it, see {base}.log") from None
-        with open(base + ".log", encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-        said = [line for line in lines if re.search(DONE, line)]
-        _, _, loop = self.program(unit.mpi, job)
-        verified = (report["exit_status"] == 0 and not report["timed_out"] and len(said) >= loop
-                    and all(VERIFIED.search(line) for line in said))
-        return {"scheduler": unit.scheduler, "mpi": unit.mpi, "repetition": repetition,
-                "mix": workload.mix_name(unit.mix), "index": index, "job": str(job),
-                "ranks": job.ranks, "degree": self.cluster.degree(job, unit.mix),
-                "response_s": report["response_s"], "cpu_s": report["cpu_s"], "verified": verified,
-                "hung_in_finalize": report["hung_in_finalize"], "timed_out": report["timed_out"],
-                "exit_status": report["exit_status"], "started": report["started"],
-                "seconds": report["seconds"], "log": os.path.basename(base) + ".log", **counters}
-
-    def _fair(self, mpi, mix, index, times):
-        jobs = workload.parse_mix(mix)
-        dedicated_s = [times.get((mpi, str(job))) for job in jobs]
-        if None in dedicated_s:
-            return None
-        return workload.fair_response(self.cluster, jobs, dedicated_s)[index]
-
-    def _store(self):
-        """After every unit: what has been measured is not lost when the session is."""
-        results.add_stretch(self.records, self._fair)
-        write_json(os.path.join(self.options.out, "results.json"), self.records)
-
-    def _end_jobs(self):
-        for process in self.running:
-            process.send_signal(signal.SIGTERM)
-        for process in self.running:
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def write_json(path, value):
-    temporary = path + ".new"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1)
-        file.write("\n")
-    os.replace(temporary, path)
-
-
-def seconds(text):
-    """A duration as cosched.ini has it, in seconds."""
-    match = re.fullmatch(r"([0-9.]+)\s*(us|ms|s|min|h)", text.strip())
-    if not match:
-        raise NasError(f"duration {text!r}: must be like 4s or 500ms")
-    scale = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
-    return float(match[1]) * scale[match[2]]
-
-
-def timestamp():
-    return time.strftime("%Y%m%d-%H%M%S")
+        return [(run, job) for run in records.valid(self.runs) for job in records.unverified(run)]

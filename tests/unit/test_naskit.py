@@ -1,15 +1,21 @@
-"""bench/naskit without a lab: job specifications, degree, perfect sharing, stretch, tables; and how the
-lab spreads ranks and reads settings."""
+"""bench/naskit without a lab: jobs, degree, perfect sharing, schedulers, command lines, hosts; and how the
+lab spreads ranks, reads settings and counts CPU time."""
 
+import argparse
+import dataclasses
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from labkit import LabError, cli, launch, state  # noqa: E402
-from naskit import NasError, results, session, workload  # noqa: E402
+from labkit import LabError, cli, launch, processes, state  # noqa: E402
+from naskit import (NasError, commands, hosts, output, plan, schedulers, times, workload,  # noqa: E402
+                    workload_file)
 from naskit.workload import Cluster, Job  # noqa: E402
+
 
 TWO_BY_ONE = Cluster(nodes=2, cpus_per_node=1)
 
@@ -20,30 +26,49 @@ class Specification(unittest.TestCase):
         self.assertEqual(workload.parse_job("ep.W.4"), Job("ep", "W", 4, 1))
 
     def test_is_its_own_name(self):
-        for text in ("cg.A.2*5", "ep.W.4"):
+        for text in ("cg.A.2*5", "ep.W.4", "hog.2"):
             self.assertEqual(str(workload.parse_job(text)), text)
 
     def test_rejects_what_is_none(self):
-        for text in ("", "cg", "cg.A", "cg.A.0", "cg.A.2*0", "cg.A.2*", "cg.a.2", "../cg.A.2", "cg.A.2 "):
+        for text in ("", "cg", "cg.A", "cg.A.0", "cg.A.2*0", "cg.A.2*", "cg.a.2", "../cg.A.2", "cg.A.2 ",
+                     "hog", "hog.0", "hog.2*2"):
             with self.subTest(text=text), self.assertRaises(NasError):
                 workload.parse_job(text)
 
     def test_a_mix_may_hold_the_same_job_twice(self):
-        mix = workload.parse_mix(" cg.A.2  cg.A.2 ep.A.2")
-        self.assertEqual(len(mix), 3)
+        mix = workload.parse_mix(" cg.A.2  cg.A.2 ep.A.2 hog.2")
+        self.assertEqual(len(mix), 4)
         self.assertEqual(workload.distinct([mix, mix]), [Job("cg", "A", 2), Job("ep", "A", 2)])
         self.assertEqual(workload.parse_mix(workload.mix_name(mix)), mix)
 
-    def test_an_empty_mix_is_none(self):
-        with self.assertRaises(NasError):
-            workload.parse_mix(" ")
+    def test_a_mix_without_a_job_that_ends_is_none(self):
+        for text in (" ", "hog.2"):
+            with self.subTest(text=text), self.assertRaises(NasError):
+                workload.parse_mix(text)
+
+    def test_scaled_jobs_repeat_more_or_less_but_at_least_once(self):
+        self.assertEqual(str(workload.parse_job("cg.A.2*5").scaled(2)), "cg.A.2*10")
+        self.assertEqual(str(workload.parse_job("cg.A.2*5").scaled(0.01)), "cg.A.2")
+        self.assertEqual(str(workload.parse_job("hog.2").scaled(3)), "hog.2")
+
+    def test_what_kernels_refuse_is_known_before(self):
+        for text in ("cg.A.2", "ep.A.3", "bt.W.4", "sp.W.9", "lu.A.1", "hog.3"):
+            self.assertIsNone(workload.refusal(workload.parse_job(text)), text)
+        for text, what in (("cg.A.3", "power of two"), ("bt.W.2", "square"), ("ua.A.2", "no kernel ua")):
+            self.assertRegex(workload.refusal(workload.parse_job(text)), what)
 
     def test_durations(self):
-        self.assertEqual(session.seconds("500ms"), 0.5)
-        self.assertEqual(session.seconds("4s"), 4)
-        for text in ("4", "s", "4 parsecs"):
+        self.assertEqual(times.seconds("500ms"), 0.5)
+        self.assertEqual(times.seconds("4s"), 4)
+        for text in ("4", "s", "4 parsecs", "1.2.3s", "-1s"):
             with self.subTest(text=text), self.assertRaises(NasError):
-                session.seconds(text)
+                times.seconds(text)
+
+    def test_durations_are_written_so_that_they_are_read_the_same(self):
+        for duration_s in (1, 0.25, 1.5, 0, 0.000125):
+            self.assertAlmostEqual(times.seconds(times.text(duration_s)), duration_s, 9)
+        self.assertEqual(times.text(1.5), "1500ms")
+        self.assertAlmostEqual(times.seconds(times.text(1 / 3)), 1 / 3, 5)
 
 
 class Degree(unittest.TestCase):
@@ -60,11 +85,21 @@ class Degree(unittest.TestCase):
     def test_ranks_beyond_the_cpus_share_within_the_job(self):
         wide = Job("cg", "A", 8)
         self.assertEqual(TWO_BY_ONE.degree(wide, [wide]), 1)
+        self.assertTrue(TWO_BY_ONE.crowds_itself(wide))
+        self.assertFalse(Cluster(4, 2).crowds_itself(wide))
 
     def test_is_that_of_the_busiest_node_of_the_job(self):
         everywhere, first = Job("cg", "A", 2), Job("ep", "A", 1)
         self.assertEqual(TWO_BY_ONE.degree(everywhere, [everywhere, first]), 2)
         self.assertEqual(TWO_BY_ONE.degree(first, [first]), 1)
+
+    def test_room_is_up_to_the_limit_on_each_node_of_the_job(self):
+        everywhere, first = Job("cg", "A", 2), Job("ep", "A", 1)
+        self.assertTrue(TWO_BY_ONE.has_room(everywhere, [], 1))
+        self.assertFalse(TWO_BY_ONE.has_room(everywhere, [first], 1))
+        self.assertTrue(TWO_BY_ONE.has_room(everywhere, [first], 2))
+        self.assertFalse(TWO_BY_ONE.has_room(everywhere, [everywhere, everywhere], 2))
+        self.assertTrue(Cluster(2, 2).has_room(everywhere, [everywhere], 1))
 
 
 class PerfectSharing(unittest.TestCase):
@@ -79,59 +114,175 @@ class PerfectSharing(unittest.TestCase):
     def test_a_job_alone_takes_its_dedicated_time(self):
         self.assertEqual(workload.fair_response(TWO_BY_ONE, [Job("cg", "A", 2)], [7]), [7])
 
-
-def record(scheduler, job, response_s, **others):
-    return {"scheduler": scheduler, "mpi": "mpich", "mix": job, "index": 0, "job": job,
-            "degree": 1.0, "response_s": response_s, "cpu_s": 1.0, "verified": True,
-            "hung_in_finalize": 0, **others}
+    def test_a_hog_has_its_share_to_the_end(self):
+        jobs = [Job("cg", "A", 2), Job("hog", "", 2)]
+        self.assertEqual(workload.fair_response(TWO_BY_ONE, jobs, [4, float("inf")])[0], 8)
 
 
-def no_sharing(_mpi, _mix, _index, _times):
-    return None
+class Schedulers(unittest.TestCase):
+    def test_policy_and_time_slice_are_part_of_the_name(self):
+        found = schedulers.parse("cosched:uncoordinated@500ms")
+        self.assertEqual((found.policy, found.time_slice_s, found.cosched),
+                         ("uncoordinated", 0.5, True))
+        self.assertEqual(found.name, "cosched:uncoordinated@500ms")
+        self.assertEqual(schedulers.parse("fcfs").limit, 1)
+
+    def test_what_is_none_is_named(self):
+        for text in ("", "gang", "fcfs@1s", "dedicated:x", "cosched@soon", "cosched:", "/no/such/file",
+                     "/tmp/", "cosched,nothing"):
+            with self.subTest(text=text), self.assertRaises(NasError):
+                schedulers.parse_list(text)
+
+    def test_a_script_is_known_by_its_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.sh")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\n")
+            with self.assertRaisesRegex(NasError, "executable"):
+                schedulers.parse(path)
+            os.chmod(path, 0o755)
+            self.assertEqual(schedulers.parse_list(f"cosched,{path}")["mine"].script, path)
 
 
-class Stretch(unittest.TestCase):
-    def test_is_response_over_dedicated_times_degree(self):
-        records = [record("dedicated", "cg.A.2", 4), record("dedicated", "cg.A.2", 6),
-                   record("dedicated", "cg.A.2", 5), record("cosched", "cg.A.2", 11, degree=2.0)]
-        results.add_stretch(records, no_sharing)
-        self.assertEqual(records[3]["dedicated_s"], 5)
-        self.assertAlmostEqual(records[3]["stretch"], 1.1)
-        self.assertAlmostEqual(records[0]["stretch"], 0.8)
+class CommandLines(unittest.TestCase):
+    """Who gets the library, who gives way, who waits at a gate."""
 
-    def test_needs_a_verified_dedicated_run(self):
-        records = [record("dedicated", "cg.A.2", 4, verified=False), record("cosched", "cg.A.2", 9)]
-        results.add_stretch(records, no_sharing)
-        self.assertIsNone(records[1]["stretch"])
-        self.assertIsNone(records[1]["fair_stretch"])
+    units_share = 1
 
-    def test_never_mixes_mpis(self):
-        records = [record("dedicated", "cg.A.2", 4, mpi="openmpi"), record("cosched", "cg.A.2", 9)]
-        results.add_stretch(records, no_sharing)
-        self.assertIsNone(records[1]["stretch"])
+    class Site:
+        def preload(self):
+            return ["--preload"]
 
-    def test_tables_show_every_scheduler_even_without_stretch(self):
-        records = [record("cosched", "cg.A.2", 9), record("cosched", "cg.A.2", 10, verified=False)]
-        results.add_stretch(records, no_sharing)
-        text = results.table(records, ["dedicated", "cosched"])
-        self.assertIn("9.50 (9.00-10.00)", text)
-        self.assertIn("1/2", text)
+        def job_command(self, _job, _mpi, program, arguments):
+            return [*arguments, *program]
+
+    def line(self, name, text, yields=False, **others):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "bin"))
+            one = workload.parse_job(text)
+            path = os.path.join(folder, "bin", f"{one.kernel}.{one.size}.x")
+            with open(path, "w", encoding="ascii"):
+                os.chmod(path, 0o755)
+            options = argparse.Namespace(npb_dir=folder, env=["A=b"], timeout=900, build="/")
+            submissions = (workload_file.Submission(one),) * self.units_share
+            unit = plan.Unit("jobs", "w", None, "openmpi", name, 1, submissions, 1.0, 0.25, 0, yields)
+            scheduler = dataclasses.replace(schedulers.parse(name), **others)
+            return commands.Commands(options, self.Site(), TWO_BY_ONE).of(unit, scheduler, 0, "r.json", [])
+
+    def test_the_library_is_for_coscheduled_jobs(self):
+        self.assertIn("--preload", self.line("cosched", "cg.S.2"))
+        self.assertIn("--env=A=b", self.line("cosched", "cg.S.2"))
+        for name in ("dedicated", "uncoordinated", "fcfs", "yield"):
+            self.assertNotIn("--preload", self.line(name, "cg.S.2"))
+
+    def test_jobs_that_crowd_themselves_give_way_under_every_scheduler_where_the_workload_says_so(self):
+        for name in ("dedicated", "uncoordinated", "cosched"):
+            line = self.line(name, "bt.S.4", yields=True)
+            self.assertTrue({"--preload", "--env=COSCHED_WAIT=yield"} <= set(line), name)
+            self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "cg.S.2", yields=True))
+            self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "bt.S.4"))
+
+    def test_a_job_that_shares_is_given_time_for_its_peers_turn_to_end(self):
+        """In MPI_Finalize a rank spins until its peer is scheduled, too, which is no hang."""
+        def grace(name):
+            line = self.line(name, "cg.S.2")
+            return float(line[line.index("--grace-cpu") + 1])
+        self.assertEqual(grace("dedicated"), 0.5)
+        self.units_share = 2
+        self.assertGreater(grace("cosched"), 2.0)
+        self.assertEqual(grace("uncoordinated"), 2.0)
+
+    def test_official_programs_are_looped_over(self):
+        line = self.line("dedicated", "cg.S.2*7")
+        self.assertEqual(line[line.index("--loop") + 1], "7")
+
+    def test_the_mpi_gives_way_where_it_can(self):
+        self.assertIn("--mpi-arg=mpi_yield_when_idle", self.line("yield", "cg.S.2"))
+
+    def test_a_script_gets_the_command_and_no_gate(self):
+        line = self.line("uncoordinated", "cg.S.2", script="/x/mine")
+        self.assertEqual(line[:3], ["/x/mine", "wrap", "--"])
+        self.assertNotIn("--gate", line)
+        self.assertIn("--gate", self.line("uncoordinated", "cg.S.2"))
+
+
+class Hosts(unittest.TestCase):
+    def test_reads_names_and_cpus(self):
+        found = hosts.parse("# ours\na.example:4\n\nroot@b # the other\n", "/h")
+        self.assertEqual(found, [hosts.Host("a.example", 4), hosts.Host("root@b", 1)])
+
+    def test_names_file_and_line_of_what_is_none(self):
+        for text, line in (("a\nb c\n", 2), ("a\na:2\n", 2), ("-oProxyCommand=x\n", 1), ("a:0\n", 1)):
+            with self.subTest(text=text), self.assertRaisesRegex(NasError, f"/h:{line}: "):
+                hosts.parse(text, "/h")
+        with self.assertRaisesRegex(NasError, "names no host"):
+            hosts.parse("# none\n", "/h")
+
+    def test_takes_the_first_and_refuses_unlike_ones(self):
+        found = [hosts.Host("a", 2), hosts.Host("b", 2), hosts.Host("c", 4)]
+        self.assertEqual(hosts.take(found, 2, None, "/h"), (["a", "b"], 2))
+        self.assertEqual(hosts.take(found, None, 2, "/h"), (["a", "b", "c"], 2))
+        for nodes in (3, 4):
+            with self.assertRaises(NasError):
+                hosts.take(found, nodes, None, "/h")
 
 
 class Output(unittest.TestCase):
     """Which lines say that a program's numbers are right."""
 
+    LINES = (("NPB kernel=cg class=A ranks=2 repeat=1 seconds=0.4 mops=1 verified=yes", True),
+             ("NPB kernel=cg class=A ranks=2 repeat=1 seconds=0.4 mops=1 verified=no", False),
+             (" Verification    =               SUCCESSFUL", True),
+             (" Verification    =             UNSUCCESSFUL", False))
+
+    def verdict(self, text, iterations=1, **report):
+        return output.verified({"exit_status": 0, "timed_out": False, **report}, text, iterations)
+
     def test_lines_of_both_suites(self):
-        for line, good in (("NPB kernel=cg class=A ranks=2 repeat=1 seconds=0.4 mops=1 verified=yes", True),
-                           ("NPB kernel=cg class=A ranks=2 repeat=1 seconds=0.4 mops=1 verified=no", False),
-                           (" Verification    =               SUCCESSFUL", True),
-                           (" Verification    =             UNSUCCESSFUL", False)):
+        for line, good in self.LINES:
             with self.subTest(line=line):
-                self.assertRegex(line, session.DONE)
-                self.assertEqual(bool(session.VERIFIED.search(line)), good)
+                self.assertRegex(line, output.DONE)
+                self.assertEqual(self.verdict("hello\n" + line + "\n"), good)
+
+    def test_every_iteration_must_say_so(self):
+        line = self.LINES[0][0]
+        self.assertFalse(self.verdict(line, iterations=2))
+        self.assertTrue(self.verdict(f"{line}\n{line}", iterations=2))
+        self.assertFalse(self.verdict(f"{line}\n{self.LINES[1][0]}", iterations=2))
+
+    def test_the_job_must_end_well(self):
+        self.assertFalse(self.verdict(self.LINES[0][0], exit_status=1))
+        self.assertFalse(self.verdict(self.LINES[0][0], timed_out=True))
 
     def test_other_lines_say_nothing(self):
-        self.assertNotRegex(" Verification Successful", session.DONE)
+        self.assertNotRegex(" Verification Successful", output.DONE)
+
+
+class Processes(unittest.TestCase):
+    """CPU time below a process counts those that have ended, as ranks do a moment before their launcher."""
+
+    BURN = "import time\nwhile time.process_time() < 0.2: pass"
+
+    def used_s(self, script):
+        """By what the script, which then waits for its input, has started."""
+        parent = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", script, sys.executable, self.BURN],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        parent.stdout.readline()
+        used_s = processes.below_cpu_s(parent.pid)
+        parent.communicate(b"\n")
+        return used_s
+
+    def test_of_children_that_were_waited_for(self):
+        script = ("import subprocess, sys\nsubprocess.run([sys.argv[1], '-I', '-S', '-c', sys.argv[2]])\n"
+                  "print(flush=True)\ninput()")
+        self.assertGreaterEqual(self.used_s(script), 0.15)
+
+    def test_of_children_that_were_not(self):
+        script = ("import os, subprocess, sys\n"
+                  "child = subprocess.Popen([sys.argv[1], '-I', '-S', '-c', sys.argv[2]])\n"
+                  "os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)\nprint(flush=True)\ninput()")
+        self.assertGreaterEqual(self.used_s(script), 0.15)
 
 
 class Lab(unittest.TestCase):

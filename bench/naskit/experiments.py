@@ -1,0 +1,87 @@
+"""What each experiment is: workloads, schedulers, the parameter that is varied, times. Data only.
+
+Yoo & Jette, section 3, on eight nodes; README.md says how each was scaled down.
+"""
+
+import dataclasses
+
+from . import NasError
+
+PAPER_WORKLOADS = ("workload-1", "workload-2", "workload-3")
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """What `values` are of: "degree" is also the limit of the number of jobs that share, where
+    `limits`; "set" chooses the list of jobs by the value."""
+
+    name: str
+    label: str
+    unit: str
+    values: tuple
+    chooses_set: bool = False
+    limits: bool = False
+
+    def described(self):
+        return {"name": self.name, "label": self.label, "unit": self.unit}
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    workloads: tuple  # names of files; () for what is given by hand
+    schedulers: tuple
+    runs: int
+    time_slice_s: float = 1.0
+    gmet_s: float = 1 / 3
+    baseline: str = "uncoordinated"
+    parameter: Parameter = None
+    fixed: tuple = ()  # schedulers that the parameter means nothing to: run once, without a value
+    pairs: bool = False  # of the workload's jobs
+    every_set: bool = False  # each list of jobs in the file is a workload
+
+
+DEGREE = "degree of multiprogramming"
+COMPARED = ("dedicated", "uncoordinated", "cosched")
+
+TABLE = {experiment.name: experiment for experiment in (
+    Experiment("quick", "a first look: CG, which talks all the time, and EP, which never does",
+               ("quick",), COMPARED, runs=2, gmet_s=0.25),
+    Experiment("workloads", "Figure 2: mean response time of three workloads", PAPER_WORKLOADS,
+               COMPARED, runs=3),
+    Experiment("dom", "Figure 3: mean response time by degree of multiprogramming", ("dom",),
+               COMPARED, runs=3,
+               parameter=Parameter("degree", DEGREE, "", (2, 3, 4, 5), chooses_set=True)),
+    Experiment("batch", "Figure 4: average wait of 100 jobs, in order of arrival against "
+               "coscheduled, by degree and time-slice", ("batch",),
+               ("fcfs", "cosched@500ms", "cosched@1s"), runs=2, baseline="fcfs", gmet_s=2 / 15,
+               parameter=Parameter("degree", DEGREE, "", (2, 3, 5), limits=True), fixed=("fcfs",)),
+    Experiment("gmet", "Figure 5: mean response time by GMET", PAPER_WORKLOADS,
+               ("uncoordinated", "cosched"), runs=2,
+               parameter=Parameter("gmet", "GMET", "s", (1 / 30, 2 / 30, 5 / 30, 10 / 30, 20 / 30)),
+               fixed=("uncoordinated",)),
+    Experiment("slice", "Figure 6: mean response time by time-slice", PAPER_WORKLOADS,
+               ("uncoordinated", "cosched"), runs=2, gmet_s=1 / 6,
+               parameter=Parameter("slice", "time-slice", "s", (0.25, 0.5, 1.0, 1.5, 2.0)),
+               fixed=("uncoordinated",)),
+    Experiment("pairs", "each of the eight kernels beside each", ("pairs",), COMPARED, runs=2,
+               pairs=True),
+    Experiment("mixed", "parallel jobs beside CPU hogs", ("mixed",), (*COMPARED, "yield"), runs=3,
+               every_set=True),
+)}
+
+BY_HAND = Experiment("jobs", "mixes given by hand", (), COMPARED, runs=2, gmet_s=0.25)
+
+
+def choose(names):
+    """The experiments by name, each once; "all" is every one but quick, whose question others ask."""
+    wanted = []
+    for name in names:
+        if name == "all":
+            wanted += [other for other in TABLE if other != "quick"]
+        elif name in TABLE:
+            wanted.append(name)
+        else:
+            raise NasError(f"experiment {name!r}: unknown; must be of {', '.join(TABLE)}, all")
+    return [TABLE[name] for name in dict.fromkeys(wanted)]

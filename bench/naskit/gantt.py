@@ -1,0 +1,76 @@
+"""Which job held which node when: classd's trace dumps of a run, matched with the run's jobs. No
+system call in here."""
+
+# Of enum protocol_event_kind.
+LEFT, SCHEDULED, IDLE, FREE = 2, 3, 4, 5
+HOLDS = (SCHEDULED, FREE)
+
+# A job is registered for less than its launcher lives, by its launch and its end; clocks of several
+# hosts agree to better than this.
+SLACK_S = 0.5
+
+
+def spans(dump, origin_s):
+    """{job number: [(from, to)]}, in seconds after `origin_s` (a time of day): when the node of this
+    dump let the job run unhindered."""
+    found, since = {}, {}
+    last_s = 0.0
+    for at_ns, job, kind, _ in dump["events"]:
+        last_s = at_ns / 1e9 - origin_s
+        if kind in HOLDS:
+            since.setdefault(job, last_s)
+        elif kind in (IDLE, LEFT) and job in since:
+            found.setdefault(job, []).append((since.pop(job), last_s))
+    for job, from_s in since.items():
+        found.setdefault(job, []).append((from_s, last_s))
+    return found
+
+
+def lifetimes(dumps, origin_s):
+    """{job number: (first, last)} over all nodes."""
+    found = {}
+    for dump in dumps:
+        for at_ns, job, _, _ in dump["events"]:
+            at_s = at_ns / 1e9 - origin_s
+            first, last = found.get(job, (at_s, at_s))
+            found[job] = min(first, at_s), max(last, at_s)
+    return {job: ends for job, ends in found.items() if int(job, 16) != 0}
+
+
+def match(lifetimes_s, jobs):
+    """{job number: index}: each job of the trace belongs to the job of the run that ended nearest to
+    it among those that had started; nearest pairs first, and each iteration of a job once."""
+    places = [(index, end_s, job["start_s"]) for index, job in enumerate(jobs)
+              for end_s in _iteration_ends(job)]
+    candidates = sorted(
+        (abs(end_s - last_s), number, place)
+        for number, (first_s, last_s) in lifetimes_s.items()
+        for place, (_, end_s, start_s) in enumerate(places) if first_s >= start_s - SLACK_S)
+    taken, found = set(), {}
+    for _, number, place in candidates:
+        if number not in found and place not in taken:
+            taken.add(place)
+            found[number] = places[place][0]
+    return found
+
+
+def _iteration_ends(job):
+    end_s = job["start_s"] or 0.0
+    for seconds in job.get("seconds") or []:
+        end_s += seconds
+        yield end_s
+
+
+def chart(run, nodes, dumps, origin_s):
+    """The gantt/*.json of a run; without dumps it has no spans."""
+    numbers = match(lifetimes(dumps, origin_s), run["jobs"])
+    found = []
+    for node, dump in enumerate(dumps):
+        for number, held in spans(dump, origin_s).items():
+            if number in numbers:
+                found += [{"node": node, "job": numbers[number], "from_s": round(from_s, 4),
+                           "to_s": round(to_s, 4)} for from_s, to_s in held if to_s > from_s]
+    jobs = [{name: job[name] for name in ("index", "job", "arrival_s", "start_s", "end_s")}
+            for job in run["jobs"]]
+    return {"nodes": nodes, "duration_s": run["makespan_s"], "jobs": jobs,
+            "spans": sorted(found, key=lambda span: (span["node"], span["from_s"]))}

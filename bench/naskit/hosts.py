@@ -1,0 +1,156 @@
+"""A real cluster whose nodes run cosched already, reached over ssh: where jobs run with --hosts.
+
+Nothing is started, changed or stopped there but the jobs. Programs must be at the same path on every
+host.
+"""
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+
+from . import NasError, noise, output
+
+SSH = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
+BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+LINE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.@-]*)(?::([1-9][0-9]*))?")
+ASK_S = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    name: str
+    cpus: int
+
+
+def parse(text, path):
+    """HOST or HOST:CPUS per line, "#" begins a comment."""
+    found = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("#")[0].strip()
+        if not line:
+            continue
+        match = LINE.fullmatch(line)
+        if not match:
+            raise NasError(f"{path}:{number}: {line!r}: must be HOST or HOST:CPUS")
+        if match[1] in [host.name for host in found]:
+            raise NasError(f"{path}:{number}: {match[1]} is here twice")
+        found.append(Host(match[1], int(match[2] or 1)))
+    if not found:
+        raise NasError(f"{path}: names no host")
+    return found
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse(file.read(), path)
+    except OSError as error:
+        raise NasError(f"--hosts {path}: {error.strerror}") from None
+
+
+def take(hosts, nodes, cpus_per_node, path):
+    """(hosts, CPUs of each): the first `nodes`, which must be alike, as degrees are reckoned so."""
+    if nodes and nodes > len(hosts):
+        raise NasError(f"--nodes {nodes}: {path} has {len(hosts)} hosts")
+    chosen = hosts[:nodes or len(hosts)]
+    sizes = {host.cpus for host in chosen}
+    if not cpus_per_node and len(sizes) > 1:
+        raise NasError(f"{path}: hosts with {min(sizes)} and {max(sizes)} CPUs: say --cpus-per-node "
+                       "to use as many of each")
+    return [host.name for host in chosen], cpus_per_node or sizes.pop()
+
+
+def _parsed(text):
+    """What a program said in JSON, or None."""
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return None
+
+
+class HostSite:
+    """Hosts whose daemons are somebody else's."""
+
+    counts_cpu = False
+
+    def __init__(self, options, names):
+        self.options = options
+        self.nodes = names
+        self.scheduling = False
+
+    def _ssh(self, host, *command, limit_s=ASK_S):
+        """What the command printed, or None when it failed."""
+        try:
+            done = subprocess.run([*SSH, host, *command], text=True, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit_s,
+                                  start_new_session=True, check=False)
+        except FileNotFoundError:
+            raise NasError("--hosts: ssh is not installed") from None
+        except subprocess.TimeoutExpired:
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+    def check(self):
+        """Any user may."""
+
+    def up(self):
+        for host in self.nodes:
+            if self._ssh(host, "true") is None:
+                raise NasError(f"host {host}: cannot be reached by `ssh {host} true` without a password")
+
+    def down(self):
+        pass
+
+    def calibrate(self):
+        """On every host, one CPU for each that is used; None where a host has no Python."""
+        cpus = range(self.options.cpus_per_node)
+        asked = [subprocess.Popen([*SSH, host, "python3", "-I", "-S", "-", str(cpu)], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, start_new_session=True)
+                 for host in self.nodes for cpu in cpus]
+        said = [process.communicate(noise.KERNEL)[0] for process in asked]
+        return noise.slowest(said) if all(text.strip() for text in said) else None
+
+    def prepare(self, scheduler, _unit):
+        self.scheduling = scheduler.cosched
+        if scheduler.cosched:
+            for host in self.nodes:
+                if self._ssh(host, "coschedctl", "--json", "status") is None:
+                    raise NasError(f"host {host}: `coschedctl status` fails there: is classd running?")
+
+    def job_command(self, job, mpi, program, arguments):
+        return [sys.executable, "-B", os.path.join(BENCH, "naskit", "host_job.py"), "--hosts",
+                ",".join(self.nodes), "--library", self.options.library, "--mpi", mpi, "-n",
+                str(job.ranks), "--done-pattern", output.DONE, *arguments, *program]
+
+    def preload(self):
+        return ["--preload"]
+
+    def hog_commands(self, job):
+        # Without a terminal sshd ends nothing: the hog looks itself whether anybody still listens.
+        loop = "while echo; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done"
+        return [[*SSH, self.nodes[rank % len(self.nodes)], loop] for rank in range(job.ranks)]
+
+    def counters(self):
+        if not self.scheduling:
+            return []
+        return [_parsed(self._ssh(host, "coschedctl", "--json", "status"))
+                for host in self.nodes]
+
+    def control(self):
+        return os.path.join(self.options.build, "ctl", "coschedctl")
+
+    def trace_start(self):
+        for host in self.nodes:
+            self._ssh(host, "coschedctl", "trace", "start")
+
+    def trace_dumps(self):
+        """[] where not every host tells its trace, which needs root there."""
+        said = [self._ssh(host, "coschedctl", "trace", "dump", host) for host in self.nodes]
+        return said if all(said) else []
+
+    def environment(self):
+        return {"NASKIT_LAB": "", "NASKIT_HOSTS": " ".join(self.nodes)}

@@ -1,0 +1,118 @@
+"""The virtual cluster as the place where jobs run. Only `bench/lab` is called."""
+
+import json
+import os
+import subprocess
+
+from . import NasError, noise, output, times
+
+BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+LAB = os.path.join(BENCH, "lab")
+LAB_NAME = "cosched-lab-nas"
+TRACE_EVENTS = 1 << 19
+
+
+class LabSite:
+    """Nodes made of namespaces; daemons are ours to start and stop."""
+
+    counts_cpu = True
+
+    def __init__(self, options, name=None):
+        self.options = options
+        self.name = name or os.environ.get("COSCHED_NAS_LAB", LAB_NAME)
+        self.nodes = [f"node{index}" for index in range(options.nodes)]
+        self.daemons = None  # settings of those that run
+        self.is_up = False
+        self.cpus = []
+
+    def _lab(self, *arguments, check=True):
+        done = subprocess.run([LAB, "--name", self.name, *arguments], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              start_new_session=True, check=False)
+        if check and done.returncode != 0:
+            raise NasError(f"lab {arguments[0]} failed")
+        return done.stdout
+
+    def check(self):
+        if os.geteuid() != 0:
+            raise NasError("the virtual cluster needs root")
+
+    def up(self):
+        self.is_up = True
+        self._lab("up", "--nodes", str(len(self.nodes)), "--cpus-per-node",
+                  str(self.options.cpus_per_node), "--build", self.options.build,
+                  "--daemons", "none", "--owner", str(os.getpid()),
+                  *(f"--set={text}" for text in self.options.set))
+        nodes = json.loads(self._lab("status", "--json"))["nodes"]
+        self.cpus = sorted({cpu for node in nodes for cpu in node["cpus"]})
+
+    def down(self):
+        if self.is_up:
+            self._lab("down", check=False)
+        self.is_up = False
+
+    def calibrate(self):
+        return noise.calibrate(self.cpus)
+
+    def prepare(self, scheduler, unit):
+        """Daemons with the unit's settings, or none."""
+        wanted = None
+        if scheduler.cosched:
+            wanted = {"scheduler.time_slice": times.text(unit.time_slice_s),
+                      "scheduler.gmet": times.text(unit.gmet_s)}
+            if scheduler.policy:
+                wanted["scheduler.policy"] = scheduler.policy
+        if wanted == self.daemons:
+            return
+        if self.daemons:
+            self._lab("daemons", "stop")
+        self.daemons = None
+        if wanted:
+            policy = {"scheduler.policy": self._configured_policy(), **wanted}
+            self._lab("daemons", "start", *(f"--set={key}={value}" for key, value in policy.items()))
+        self.daemons = wanted
+
+    def _configured_policy(self):
+        """The lab remembers what it was told last, so what another unit has changed is changed back."""
+        for text in self.options.set:
+            key, _, value = text.partition("=")
+            if key.strip() == "scheduler.policy":
+                return value.strip()
+        return "yoo-jette"
+
+    def job_command(self, job, mpi, program, arguments):
+        """The command that runs a job and reports on it; `arguments` are those of the launcher."""
+        return [LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(job.ranks),
+                "--done-pattern", output.DONE, *arguments, *program]
+
+    def preload(self):
+        return ["--preload"]
+
+    def hog_commands(self, job):
+        return [[LAB, "--name", self.name, "exec", self.nodes[rank % len(self.nodes)], "sh", "-c",
+                 "while :; do :; done"] for rank in range(job.ranks)]
+
+    def counters(self):
+        """What each node's classd counts; [] without daemons."""
+        if not self.daemons:
+            return []
+        nodes = json.loads(self._lab("status", "--json"))["nodes"]
+        return [node["scheduler"] for node in nodes]
+
+    def _control(self, node, *arguments):
+        return self._lab("exec", node, self.control(), *arguments, check=False)
+
+    def control(self):
+        return os.path.join(self.options.build, "ctl", "coschedctl")
+
+    def trace_start(self):
+        for node in self.nodes if self.daemons else ():
+            self._control(node, "trace", "start", str(TRACE_EVENTS))
+
+    def trace_dumps(self):
+        """The text of each node's trace; [] when there are no daemons."""
+        return [self._control(node, "trace", "dump", node) for node in self.nodes if self.daemons]
+
+    def environment(self):
+        """What a plugged-in scheduler may want to know."""
+        return {"NASKIT_LAB": f"{LAB} --name {self.name}", "NASKIT_HOSTS": " ".join(self.nodes)}

@@ -1,0 +1,58 @@
+"""The noise guard: a fixed piece of work on every CPU at once, before and after each unit. Where it
+takes clearly longer than it mostly does, something else was running, and the run is not to be trusted."""
+
+import statistics
+import subprocess
+import sys
+
+from . import NasError
+
+# Runs in a process of its own, on one CPU; prints the seconds that its loop took.
+KERNEL = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+start = time.monotonic()
+x = 1
+for _ in range(2000000):
+    x = x * 5 & 0xffffffff
+print(time.monotonic() - start)
+"""
+
+
+def calibrate(cpus):
+    """Seconds of the slowest CPU."""
+    running = [subprocess.Popen([sys.executable, "-I", "-S", "-c", KERNEL, str(cpu)],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                start_new_session=True) for cpu in cpus]
+    return slowest([process.communicate()[0] for process in running])
+
+
+def slowest(outputs):
+    try:
+        return max(float(text) for text in outputs)
+    except ValueError:
+        raise NasError("the calibration kernel did not run") from None
+
+
+class Guard:
+    """Judges by the median of all calibrations so far. A factor of 0 judges nothing."""
+
+    def __init__(self, factor, known=()):
+        self.factor = factor
+        self.seen = [seconds for seconds in known if seconds is not None]
+
+    def add(self, seconds):
+        if seconds is not None:
+            self.seen.append(seconds)
+
+    def is_disturbed(self, seconds):
+        """Whether a calibration, which was added before, is beyond the threshold."""
+        if not self.factor or not self.seen or seconds is None:
+            return False
+        return seconds > self.factor * statistics.median(self.seen)
+
+    def judge(self, runs):
+        """Marks the runs. The median becomes better known as the session goes on, so the first runs
+        may have to be judged anew."""
+        for run in runs:
+            run["disturbed"] = self.is_disturbed(run["calibration_s"])

@@ -1,0 +1,76 @@
+"""What the daemons know of a run: their counters, and who held which node when."""
+
+import json
+import os
+import subprocess
+
+from . import gantt, records, store
+
+THEIR_NAMES = {"switches": "switches", "requests": "requests", "granted": "requests_granted",
+               "discarded": "requests_discarded", "false": "requests_false"}
+
+
+class Observer:
+    """Of one run: made before it begins."""
+
+    def __init__(self, site, results, scheduler):
+        self.site = site
+        self.results = results
+        self.scheduler = scheduler
+        self.before = self._nodes()
+        if scheduler.cosched:
+            site.trace_start()
+
+    def _nodes(self):
+        return [node for node in self.site.counters() if isinstance(node, dict)]
+
+    def finish(self, run, nodes, origin_wall_s):
+        """Adds what was seen to the record; of a first repetition, leaves the chart."""
+        run["counters"] = difference(sums(self.before), sums(self._nodes()))
+        for name in ("time_slice_s", "gmet_s"):
+            run[name] = self.before[0].get(name) if self.before else None
+        dumps = self._dumps()
+        run["coscheduled_fraction"] = self._coscheduled(dumps) if dumps else None
+        if run["repetition"] == 1 and not self.scheduler.alone:
+            self.results.write_json(chart_file(run), gantt.chart(
+                run, nodes, [json.loads(text) for text in dumps], origin_wall_s))
+
+    def _dumps(self):
+        """The texts of all nodes' traces, or []: no chart is better than half of one."""
+        texts = self.site.trace_dumps() if self.scheduler.cosched else []
+        try:
+            return texts if all(json.loads(text) for text in texts) else []
+        except ValueError:
+            return []
+
+    def _coscheduled(self, dumps):
+        """The mean over the jobs of what `coschedctl trace coscheduled` says."""
+        files = [self.results.path("logs", f"trace{index}.json") for index in range(len(dumps))]
+        for path, text in zip(files, dumps):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        done = subprocess.run([self.site.control(), "trace", "coscheduled", *files], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False)
+        for path in files:
+            os.unlink(path)
+        said = [line.split()[-1] for line in done.stdout.splitlines() if line.strip()]
+        return records.mean(float(word) for word in said if word != "-")
+
+
+def sums(nodes):
+    """Over the nodes, what classd counts; None where it does not count it."""
+    return {name: sum(node[theirs] for node in nodes)
+            if nodes and all(theirs in node for node in nodes) else None
+            for name, theirs in THEIR_NAMES.items()}
+
+
+def difference(before, after):
+    return {name: None if after[name] is None or before[name] is None else after[name] - before[name]
+            for name in after}
+
+
+def chart_file(run):
+    value = "" if run["value"] is None else f"-{run['value']:.3g}"
+    name = f"{run['experiment']}-{run['workload']}{value}-{run['mpi']}-{run['scheduler']}"
+    return f"gantt/{store.slug(name)}.json"

@@ -1,0 +1,151 @@
+"""The options of bench/run_nas.sh: what they are, whether they make sense, what they ask for."""
+
+import argparse
+import os
+
+from . import (NasError, environment, experiments, hosts, plan, schedulers, times, workload_file)
+
+
+def parser():
+    top = argparse.ArgumentParser(
+        prog="run_nas.sh", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Runs NAS jobs under several schedulers on a virtual cluster (or, with --hosts, a real\n"
+                    "one) and compares them.",
+        epilog="experiments:\n" + "\n".join(
+            f"  {experiment.name:10} {experiment.title}" for experiment in experiments.TABLE.values())
+        + "\n  all        all of them but quick")
+    top.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="default: quick")
+    top.add_argument("--out", metavar="DIR", help="where results go (default: results/<time>)")
+    top.add_argument("--resume", metavar="DIR",
+                     help="go on with a session that was interrupted; all else is in DIR")
+    top.add_argument("--mpi", action="append", choices=["mpich", "openmpi"],
+                     help="may be repeated (default: both)")
+    top.add_argument("--jobs", action="append", default=[], metavar="MIX",
+                     help="jobs that are started together, KERNEL.CLASS.RANKS[*REPEAT] or hog.RANKS "
+                          "each, e.g. \"cg.A.2*5 ep.A.2\"; may be repeated for several mixes")
+    top.add_argument("--workload", action="append", default=[], metavar="NAME|FILE",
+                     help="of bench/workloads, or an .ini file: instead of the experiments' own; may be "
+                          "repeated")
+    top.add_argument("--scale", type=float, default=1.0, metavar="F",
+                     help="make jobs, and times of arrival, F times as long")
+    top.add_argument("--npb-dir", metavar="DIR",
+                     help="use the official NPB binaries DIR/bin/KERNEL.CLASS.x; {mpi} in DIR stands "
+                          "for mpich or openmpi")
+    top.add_argument("--runs", type=int, metavar="N", help="repetitions (default: 2 or 3)")
+    top.add_argument("--schedulers", metavar="LIST", help=schedulers.HELP.replace("%", "%%"))
+    top.add_argument("--time-slice", metavar="T", help="default: mostly 1s")
+    top.add_argument("--gmet", metavar="T", help="default: 250ms or a third of the time-slice")
+    top.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                     help="any other setting of cosched.ini")
+    top.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
+                     help="set a variable for jobs that run with the library")
+    top.add_argument("--nodes", type=int, metavar="N", help="default: 2, or all of --hosts")
+    top.add_argument("--cpus-per-node", type=int, metavar="N", help="default: 1, or as --hosts says")
+    top.add_argument("--hosts", metavar="FILE",
+                     help="run on these hosts, over ssh, whose cosched runs already; a line is HOST or "
+                          "HOST:CPUS")
+    top.add_argument("--library", metavar="FILE",
+                     help="libcosched_pmpi.so, at the same path on all --hosts (default: the build's)")
+    top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs and jobs")
+    top.add_argument("--noise", type=float, default=1.2, metavar="F",
+                     help="a run is disturbed when the calibration before or after it takes F times its "
+                          "median (default: 1.2; 0: do not look)")
+    top.add_argument("--retries", type=int, default=2, metavar="N",
+                     help="how often a disturbed run is repeated (default: 2)")
+    top.add_argument("--timeout", type=float, default=900, metavar="S", help="limit of one job")
+    top.add_argument("--build", default=os.path.join(environment.ROOT, "build", "release"),
+                     metavar="DIR", help="use this build as it is (default: build/release, made anew)")
+    top.add_argument("--dry-run", action="store_true",
+                     help="print the plan and a guess of how long it takes, and run nothing")
+    return top
+
+
+def check(options):
+    """Fills in what was left out."""
+    options.mpi = list(dict.fromkeys(options.mpi or ["mpich", "openmpi"]))
+    for name, least in (("runs", 1), ("nodes", 1), ("cpus_per_node", 1), ("retries", 0)):
+        if getattr(options, name) is not None and getattr(options, name) < least:
+            raise NasError(f"--{name.replace('_', '-')}: must be at least {least}")
+    if options.scale <= 0:
+        raise NasError("--scale: must be more than 0")
+    for text in options.set:
+        if "=" not in text or "." not in text.partition("=")[0]:
+            raise NasError(f"--set {text}: must be section.key=value")
+        _times_of_set(options, text)
+    for name in ("time_slice", "gmet"):
+        if getattr(options, name):
+            times.seconds(getattr(options, name))
+    _check_place(options)
+    options.build = os.path.abspath(options.build)
+    if options.schedulers:
+        options.schedulers = ",".join(scheduler.script or scheduler.name for scheduler in
+                                      schedulers.parse_list(options.schedulers).values())
+    if options.npb_dir:
+        options.npb_dir = os.path.abspath(options.npb_dir)
+
+
+def _check_place(options):
+    """Where jobs run."""
+    if options.hosts:
+        options.hosts = os.path.abspath(options.hosts)
+        _, options.cpus_per_node, options.nodes = hosts_of(options)
+        if options.set or options.time_slice or options.gmet:
+            raise NasError("--hosts: cosched's settings there are left as they are: leave out --set, "
+                           "--time-slice and --gmet, and set them on the hosts")
+    options.nodes = options.nodes or 2
+    options.cpus_per_node = options.cpus_per_node or 1
+    options.library = os.path.abspath(options.library or os.path.join(
+        options.build, "pmpi", "libcosched_pmpi.so"))
+
+
+def hosts_of(options):
+    """(names, CPUs of each, how many)."""
+    names, cpus = hosts.take(hosts.read(options.hosts), options.nodes, options.cpus_per_node,
+                             options.hosts)
+    return names, cpus, len(names)
+
+
+def check_settable(options, units):
+    """Nodes of --hosts keep their settings, so what compares settings cannot be run there."""
+    if not options.hosts:
+        return
+    for name in dict.fromkeys(unit.experiment for unit in units):
+        own = [unit for unit in units if unit.experiment == name]
+        known = plan.known_schedulers(own, options.schedulers)
+        settings = {(unit.time_slice_s, unit.gmet_s) for unit in own if known[unit.scheduler].cosched}
+        if len(settings) > 1 or any(scheduler.policy or scheduler.time_slice_s
+                                    for scheduler in known.values()):
+            raise NasError(f"experiment {name}: compares settings of cosched, and those of --hosts are "
+                           "not changed; choose others, or one scheduler without : and @")
+
+
+def _times_of_set(options, text):
+    """--set scheduler.time_slice=T is --time-slice T: units set theirs, and must not undo it."""
+    key, _, value = (part.strip() for part in text.partition("="))
+    for name in ("time_slice", "gmet"):
+        if key == "scheduler." + name:
+            setattr(options, name, value)
+
+
+def requests(options):
+    """What is asked of each experiment."""
+    names = options.experiments or ([] if options.jobs else
+                                    ["workloads" if options.workload else "quick"])
+    chosen = experiments.choose(names)
+    files = [workload_file.read(name) for name in options.workload]
+    found = [_request(options, experiment, files or
+                      [workload_file.read(name) for name in experiment.workloads])
+             for experiment in chosen]
+    if options.jobs:
+        found.append(_request(options, experiments.BY_HAND,
+                              [workload_file.of_mix(text) for text in options.jobs]))
+    return found
+
+
+def _request(options, experiment, files):
+    named = options.schedulers or ",".join(experiment.schedulers)
+    return plan.Request(
+        experiment, tuple(files), tuple(schedulers.parse_list(named).values()),
+        options.runs or experiment.runs,
+        times.seconds(options.time_slice) if options.time_slice else experiment.time_slice_s,
+        times.seconds(options.gmet) if options.gmet else experiment.gmet_s)

@@ -1,0 +1,120 @@
+"""What follows from raw runs (the lines of runs.jsonl): which attempts count, stretch, the measures of
+a run. No system call in here."""
+
+import statistics
+
+from . import workload
+
+COUNTERS = ("switches", "requests", "granted", "discarded", "false")
+
+
+def valid(runs):
+    """Of each unit's attempts the one that counts: the last undisturbed one, else the quietest."""
+    chosen = {}
+    for run in runs:
+        before = chosen.get(run["place"])
+        if before is None or _better(run, before):
+            chosen[run["place"]] = run
+    return [chosen[place] for place in sorted(chosen)]
+
+
+def _better(run, before):
+    if run["disturbed"] != before["disturbed"]:
+        return before["disturbed"]
+    return not run["disturbed"] or run["calibration_s"] <= before["calibration_s"]
+
+
+def dedicated_times(runs):
+    """{(mpi, job): median response time of the job alone, without cosched}, of verified runs."""
+    times = {}
+    for run in runs:
+        for job in run["jobs"] if run["scheduler"] == "dedicated" else ():
+            if job["verified"]:
+                times.setdefault((run["mpi"], job["job"]), []).append(job["response_s"])
+    return {key: statistics.median(values) for key, values in times.items()}
+
+
+def ratio(value, base):
+    return value / base if value is not None and base else None
+
+
+def _fair(cluster, run, times):
+    """Response times under perfect sharing, where they can be said."""
+    jobs = [workload.parse_job(job["job"]) for job in run["jobs"]]
+    dedicated_s = [float("inf") if job.is_hog else times.get((run["mpi"], str(job))) for job in jobs]
+    if not run["together"] or None in dedicated_s:
+        return [None] * len(jobs)
+    return workload.fair_response(cluster, jobs, dedicated_s)
+
+
+def add_stretch(runs, cluster):
+    """Fills in dedicated_s, stretch = response / (dedicated x degree) and fair_stretch = response /
+    response under perfect sharing of each job. Null where the job has no verified dedicated run."""
+    times = dedicated_times(runs)
+    for run in runs:
+        for job, fair_s in zip(run["jobs"], _fair(cluster, run, times)):
+            ended = not workload.parse_job(job["job"]).is_hog
+            base_s = times.get((run["mpi"], job["job"])) if ended else None
+            job["dedicated_s"] = base_s
+            job["stretch"] = ratio(job["response_s"], base_s and base_s * job["degree"])
+            job["fair_stretch"] = ratio(job["response_s"], fair_s) if ended else None
+
+
+def ending(run):
+    """The jobs that end by themselves."""
+    return [job for job in run["jobs"] if not workload.parse_job(job["job"]).is_hog]
+
+
+def mean(values):
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def _sum(values):
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def measures(run, nodes):
+    """The figures of one run, by name; None where there is no such figure."""
+    jobs = ending(run)
+    makespan_s = run["makespan_s"]
+    counters = run["counters"]
+    shares = [job["fairness"] for job in run["jobs"] if job["fairness"] is not None]
+    return {
+        "mean_response_s": mean(job["response_s"] for job in jobs),
+        "mean_wait_s": mean(job["wait_s"] for job in jobs),
+        "mean_stretch": mean(job["stretch"] for job in jobs),
+        "mean_fair_stretch": mean(job["fair_stretch"] for job in jobs),
+        "worst_stretch": max((job["stretch"] for job in jobs if job["stretch"] is not None),
+                             default=None),
+        "makespan_s": makespan_s,
+        "throughput_per_h": ratio(3600 * len(jobs), makespan_s),
+        "cpu_s": _sum(job["cpu_s"] for job in jobs),
+        "fairness": min(shares) if shares else None,
+        "coscheduled_fraction": run["coscheduled_fraction"],
+        "switches_per_s": ratio(counters["switches"], makespan_s and makespan_s * nodes),
+        **{name: counters[name] for name in COUNTERS[1:]},
+    }
+
+
+def unverified(run):
+    return [job for job in ending(run) if not job["verified"]]
+
+
+def flat(runs):
+    """One record per job and run, the form of results.json."""
+    found = []
+    for run in runs:
+        for job in ending(run):
+            counters = {"switches": run["counters"]["switches"],
+                        "requests": run["counters"]["requests"],
+                        "requests_granted": run["counters"]["granted"],
+                        "requests_discarded": run["counters"]["discarded"]}
+            known = {name: value for name, value in counters.items() if value is not None}
+            found.append({
+                "experiment": run["experiment"], "workload": run["workload"], "value": run["value"],
+                "scheduler": run["scheduler"], "mpi": run["mpi"], "repetition": run["repetition"],
+                "mix": " ".join(other["job"] for other in run["jobs"]), **job,
+                "ranks": workload.parse_job(job["job"]).ranks, **known})
+    return found

@@ -1,0 +1,81 @@
+"""The results folder: what has been measured is on disk before the next unit begins."""
+
+import hashlib
+import json
+import os
+import re
+
+from . import NasError
+
+LONGEST_NAME = 150
+
+
+class Store:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def make(self):
+        os.makedirs(self.path("logs"), exist_ok=True)
+        os.makedirs(self.path("gantt"), exist_ok=True)
+
+    def write_json(self, name, value):
+        """Replaces a file as a whole: whoever reads sees the old one or the new one."""
+        temporary = self.path(name + ".new")
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=1)
+            file.write("\n")
+        os.replace(temporary, self.path(name))
+
+    def write_text(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read_json(self, name):
+        try:
+            with open(self.path(name), encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            raise NasError(f"{self.path(name)}: is not there; is {self.folder} a results folder of "
+                           "this program?") from None
+        except ValueError as error:
+            raise NasError(f"{self.path(name)}: {error}") from None
+
+    def append_run(self, run):
+        with open(self.path("runs.jsonl"), "a", encoding="utf-8") as file:
+            file.write(json.dumps(run) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def runs(self):
+        """All runs so far. A last line that was cut off half way is removed: its run is made again."""
+        path = self.path("runs.jsonl")
+        if not os.path.exists(path):
+            return []
+        with open(path, "r+b") as file:
+            lines = file.read().split(b"\n")
+            if lines[-1]:
+                file.truncate(sum(len(line) + 1 for line in lines[:-1]))
+        found = []
+        for number, line in enumerate(lines[:-1], 1):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                raise NasError(f"{path}:{number}: is not JSON") from None
+        return found
+
+    def log_base(self, place, attempt, unit, index):
+        """The path of a job's log, without an extension."""
+        words = [f"{place:04}" + (f".{attempt}" if attempt > 1 else ""), unit.mpi, unit.scheduler,
+                 str(index), str(unit.jobs[index])]
+        return self.path("logs", slug("-".join(words)))
+
+
+def slug(text):
+    """The text as a file name: a long one is cut, and stays one of its kind."""
+    name = re.sub(r"[^A-Za-z0-9.@_-]+", "_", text.replace("*", "x"))
+    if len(name) <= LONGEST_NAME:
+        return name
+    return name[:LONGEST_NAME] + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,287 @@
+"""What bench/naskit makes of raw runs: stretch, measures, which attempts count, summary, charts, the folder."""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+
+from naskit import NasError, gantt, noise, observer, records, store, summary, tables  # noqa: E402
+from naskit.workload import Cluster  # noqa: E402
+
+
+TWO_BY_ONE = Cluster(nodes=2, cpus_per_node=1)
+
+
+def job(name="cg.A.2", response_s=4.0, **others):
+    return {"index": 0, "job": name, "arrival_s": 0.0, "start_s": 0.0, "end_s": response_s,
+            "wait_s": 0.0, "response_s": response_s, "degree": 1.0, "cpu_s": 1.0, "verified": True,
+            "hung_in_finalize": 0, "timed_out": False, "exit_status": 0, "fairness": 1.0,
+            "started": 0.0, "seconds": [response_s], "log": "x.log", **others}
+
+
+def run(scheduler, jobs, place, **others):
+    counters = dict.fromkeys(records.COUNTERS)
+    return {"place": place, "experiment": "workloads", "workload": "w", "value": None, "mpi": "mpich",
+            "scheduler": scheduler, "repetition": 1, "attempt": 1, "disturbed": False,
+            "calibration_s": 0.1, "time_slice_s": None, "gmet_s": None, "together": True,
+            "makespan_s": max(one["end_s"] for one in jobs), "coscheduled_fraction": None,
+            "counters": counters, "jobs": jobs, **others}
+
+
+class Stretch(unittest.TestCase):
+    def test_is_response_over_dedicated_times_degree(self):
+        runs = [run("dedicated", [job(response_s=seconds)], place)
+                for place, seconds in enumerate((4, 6, 5))]
+        runs.append(run("cosched", [job(response_s=11, degree=2.0), job(response_s=11, degree=2.0)], 3))
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual(runs[3]["jobs"][0]["dedicated_s"], 5)
+        self.assertAlmostEqual(runs[3]["jobs"][0]["stretch"], 1.1)
+        self.assertAlmostEqual(runs[3]["jobs"][0]["fair_stretch"], 1.1)
+        self.assertAlmostEqual(runs[0]["jobs"][0]["stretch"], 0.8)
+
+    def test_needs_a_verified_dedicated_run(self):
+        runs = [run("dedicated", [job(verified=False)], 0), run("cosched", [job(response_s=9)], 1)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertIsNone(runs[1]["jobs"][0]["stretch"])
+        self.assertIsNone(runs[1]["jobs"][0]["fair_stretch"])
+
+    def test_never_mixes_mpis(self):
+        runs = [run("dedicated", [job()], 0, mpi="openmpi"), run("cosched", [job()], 1)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertIsNone(runs[1]["jobs"][0]["stretch"])
+
+    def test_perfect_sharing_is_not_known_where_jobs_come_one_by_one(self):
+        runs = [run("dedicated", [job()], 0), run("fcfs", [job()], 1, together=False)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertIsNone(runs[1]["jobs"][0]["fair_stretch"])
+
+    def test_a_hog_has_none_and_takes_its_share_of_the_others(self):
+        runs = [run("dedicated", [job()], 0), run("cosched", [job(response_s=8, degree=2.0),
+                                                              job("hog.2", 8)], 1)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertIsNone(runs[1]["jobs"][1]["stretch"])
+        self.assertAlmostEqual(runs[1]["jobs"][0]["fair_stretch"], 1.0)
+
+
+class Measures(unittest.TestCase):
+    def measured(self, jobs, **others):
+        runs = [run("cosched", jobs, 0, **others)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        return records.measures(runs[0], 2)
+
+    def test_are_of_jobs_that_end(self):
+        found = self.measured([job(response_s=4, wait_s=1.0), job(response_s=6, wait_s=2.0),
+                               job("hog.2", 6, fairness=0.5)])
+        self.assertEqual(found["mean_response_s"], 5)
+        self.assertEqual(found["mean_wait_s"], 1.5)
+        self.assertEqual(found["makespan_s"], 6)
+        self.assertEqual(found["throughput_per_h"], 1200)
+        self.assertEqual(found["cpu_s"], 2)
+
+    def test_fairness_is_that_of_the_worst_off(self):
+        self.assertEqual(self.measured([job(fairness=0.7), job(fairness=1.2)])["fairness"], 0.7)
+
+    def test_switches_are_per_node_and_second(self):
+        counters = {**dict.fromkeys(records.COUNTERS), "switches": 40, "requests": 7}
+        found = self.measured([job(response_s=10)], counters=counters)
+        self.assertEqual(found["switches_per_s"], 2)
+        self.assertEqual(found["requests"], 7)
+
+    def test_what_is_not_known_is_null_and_not_zero(self):
+        found = self.measured([job(cpu_s=None, fairness=None)])
+        for name in ("cpu_s", "fairness", "switches_per_s", "requests", "false", "mean_stretch"):
+            self.assertIsNone(found[name], name)
+
+
+class Attempts(unittest.TestCase):
+    def chosen(self, *attempts):
+        runs = [run("cosched", [job()], 0, attempt=number, disturbed=disturbed, calibration_s=seconds)
+                for number, (disturbed, seconds) in enumerate(attempts, 1)]
+        found, = records.valid(runs)
+        return found["attempt"]
+
+    def test_the_undisturbed_one_counts(self):
+        self.assertEqual(self.chosen((True, 0.2), (False, 0.1)), 2)
+        self.assertEqual(self.chosen((False, 0.1), (True, 0.2)), 1)
+
+    def test_of_disturbed_ones_the_quietest_counts(self):
+        self.assertEqual(self.chosen((True, 0.3), (True, 0.2), (True, 0.4)), 2)
+
+    def test_disturbed_is_what_takes_clearly_longer_than_the_median(self):
+        guard = noise.Guard(1.2, [0.1, 0.1, None, 0.1])
+        self.assertFalse(guard.is_disturbed(0.11))
+        self.assertTrue(guard.is_disturbed(0.13))
+        self.assertFalse(noise.Guard(0, [0.1]).is_disturbed(9.0))
+
+    def test_runs_are_judged_anew_when_the_median_is_known_better(self):
+        guard, first = noise.Guard(1.2), run("cosched", [job()], 0, calibration_s=0.3)
+        guard.add(0.3)
+        guard.judge([first])
+        self.assertFalse(first["disturbed"])
+        for _ in range(5):
+            guard.add(0.1)
+        guard.judge([first])
+        self.assertTrue(first["disturbed"])
+
+
+class Summary(unittest.TestCase):
+    def runs(self):
+        found = []
+        for repetition, (cosched_s, other_s) in enumerate(((5, 10), (6, 10), (5, 20)), 1):
+            for scheduler, seconds in (("cosched", cosched_s), ("uncoordinated", other_s)):
+                found.append(run(scheduler, [job(response_s=float(seconds))], len(found),
+                                 repetition=repetition))
+        return found
+
+    def rows(self, runs):
+        found = summary.describe(runs, TWO_BY_ONE)["experiments"]["workloads"]
+        return {(row["scheduler"], row["value"]): row for row in found["rows"]}
+
+    def test_ratios_are_paired_by_repetition(self):
+        ratio = self.rows(self.runs())["cosched", None]["ratios"]["mean_response_s"]
+        self.assertEqual(ratio["n"], 3)
+        self.assertAlmostEqual(ratio["median"], 0.5)
+        self.assertAlmostEqual(ratio["mean"], (0.5 + 0.6 + 0.25) / 3)
+
+    def test_a_value_is_compared_with_the_baselines_one_run(self):
+        runs = self.runs()
+        for one in runs:
+            one["value"] = 0.5 if one["scheduler"] == "cosched" else None
+        ratio = self.rows(runs)["cosched", 0.5]["ratios"]["mean_response_s"]
+        self.assertAlmostEqual(ratio["median"], 0.5)
+
+    def test_waits_are_compared_where_somebody_waited(self):
+        for wait_s, count in ((0.004, None), (4.0, 3)):
+            runs = self.runs()
+            for one in runs:
+                one["jobs"][0]["wait_s"] = wait_s
+            found = self.rows(runs)["cosched", None]["ratios"]["mean_wait_s"]
+            self.assertEqual(found and found["n"], count)
+
+    def test_without_a_baseline_there_is_no_ratio(self):
+        rows = self.rows([one for one in self.runs() if one["scheduler"] == "cosched"])
+        self.assertIsNone(rows["cosched", None]["ratios"]["mean_response_s"])
+
+    def test_counts_disturbed_attempts_and_leaves_them_out(self):
+        runs = self.runs()
+        runs.append(run("cosched", [job(response_s=99.0)], 0, disturbed=True, attempt=2))
+        row = self.rows(runs)["cosched", None]
+        self.assertEqual((row["runs"], row["disturbed"]), (3, 1))
+        self.assertEqual(row["measures"]["mean_response_s"]["median"], 5)
+
+    def test_jobs_of_one_name_in_a_run_are_one_value(self):
+        runs = [run("cosched", [job(response_s=4.0), job(response_s=6.0)], 0)]
+        one, = summary.describe(runs, TWO_BY_ONE)["experiments"]["workloads"]["jobs"]
+        self.assertEqual(one["measures"]["response_s"]["n"], 1)
+        self.assertEqual(one["measures"]["response_s"]["median"], 5)
+
+    def test_can_be_written_as_json_and_as_tables(self):
+        runs = self.runs() + [run("dedicated", [job()], 9, workload="cg.A.2")]
+        found = summary.describe(runs, TWO_BY_ONE, alone={"dedicated"}, complete=False)
+        text = tables.text(json.loads(json.dumps(found)))
+        self.assertIn("uncoordinated", text)
+        self.assertIn("INCOMPLETE", text)
+        self.assertIn("3/3", text)
+        self.assertNotIn("INCOMPLETE", tables.text({**found, "complete": True}))
+
+    def test_results_json_has_what_it_always_had(self):
+        runs = [run("cosched", [job(), job("hog.2")], 0)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        one, = records.flat(runs)
+        for name in ("scheduler", "mpi", "repetition", "mix", "index", "job", "ranks", "degree",
+                     "response_s", "cpu_s", "verified", "hung_in_finalize", "timed_out", "exit_status",
+                     "started", "seconds", "log", "stretch", "fair_stretch", "dedicated_s"):
+            self.assertIn(name, one)
+        self.assertEqual((one["mix"], one["ranks"]), ("cg.A.2 hog.2", 2))
+        self.assertNotIn("switches", one)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.results = store.Store(self.temporary.name)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def test_a_line_that_was_cut_off_is_run_again(self):
+        self.results.append_run({"place": 0})
+        with open(self.results.path("runs.jsonl"), "a", encoding="ascii") as file:
+            file.write('{"place": 1, "exp')
+        self.assertEqual(self.results.runs(), [{"place": 0}])
+        self.results.append_run({"place": 1})
+        self.assertEqual(self.results.runs(), [{"place": 0}, {"place": 1}])
+
+    def test_a_broken_line_is_named(self):
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.write('{"place": 0}\nno\n')
+        with self.assertRaisesRegex(NasError, "runs.jsonl:2"):
+            self.results.runs()
+
+    def test_a_folder_without_a_plan_is_named(self):
+        with self.assertRaisesRegex(NasError, "plan.json.*not there"):
+            self.results.read_json("plan.json")
+
+    def test_names_of_files_are_short_and_differ(self):
+        one, other = store.slug("cg.A.2*5 " * 99), store.slug("cg.A.2*5 " * 98)
+        self.assertLess(max(len(one), len(other)), 200)
+        self.assertNotEqual(one, other)
+        self.assertEqual(store.slug("cg.A.2*5 ep.W.2"), "cg.A.2x5_ep.W.2")
+
+
+def dump(*events):
+    return {"events": [[int(seconds * 1e9), job, kind, 0] for seconds, job, kind in events]}
+
+
+class Gantt(unittest.TestCase):
+    ONE, TWO = "00000000000000a1", "00000000000000b2"
+
+    def test_spans_are_when_a_job_held_the_node(self):
+        events = dump((100, self.ONE, gantt.FREE), (101, self.ONE, gantt.SCHEDULED),
+                      (102, self.ONE, gantt.IDLE), (102, self.TWO, gantt.SCHEDULED),
+                      (103, self.ONE, gantt.SCHEDULED), (104, self.ONE, gantt.LEFT))
+        found = gantt.spans(events, 100)
+        self.assertEqual(found[self.ONE], [(0, 2), (3, 4)])
+        self.assertEqual(found[self.TWO], [(2, 4)])
+
+    def test_jobs_are_matched_by_their_ends(self):
+        jobs = [job("cg.A.2", 10.0), job("ep.A.2", 4.0), job("lu.A.2", 14.0, start_s=5.0, seconds=[9.0])]
+        lifetimes = {"a": (0.2, 9.9), "b": (0.2, 3.9), "c": (5.2, 13.8)}
+        self.assertEqual(gantt.match(lifetimes, jobs), {"a": 0, "b": 1, "c": 2})
+
+    def test_a_job_is_not_matched_with_one_that_had_not_started(self):
+        jobs = [job("cg.A.2", 10.0, start_s=8.0, seconds=[2.0])]
+        self.assertEqual(gantt.match({"a": (0.0, 9.9)}, jobs), {})
+
+    def test_iterations_of_a_job_are_jobs_of_the_trace(self):
+        jobs = [job("lu.A.2*2", 8.0, seconds=[4.0, 4.0])]
+        self.assertEqual(gantt.match({"a": (0.1, 3.9), "b": (4.1, 7.9)}, jobs), {"a": 0, "b": 0})
+
+    def test_a_run_without_daemons_has_no_spans(self):
+        found = gantt.chart(run("fcfs", [job()], 0), 2, [], 100.0)
+        self.assertEqual((found["spans"], found["nodes"], len(found["jobs"])), ([], 2, 1))
+
+
+class Counters(unittest.TestCase):
+    NODE = {"switches": 5, "requests": 4, "requests_granted": 3, "requests_discarded": 1}
+
+    def test_are_summed_over_the_nodes_and_what_none_counts_is_null(self):
+        found = observer.sums([self.NODE, self.NODE])
+        self.assertEqual((found["switches"], found["granted"], found["false"]), (10, 6, None))
+        self.assertEqual(set(found), set(records.COUNTERS))
+        self.assertEqual(set(observer.sums([]).values()), {None})
+
+    def test_what_one_node_does_not_count_is_not_half_counted(self):
+        self.assertIsNone(observer.sums([self.NODE, {"switches": 5}])["requests"])
+
+    def test_a_run_has_what_was_counted_meanwhile(self):
+        before, after = observer.sums([self.NODE]), observer.sums([{**self.NODE, "switches": 25}])
+        found = observer.difference(before, after)
+        self.assertEqual((found["switches"], found["requests"], found["false"]), (20, 0, None))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,133 @@
+"""bench/naskit's plans: which units there are, in which order, and how long they may still take."""
+
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+
+from naskit import NasError, experiments, plan, progress, schedulers, workload_file  # noqa: E402
+
+
+def request(name="workloads", text="[workload]\njobs = cg.A.2*4 (2), ep.A.2\n", given=None, **others):
+    experiment = experiments.TABLE[name]
+    file = workload_file.parse(text, "/w/mine.ini")
+    chosen = schedulers.parse_list(given or ",".join(experiment.schedulers))
+    known = {"runs": 2, "time_slice_s": 1.0, "gmet_s": 0.25, **others}
+    return plan.Request(experiment, (file,), tuple(chosen.values()), **known)
+
+
+class Plan(unittest.TestCase):
+    def keys(self, *requests, mpis=("mpich",), seed=1):
+        return [unit.key for unit in plan.build(requests, mpis, seed, 1.0)]
+
+    def test_the_seed_decides_the_order_and_nothing_else(self):
+        first, same, other = (self.keys(request(), mpis=("mpich", "openmpi"), seed=seed)
+                              for seed in (1, 1, 2))
+        self.assertEqual(first, same)
+        self.assertNotEqual(first, other)
+        self.assertEqual(sorted(map(str, first)), sorted(map(str, other)))
+
+    def test_each_repetition_has_every_unit_once(self):
+        units = plan.build([request()], ["mpich"], 1, 1.0)
+        halves = units[:len(units) // 2], units[len(units) // 2:]
+        for repetition, half in enumerate(halves, 1):
+            self.assertEqual({unit.repetition for unit in half}, {repetition})
+            self.assertEqual(len({unit.key for unit in half}), len(half))
+        self.assertEqual({unit.key for unit in halves[0]}, {unit.key for unit in halves[1]})
+
+    def test_dedicated_has_each_distinct_job_once(self):
+        alone = [key for key in self.keys(request(runs=1)) if key[-1] == "dedicated"]
+        self.assertEqual(sorted(key[1] for key in alone), ["cg.A.2*4", "ep.A.2"])
+
+    def test_yield_is_for_the_mpi_that_has_it(self):
+        wanted = request(given="uncoordinated,yield")
+        self.assertNotIn("yield", [key[-1] for key in self.keys(wanted)])
+        self.assertIn("yield", [key[-1] for key in self.keys(wanted, mpis=("openmpi",))])
+        with self.assertRaises(NasError):
+            self.keys(request(given="yield"))
+
+    def test_a_parameter_varies_cosched_and_the_baseline_runs_once(self):
+        units = plan.build([request("gmet", runs=1)], ["mpich"], 1, 1.0)
+        values = [unit.value for unit in units if unit.scheduler == "cosched"]
+        self.assertEqual(sorted(values), sorted(experiments.TABLE["gmet"].parameter.values))
+        self.assertTrue(all(unit.gmet_s == unit.value for unit in units if unit.value))
+        self.assertEqual([unit.value for unit in units if unit.scheduler == "uncoordinated"], [None])
+
+    def test_gmet_is_never_longer_than_the_time_slice(self):
+        for unit in plan.build([request("slice", runs=1, gmet_s=0.4)], ["mpich"], 1, 1.0):
+            self.assertLessEqual(unit.gmet_s, unit.time_slice_s)
+
+    def test_batch_limits_the_degree_and_fcfs_is_degree_one(self):
+        units = plan.build([request("batch", runs=1)], ["mpich"], 1, 1.0)
+        limits = {(unit.scheduler, unit.value): unit.limit for unit in units}
+        self.assertEqual(limits["fcfs", None], 1)
+        self.assertEqual({limits["cosched@1s", value] for value in (2, 3, 5)}, {2, 3, 5})
+        self.assertEqual({unit.time_slice_s for unit in units if unit.scheduler == "cosched@500ms"},
+                         {0.5})
+        self.assertEqual([key for key in limits if key[0] == "fcfs"], [("fcfs", None)])
+
+    def test_dom_takes_the_set_of_its_degree(self):
+        text = "[workload]\n" + "".join(f"jobs {n} = ep.A.2 ({n})\n" for n in (2, 3, 4, 5))
+        for unit in plan.build([request("dom", text)], ["mpich"], 1, 1.0):
+            if unit.scheduler != "dedicated":
+                self.assertEqual(len(unit.jobs), unit.value)
+        with self.assertRaisesRegex(NasError, "jobs 2"):
+            plan.build([request("dom")], ["mpich"], 1, 1.0)
+
+    def test_pairs_are_all_with_all_and_with_themselves(self):
+        text = "[workload]\njobs = cg.A.2, ep.A.2, lu.W.2\n"
+        units = plan.build([request("pairs", text, runs=1, given="cosched")], ["mpich"], 1, 1.0)
+        self.assertEqual(len(units), 6)
+        self.assertIn(("lu.W.2", "lu.W.2"), [tuple(map(str, unit.jobs)) for unit in units])
+
+    def test_schedulers_of_a_repetition_get_the_same_order_of_jobs_and_repetitions_another(self):
+        text = "[workload]\norder = shuffled\narrival = poisson 1s\njobs = cg.A.2 (5), ep.A.2 (5)\n"
+        units = plan.build([request("batch", text)], ["mpich"], 7, 1.0)
+        first, second = ({unit.submissions for unit in units if unit.repetition == repetition}
+                         for repetition in (1, 2))
+        self.assertEqual((len(first), len(second)), (1, 1))
+        self.assertNotEqual(first, second)
+
+    def test_survives_json(self):
+        text = "[workload]\narrival = every 500ms\njobs = cg.A.2 (2), hog.2\n"
+        units = plan.build([request("batch", text)], ["mpich"], 1, 1.0)
+        plain = json.loads(json.dumps(plan.to_json(1, units, {})))
+        self.assertEqual(plan.from_json(plain, "plan.json"), units)
+        with self.assertRaisesRegex(NasError, "plan.json.*format"):
+            plan.from_json({**plain, "format": 99}, "plan.json")
+
+    def test_what_comes_with_the_project_can_be_planned(self):
+        for experiment in experiments.choose(["quick", "all"]):
+            files = tuple(workload_file.read(name) for name in experiment.workloads)
+            chosen = schedulers.parse_list(",".join(experiment.schedulers))
+            wanted = plan.Request(experiment, files, tuple(chosen.values()), 1, 1.0, 0.25)
+            with self.subTest(experiment=experiment.name):
+                self.assertTrue(plan.build([wanted], ["mpich", "openmpi"], 1, 1.0))
+
+    def test_all_is_every_experiment_that_says_something_of_the_paper(self):
+        names = [experiment.name for experiment in experiments.choose(["all", "dom"])]
+        self.assertEqual(names, [name for name in experiments.TABLE if name != "quick"])
+        with self.assertRaisesRegex(NasError, "unknown"):
+            experiments.choose(["figure-2"])
+
+    def test_time_left_is_what_the_same_took_before(self):
+        units = plan.build([request()], ["mpich"], 1, 1.0)
+        half = len(units) // 2
+        wall_s = {place: 10.0 for place in range(half)}
+        self.assertAlmostEqual(progress.left_s(units, wall_s), 10.0 * half)
+        self.assertGreater(progress.left_s(units, {}), 0)
+
+    def test_time_left_learns_how_wrong_the_guess_was(self):
+        units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
+        wall_s = {0: 10 * plan.nominal_s(units[0])}
+        self.assertAlmostEqual(progress.left_s(units, wall_s), 10 * sum(map(plan.nominal_s, units[1:])))
+
+    def test_no_time_is_left_at_the_end(self):
+        units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
+        self.assertEqual(progress.left_s(units, dict.fromkeys(range(len(units)), 1.0)), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

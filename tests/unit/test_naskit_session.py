@@ -1,0 +1,246 @@
+"""bench/naskit's session and runner on a site that only pretends: who starts when, which attempts are made,
+what is on disk after an interruption, and that no process is left. No root, no MPI, no lab."""
+
+import argparse
+import io
+import os
+import signal
+import stat
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+
+from labkit import processes  # noqa: E402
+from naskit import NasError, cli, experiments, plan, schedulers, session, store, workload_file  # noqa: E402
+
+# Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
+LAUNCHER = """
+import json, sys, time
+name, report, gated = sys.argv[1:4]
+if gated == "gated":
+    sys.stdin.readline()
+start = time.monotonic()
+repeat = int(name.partition("*")[2] or 1)
+time.sleep(0.02 * repeat)
+print(f"NPB kernel={name} verified={'no' if name.startswith('is') else 'yes'}")
+json.dump({"response_s": time.monotonic() - start, "started_monotonic_s": start, "started": time.time(),
+           "seconds": [time.monotonic() - start], "cpu_s": 0.01, "exit_status": 0, "timed_out": False,
+           "hung_in_finalize": 0, "loop": 1}, open(report, "w"))
+"""
+
+
+class Site:
+    """Calibrations are taken from a list, then are all the same."""
+
+    counts_cpu = True
+
+    def __init__(self, calibrations=()):
+        self.calibrations = list(calibrations)
+        self.ups = self.downs = 0
+        self.prepared = []
+
+    def check(self):
+        pass
+
+    def up(self):
+        self.ups += 1
+
+    def down(self):
+        self.downs += 1
+
+    def calibrate(self):
+        return self.calibrations.pop(0) if self.calibrations else 0.1
+
+    def prepare(self, scheduler, unit):
+        self.prepared.append((scheduler.name, unit.value))
+
+    def job_command(self, job, _mpi, _program, arguments):
+        report = arguments[arguments.index("--report") + 1]
+        return [sys.executable, "-I", "-S", "-c", LAUNCHER, str(job), report,
+                "gated" if "--gate" in arguments else "free"]
+
+    def preload(self):
+        return ["--preload"]
+
+    def hog_commands(self, job):
+        return [["sleep", "60"]] * job.ranks
+
+    def counters(self):
+        return []
+
+    def trace_start(self):
+        pass
+
+    def trace_dumps(self):
+        return []
+
+    def environment(self):
+        return {}
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.results = store.Store(os.path.join(self.temporary.name, "out"))
+        self.results.make()
+        session.SETTLE_S = 0
+        programs = os.path.join(self.temporary.name, "bin")
+        os.mkdir(programs)
+        for kernel in ("cg", "ep", "is"):
+            path = os.path.join(programs, f"{kernel}.S.x")
+            with open(path, "w", encoding="ascii"):
+                os.chmod(path, stat.S_IRWXU)
+
+    def tearDown(self):
+        self.assertEqual(processes.descendants(), [])
+        self.temporary.cleanup()
+
+    def session(self, jobs, names, site=None, name="quick", **others):
+        file = workload_file.parse("[workload]\n" + jobs, "mine.ini")
+        request = plan.Request(experiments.TABLE[name], (file,),
+                               tuple(schedulers.parse_list(names).values()), others.pop("runs", 1), 1.0, 0.25)
+        options = argparse.Namespace(**{
+            "nodes": 2, "cpus_per_node": 1, "noise": 1.2, "retries": 2, "schedulers": names, "env": [],
+            "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
+        units = plan.build([request], ["mpich"], 1, 1.0)
+        made = session.Session(options, site or Site(), self.results, units)
+        made.progress.stream = io.StringIO()
+        return made
+
+    def test_jobs_together_start_together(self):
+        made = self.session("jobs = cg.S.2*20 (3)\n", "uncoordinated")
+        made.run()
+        jobs = made.runs[0]["jobs"]
+        self.assertLess(max(job["start_s"] for job in jobs), min(job["end_s"] for job in jobs))
+        self.assertEqual((made.site.ups, made.site.downs), (1, 1))
+
+    def test_fcfs_takes_one_after_the_other(self):
+        made = self.session("jobs = cg.S.2*3, ep.S.2 (10)\n", "fcfs")
+        made.run()
+        jobs = made.runs[0]["jobs"]
+        self.assertEqual(len(jobs), 11)
+        for earlier, later in zip(jobs, jobs[1:]):
+            self.assertLessEqual(earlier["end_s"], later["start_s"])
+            self.assertGreater(later["wait_s"], 0)
+        self.assertAlmostEqual(jobs[5]["response_s"], jobs[5]["wait_s"] + jobs[5]["seconds"][0], 2)
+
+    def test_a_limit_of_degree_is_kept_and_used(self):
+        made = self.session("jobs = cg.S.2*10 (6)\n", "cosched", name="batch")
+        made.run()
+        for run in made.runs:
+            ends = [(job["start_s"], 1) for job in run["jobs"]] + [(job["end_s"], -1) for job in run["jobs"]]
+            running = most = 0
+            for _, change in sorted(ends):
+                running += change
+                most = max(most, running)
+            self.assertEqual(most, run["value"])
+
+    def test_a_job_does_not_start_before_it_arrives(self):
+        made = self.session("jobs = cg.S.2, ep.S.2 at 300ms\n", "uncoordinated")
+        made.run()
+        self.assertGreaterEqual(made.runs[0]["jobs"][1]["start_s"], 0.3)
+        self.assertIsNone(made.runs[0]["jobs"][0]["fairness"])
+
+    def test_a_hog_runs_until_the_jobs_have_ended_and_stands_in_nobodys_way(self):
+        for name in ("uncoordinated", "fcfs"):
+            made = self.session("jobs = hog.2, cg.S.2\n", name)
+            made.run()
+            hog, job = made.runs[-1]["jobs"]
+            self.assertGreaterEqual(hog["end_s"], job["end_s"])
+            self.assertEqual(job["degree"], 2 if name == "uncoordinated" else 1)
+            os.unlink(self.results.path("runs.jsonl"))
+
+    def test_a_disturbed_run_is_repeated_up_to_the_bound(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5] * 40))
+        made.guard.seen = [0.1] * 200
+        made.run()
+        self.assertEqual([run["attempt"] for run in made.runs], [1, 2, 3])
+        row, = made.described()["experiments"]["quick"]["rows"]
+        self.assertEqual((row["runs"], row["disturbed"]), (1, 3))
+
+    def test_one_disturbed_run_is_repeated_once(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5]))
+        made.run()
+        self.assertEqual([run["disturbed"] for run in made.runs], [True, False])
+        self.assertTrue(made.described()["complete"])
+
+    def test_without_a_threshold_nothing_is_calibrated(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([None]), noise=0)
+        made.run()
+        self.assertEqual(len(made.site.calibrations), 1)
+        self.assertIsNone(made.runs[0]["calibration_s"])
+
+    def test_what_is_there_is_not_run_again(self):
+        made = self.session("jobs = cg.S.2, ep.S.2\n", "dedicated,uncoordinated", runs=2)
+        made.run()
+        count = len(made.runs)
+        self.assertEqual(count, 6)
+        with open(self.results.path("runs.jsonl"), "r+b") as file:
+            lines = file.read().split(b"\n")
+            file.truncate(sum(len(line) + 1 for line in lines[:4]) + 20)  # the fifth was cut off
+        again = self.session("jobs = cg.S.2, ep.S.2\n", "dedicated,uncoordinated", runs=2)
+        again.run()
+        self.assertEqual([run["place"] for run in again.runs], list(range(6)))
+        self.assertEqual(len(again.site.prepared), 2)
+
+    def test_a_job_that_is_wrong_is_told(self):
+        made = self.session("jobs = cg.S.2, is.S.2\n", "uncoordinated")
+        made.run()
+        self.assertEqual([job["job"] for _, job in made.failed()], ["is.S.2"])
+
+    def test_a_missing_program_is_named_before_the_first_run(self):
+        made = self.session("jobs = lu.S.2\n", "uncoordinated")
+        with self.assertRaisesRegex(NasError, "lu.S.2.*no program"):
+            made.check()
+
+    def test_an_interruption_keeps_what_was_measured_and_ends_all(self):
+        made = self.session("jobs = cg.S.2*500, hog.2\n", "uncoordinated,cosched", runs=2)
+        made.units[0] = self.session("jobs = cg.S.2\n", "uncoordinated").units[0]
+        cli._catch_signals()  # pylint: disable=protected-access
+        self.addCleanup(self.default_signals)
+        thread = threading.Thread(target=self.interrupt_in_second_run)
+        thread.start()
+        with self.assertRaises(cli.Interrupted) as caught:
+            made.run()
+        thread.join()
+        self.assertEqual(caught.exception.number, signal.SIGTERM)
+        self.assertEqual([run["place"] for run in self.results.runs()], [0])
+        self.assertFalse(self.results.read_json("summary.json")["complete"])
+        self.assertEqual(made.site.downs, 1)
+        self.assertEqual(processes.descendants(), [])
+
+    @staticmethod
+    def default_signals():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt_in_second_run(self):
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and not os.path.exists(self.results.path("summary.json")):
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)  # which must not stop the tidying up
+
+    def test_a_script_schedules(self):
+        script = os.path.join(self.temporary.name, "mine.sh")
+        said = os.path.join(self.temporary.name, "said")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\necho "$1" "$NASKIT_NODES" >>{said}\n'
+                       '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
+        os.chmod(script, 0o755)
+        made = self.session("jobs = cg.S.2 (2)\n", f"{script},uncoordinated", runs=1)
+        made.run()
+        with open(said, encoding="ascii") as file:
+            self.assertEqual(sorted(file.read().splitlines()), ["down 2", "up 2", "wrap 2", "wrap 2"])
+        self.assertEqual({run["scheduler"] for run in made.runs}, {"mine", "uncoordinated"})
+
+
+if __name__ == "__main__":
+    unittest.main()
