@@ -126,17 +126,19 @@ def summary(records):
             cells.append(", ".join(cell(ranks, found[way, size, kernel, mpi, ranks]) for ranks in sorted(
                 {key[4] for key in found if key[:4] == (way, size, kernel, mpi)})) or "-")
         rows.append([way, size, kernel, *cells])
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+    text = "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+    return text + f"\n\\* {IN_FINALIZE}\n" * (IN_FINALIZE in [record["verdict"] for record in records])
 
 
 def cell(ranks, verdicts):
-    """One number of ranks in a cell of the summary: "4", "4 (3 runs)", "4 (1 of 3 hung in MPI_Finalize)"."""
+    """One number of ranks in a cell of the summary: "4", "4 (3 runs)", "4*", "4 (1 of 3 TIME LIMIT)". The star is
+    for a hang in MPI_Finalize."""
     total = len(verdicts)
-    notes = [f"{verdicts.count(verdict)} of {total}: {verdict.removeprefix('verified, ')}"
-             for verdict in dict.fromkeys(verdicts) if verdict != VERIFIED]
+    notes = [f"{verdicts.count(verdict)} of {total} {verdict}" for verdict in dict.fromkeys(verdicts)
+             if verdict not in GOOD]
     if not notes and total > 1:
         notes = [f"{total} runs"]
-    return f"{ranks}" + (f" ({'; '.join(notes)})" if notes else "")
+    return f"{ranks}" + "*" * (IN_FINALIZE in verdicts) + (f" ({', '.join(notes)})" if notes else "")
 
 
 def parser():

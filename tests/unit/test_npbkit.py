@@ -92,9 +92,11 @@ class Verdict(unittest.TestCase):
 class Summary(unittest.TestCase):
     def test_has_a_row_per_class_and_kernel_and_names_failures(self):
         records = [{**Case("is", "S", ranks, "mpich", "library").record(), "verdict": verdict}
-                   for ranks, verdict in ((4, "verified"), (2, "TIME LIMIT"), (2, "verified"), (8, "WRONG RESULT"))]
+                   for ranks, verdict in ((4, "verified"), (2, "TIME LIMIT"), (2, "verified"), (8, "WRONG RESULT"),
+                                          (16, verify.IN_FINALIZE))]
         self.assertEqual(verify.summary(records).splitlines()[2:], [
-            "| library | S | is | 2 (1 of 2: TIME LIMIT), 4, 8 (1 of 1: WRONG RESULT) |"])
+            "| library | S | is | 2 (1 of 2 TIME LIMIT), 4, 8 (1 of 1 WRONG RESULT), 16* |", "",
+            "\\* verified, hung in MPI_Finalize"])
 
 
 class Store(unittest.TestCase):
