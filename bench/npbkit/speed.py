@@ -128,8 +128,9 @@ def cell(pairs):
     # Each pair started its programs anew.
     middle, low, high = ratios.median_and_interval([[pair["ratio"]] for pair in pairs])
     times = [statistics.median(pair[name] for pair in pairs) for name in ("ours_s", "official_s")]
+    interval = f"({low:.2f}-{high:.2f})" if len(pairs) > 1 else "(one pair)"
     return [", ".join(f"{seconds:.3g}" for seconds in times),
-            f"{middle:.2f} ({low:.2f}-{high:.2f}){ratios.verdict(middle, low, high, TARGET)}"]
+            f"{middle:.2f} {interval}{ratios.verdict(middle, low, high, TARGET)}"]
 
 
 def parser():

@@ -133,10 +133,12 @@ class Speed(unittest.TestCase):
         def pairs(kernel, values):
             return [{**Case(kernel, "W", 2, "openmpi").record(), "ratio": value, "ours_s": value,
                      "official_s": 1.0} for value in values]
-        text = speed.table(pairs("lu", [0.5] * 5) + pairs("cg", [1.4] * 5) + pairs("is", [1.2, 1.4, 1.4]))
+        text = speed.table(pairs("lu", [0.5] * 5) + pairs("cg", [1.4] * 5) + pairs("is", [1.2, 1.4, 1.4])
+                           + pairs("ft", [0.5]))
         self.assertIn("| lu | W | 2 | 0.5, 1 | 0.50 (0.50-0.50) |", text)
         self.assertIn("| cg | W | 2 | 1.4, 1 | 1.40 (1.40-1.40)! |", text)
         self.assertIn("| is | W | 2 | 1.4, 1 | 1.40 (1.20-1.40)? |", text)
+        self.assertIn("| ft | W | 2 | 0.5, 1 | 0.50 (one pair) |", text)
 
 
 if __name__ == "__main__":
