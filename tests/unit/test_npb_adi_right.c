@@ -1,9 +1,9 @@
 // Protects what BT and SP compute in a cell: the dissipation's weights, the right side, whatever
 // the cells, and that a change passes through SP's waves as it is.
-#include "bench/npb/adi_field.h"
-#include "bench/npb/adi_right.h"
-#include "bench/npb/npb_job.h"
-#include "bench/npb/sp_waves.h"
+#include "bench/npb/adi/field.h"
+#include "bench/npb/adi/right.h"
+#include "bench/npb/common/job.h"
+#include "bench/npb/sp/waves.h"
 
 #include <math.h>
 #include <setjmp.h>

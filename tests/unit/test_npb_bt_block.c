@@ -1,6 +1,6 @@
 // Protects the blocks of BT: that they are the derivatives of the fluxes, and that a row of blocks
 // is solved.
-#include "bench/npb/bt_block.h"
+#include "bench/npb/bt/block.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // Protects the exact solution and the initial state of LU, SP and BT, on which all their official
 // values rest.
-#include "bench/npb/cfd.h"
+#include "bench/npb/cfd/cfd.h"
 
 #include <math.h>
 #include <setjmp.h>

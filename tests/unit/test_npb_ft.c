@@ -1,10 +1,10 @@
 // Protects what NAS kernel FT computes between its messages, for more ranks than a test machine can
 // run: transforms against their definition, and every distribution against a single rank.
-#include "bench/npb/ft_layout.h"
-#include "bench/npb/ft_passes.h"
-#include "bench/npb/ft_transform.h"
-#include "bench/npb/npb_job.h"
-#include "bench/npb/npb_random.h"
+#include "bench/npb/common/job.h"
+#include "bench/npb/common/random.h"
+#include "bench/npb/ft/layout.h"
+#include "bench/npb/ft/passes.h"
+#include "bench/npb/ft/transform.h"
 
 #include <math.h>
 #include <setjmp.h>

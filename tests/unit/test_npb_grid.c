@@ -1,6 +1,6 @@
 // Protects the process grid of the NAS kernels, for more ranks than a test machine can run and for
 // orders that the grid does not divide.
-#include "bench/npb/npb_grid.h"
+#include "bench/npb/common/grid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

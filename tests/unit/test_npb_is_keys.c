@@ -1,6 +1,6 @@
 // Protects how kernel IS makes, buckets, deals and ranks its keys, also where a few values hold
 // nearly all keys and some ranks get none.
-#include "bench/npb/is_keys.h"
+#include "bench/npb/is/keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 // Protects how LU's grid is cut for more ranks than a test machine can run, and that its sweeps
 // solve with the derivative of its operator, which is found here by differences.
-#include "bench/npb/lu_box.h"
-#include "bench/npb/lu_flow.h"
-#include "bench/npb/lu_result.h"
-#include "bench/npb/lu_sweep.h"
+#include "bench/npb/lu/box.h"
+#include "bench/npb/lu/flow.h"
+#include "bench/npb/lu/result.h"
+#include "bench/npb/lu/sweep.h"
 
 #include <math.h>
 #include <setjmp.h>

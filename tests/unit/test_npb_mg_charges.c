@@ -1,9 +1,9 @@
 // Protects the right-hand side of kernel MG: the extremes of the random sequence, found part by
 // part.
-#include "bench/npb/mg_charges.h"
+#include "bench/npb/mg/charges.h"
 
-#include "bench/npb/mg_field.h"
-#include "bench/npb/npb_random.h"
+#include "bench/npb/common/random.h"
+#include "bench/npb/mg/field.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

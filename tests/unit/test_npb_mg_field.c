@@ -1,8 +1,8 @@
 // Protects the operators of kernel MG against the plain formulas of the report, on boxes of all
 // shapes that a rank can get, down to a single point and none.
-#include "bench/npb/mg_field.h"
+#include "bench/npb/mg/field.h"
 
-#include "bench/npb/npb_random.h"
+#include "bench/npb/common/random.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // Protects how kernel MG lays its levels over the ranks, for more ranks than a test machine can
 // run: above all the coarse levels, on which most ranks have no point.
-#include "bench/npb/mg_grid.h"
+#include "bench/npb/mg/grid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // Protects the multipartition of BT and SP, for more ranks than a test machine can run: every cell
 // has one owner, every rank one cell in each slab, and all neighbours of its cells one owner.
-#include "bench/npb/multipartition.h"
+#include "bench/npb/adi/multipartition.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

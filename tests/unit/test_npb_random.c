@@ -1,5 +1,5 @@
 // Protects the random sequence of the NAS kernels: one wrong bit and no official value comes out.
-#include "bench/npb/npb_random.h"
+#include "bench/npb/common/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

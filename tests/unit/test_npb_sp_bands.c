@@ -1,5 +1,5 @@
 // Protects the systems of SP and the waves they are solved for.
-#include "bench/npb/sp_bands.h"
+#include "bench/npb/sp/bands.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,253 @@
+// NAS kernel LU: the Navier-Stokes equations in a cube by symmetric successive over-relaxation
+// (RNR-94-007, section 3). The sweeps run diagonally through a grid of ranks, a plane at a time, so
+// that there are many small messages, and a rank waits for its neighbours at each of them.
+#include "bench/npb/cfd/cfd.h"
+#include "bench/npb/cfd/verify.h"
+#include "bench/npb/common/job.h"
+#include "bench/npb/common/report.h"
+#include "bench/npb/lu/box.h"
+#include "bench/npb/lu/exchange.h"
+#include "bench/npb/lu/flow.h"
+#include "bench/npb/lu/result.h"
+#include "bench/npb/lu/sweep.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RELAXATION 1.2
+
+static const struct lu_class {
+    char name;
+    int points; // in each direction
+    int steps;
+    double time_step;
+    struct lu_result official;
+} classes[] = {
+    {'S',
+     12,
+     50,
+     0.5,
+     {{1.6196343210976702e-2, 2.1976745164821318e-3, 1.5179927653399185e-3, 1.5029584435994323e-3,
+       3.4264073155896461e-2},
+      {6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5, 5.8474222595157350e-5,
+       1.3103347914111294e-3},
+      7.8418928865937083}},
+    {'W',
+     33,
+     300,
+     1.5e-3,
+     {{12.36511638192, 1.317228477799, 2.550120713095, 2.326187750252, 28.26799444189},
+      {0.4867877144216, 5.064652880982e-2, 9.281818101960e-2, 8.570126542733e-2, 1.084277417792},
+      11.61399311023}},
+    {'A',
+     64,
+     250,
+     2,
+     {{7.7902107606689367e2, 6.3402765259692870e1, 1.9499249727292479e2, 1.7845301160418537e2,
+       1.8384760349464247e3},
+      {2.9964085685471943e1, 2.8194576365003349, 7.3473412698774742, 6.7139225687777051,
+       7.0715315688392578e1},
+      26.030925604886277}},
+    {'B',
+     102,
+     250,
+     2,
+     {{3.5532672969982736e3, 2.6214750795310692e2, 8.8333721850952190e2, 7.7812774739425265e2,
+       7.3087969592545314e3},
+      {1.1401176380212709e2, 8.1098963655421574, 2.8480597317698308e1, 2.5905394567832939e1,
+       2.6054907504857413e2},
+      47.887162703308227}},
+    {'C',
+     162,
+     250,
+     2,
+     {{1.03766980323537846e4, 8.92212458801008552e2, 2.56238814582660871e3, 2.19194343857831427e3,
+       1.78078057261061185e4},
+      {2.15986399716949279e2, 1.55789559239863600e1, 5.41318863077207766e1, 4.82262643154045421e1,
+       4.55902910043250358e2},
+      66.6404553572181300}},
+};
+
+struct lu {
+    const struct lu_class *size;
+    struct lu_box box;
+    struct lu_exchange exchange;
+    struct lu_sweep sweep;
+    struct lu_flow *flow;
+    double (*u)[CFD_QUANTITIES];
+    double (*v)[CFD_QUANTITIES];       // the rate of u, in the sweeps what is added to u
+    double (*forcing)[CFD_QUANTITIES]; // makes the exact solution stationary
+    struct lu_result result;           // after a run, of all ranks
+};
+
+// Sets the box and its ghosts, as far as the cube reaches.
+static void set_state(struct lu *lu, void (*state_at)(const double *position, double *state))
+{
+    const struct lu_box *box = &lu->box;
+    int low[CFD_DIRECTIONS], high[CFD_DIRECTIONS];
+    for (int d = 0; d < CFD_DIRECTIONS; d++) {
+        low[d] = box->before[d] == LU_NOBODY ? 0 : -LU_GHOSTS;
+        high[d] = box->count[d] + (box->after[d] == LU_NOBODY ? 0 : LU_GHOSTS);
+    }
+    for (int z = low[CFD_Z]; z < high[CFD_Z]; z++) {
+        for (int y = low[CFD_Y]; y < high[CFD_Y]; y++) {
+            for (int x = low[CFD_X]; x < high[CFD_X]; x++) {
+                double position[CFD_DIRECTIONS];
+                lu_box_position(box, x, y, z, position);
+                state_at(position, lu->u[lu_box_at(box, x, y, z)]);
+            }
+        }
+    }
+}
+
+static void find_rate(struct lu *lu)
+{
+    lu_flow_derive(&lu->box, lu->u, lu->flow);
+    lu_flow_rate(&lu->box, lu->u, lu->flow, lu->forcing, lu->v);
+}
+
+// The exact solution's rate without a forcing term, once.
+static void find_forcing(struct lu *lu)
+{
+    set_state(lu, cfd_exact);
+    find_rate(lu);
+    memcpy(lu->forcing, lu->v, lu->box.storage * sizeof *lu->forcing);
+}
+
+static void sweep_lower(struct lu *lu)
+{
+    for (int z = lu->box.inner_first[CFD_Z]; z < lu->box.inner_end[CFD_Z]; z++) {
+        lu_exchange_receive(&lu->exchange, true, z, lu->v);
+        lu_sweep_lower(&lu->sweep, &lu->box, lu->flow, z, lu->v);
+        lu_exchange_send(&lu->exchange, true, z, lu->v);
+    }
+}
+
+static void sweep_upper(struct lu *lu)
+{
+    for (int z = lu->box.inner_end[CFD_Z] - 1; z >= lu->box.inner_first[CFD_Z]; z--) {
+        lu_exchange_receive(&lu->exchange, false, z, lu->v);
+        lu_sweep_upper(&lu->sweep, &lu->box, lu->flow, z, lu->v);
+        lu_exchange_send(&lu->exchange, false, z, lu->v);
+    }
+}
+
+static void advance(struct lu *lu)
+{
+    const struct lu_box *box = &lu->box;
+    const double scale = 1 / (RELAXATION * (2 - RELAXATION));
+    for (int z = box->inner_first[CFD_Z]; z < box->inner_end[CFD_Z]; z++) {
+        for (int y = box->inner_first[CFD_Y]; y < box->inner_end[CFD_Y]; y++) {
+            ptrdiff_t at = lu_box_at(box, 0, y, z);
+            for (int x = box->inner_first[CFD_X]; x < box->inner_end[CFD_X]; x++) {
+                for (int m = 0; m < CFD_QUANTITIES; m++)
+                    lu->u[at + x][m] += scale * lu->v[at + x][m];
+            }
+        }
+    }
+}
+
+static void solve(struct lu *lu, int steps)
+{
+    set_state(lu, cfd_initial);
+    find_rate(lu);
+    for (int step = 0; step < steps; step++) {
+        sweep_lower(lu);
+        sweep_upper(lu);
+        advance(lu);
+        lu_exchange_ghosts(&lu->exchange, lu->u);
+        find_rate(lu);
+    }
+    struct lu_result own = lu_result_of(&lu->box, lu->u, lu->flow, lu->v);
+    MPI_Allreduce(&own, &lu->result, LU_RESULT_DOUBLES, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    cfd_norms(lu->result.residual, lu->box.points);
+    cfd_norms(lu->result.error, lu->box.points);
+}
+
+static const struct lu_class *find_class(char name)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (classes[i].name == name)
+            return &classes[i];
+    }
+    return NULL;
+}
+
+static const char *lu_prepare(const struct npb_job *job, void **state)
+{
+    const struct lu_class *size = find_class(job->size_class);
+    struct lu_box box;
+    if (size == NULL)
+        return "CLASS is one of S, W, A, B, C";
+    const char *refusal = lu_box_init(&box, job->rank, job->ranks, size->points);
+    if (refusal != NULL)
+        return refusal;
+    if (job->rank == 0)
+        printf("NAS kernel LU, class %c: %d^3 points, %d steps of %g; %d ranks as %d x %d\n",
+               size->name, size->points, size->steps, size->time_step, job->ranks, box.parts[CFD_X],
+               box.parts[CFD_Y]);
+
+    struct lu *lu = npb_job_allocate(1, sizeof *lu);
+    lu->size = size;
+    lu->box = box;
+    lu->exchange = lu_exchange_make(&lu->box);
+    lu->sweep = lu_sweep_of(&box, size->time_step, RELAXATION);
+    lu->flow = npb_job_allocate(box.storage, sizeof *lu->flow);
+    lu->u = npb_job_allocate(box.storage, sizeof *lu->u);
+    lu->v = npb_job_allocate(box.storage, sizeof *lu->v);
+    lu->forcing = npb_job_allocate(box.storage, sizeof *lu->forcing);
+    find_forcing(lu);
+    solve(lu, 1); // opens all connections
+    *state = lu;
+    return NULL;
+}
+
+static void lu_run(void *state)
+{
+    struct lu *lu = state;
+    solve(lu, lu->size->steps);
+}
+
+static bool lu_verify(const void *state)
+{
+    const struct lu *lu = state;
+    const struct lu_result *official = &lu->size->official;
+    bool residual = cfd_verify_norms("residual", lu->result.residual, official->residual);
+    bool error = cfd_verify_norms("error   ", lu->result.error, official->error);
+    bool integral =
+        npb_report_check("integral  ", lu->result.integral, official->integral, CFD_TOLERANCE);
+    return residual && error && integral;
+}
+
+static double lu_operations(const void *state)
+{
+    const struct lu_class *size = ((const struct lu *)state)->size;
+    double n = size->points;
+    return size->steps * (1984.77 * n * n * n - 10923.3 * n * n + 27770.9 * n - 144010);
+}
+
+static void lu_release(void *state)
+{
+    struct lu *lu = state;
+    lu_exchange_free(&lu->exchange);
+    free(lu->flow);
+    free(lu->u);
+    free(lu->v);
+    free(lu->forcing);
+    free(lu);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct npb_kernel kernel = {
+        .name = "lu",
+        .prepare = lu_prepare,
+        .run = lu_run,
+        .verify = lu_verify,
+        .operations = lu_operations,
+        .release = lu_release,
+    };
+    return npb_job_main(argc, argv, &kernel);
+}
