@@ -96,7 +96,8 @@ class Arrivals(unittest.TestCase):
 class Shipped(unittest.TestCase):
     def every(self):
         for file in sorted(os.listdir(workload_file.FOLDER)):
-            yield workload_file.read(file[:-4])
+            if file.endswith(".ini"):
+                yield workload_file.read(file[:-4])
 
     def test_every_file_can_be_read(self):
         self.assertGreater(len(list(self.every())), 6)
