@@ -96,7 +96,9 @@ class Trials(unittest.TestCase):
         done = run("run_npb_speed.sh", *arguments)
         self.assertEqual(done.returncode, 0, done.stdout)
         for ranks in (1, 2):
-            self.assertRegex(done.stdout, rf"(?m)^\| ep \| S \| {ranks}.* \|" + r" [\d.]+, 0\.5 \|")
+            # From the rate, with our own rounded time as its measure of the work: not exactly 0.5.
+            self.assertRegex(done.stdout,
+                             rf"(?m)^\| ep \| S \| {ranks}.* \|" + r" [\d.]+, 0\.(5|50\d|49\d) \|")
         self.assertEqual(len(results.read(self.results)), 2 * 2 * len(FAMILIES))
         again = run("run_npb_speed.sh", *arguments)
         self.assertEqual((again.returncode, len(results.read(self.results))), (0, 4 * len(FAMILIES)))
