@@ -29,7 +29,7 @@ def command(options):
     names = options.hosts.split(",")
     counts = launch.spread(options.ranks, len(names))
     hosts = ",".join(f"{name}:{count}" for name, count in zip(names, counts) if count)
-    preload = ["env", f"LD_PRELOAD={options.library}"] if options.preload else []
+    preload = ["env", f"LD_PRELOAD={options.preloaded}"] if options.preload else []
     line = [*preload, *FAMILIES[options.mpi](hosts, options), *options.mpi_arguments, options.program,
             *options.arguments]
     return line, dict(text.split("=", 1) for text in options.env)
@@ -38,7 +38,7 @@ def command(options):
 def parser():
     top = argparse.ArgumentParser(prog="host_job")
     top.add_argument("--hosts", required=True)
-    top.add_argument("--library", required=True)
+    top.add_argument("--library", dest="preloaded", required=True)
     launch.add_options(top)
     return top
 

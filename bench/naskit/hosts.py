@@ -123,7 +123,7 @@ class HostSite:
 
     def job_command(self, job, mpi, program, arguments):
         return [sys.executable, "-B", os.path.join(BENCH, "naskit", "host_job.py"), "--hosts",
-                ",".join(self.nodes), "--library", self.options.library, "--mpi", mpi, "-n",
+                ",".join(self.nodes), "--library", self.options.preloaded, "--mpi", mpi, "-n",
                 str(job.ranks), "--done-pattern", output.DONE, *arguments, *program]
 
     def preload(self):

@@ -44,7 +44,7 @@ def parser():
     top.add_argument("--hosts", metavar="FILE",
                      help="run on these hosts, over ssh, whose cosched runs already; a line is HOST or "
                           "HOST:CPUS")
-    top.add_argument("--library", metavar="FILE",
+    top.add_argument("--library", dest="preloaded", metavar="FILE",
                      help="libcosched_pmpi.so, at the same path on all --hosts (default: the build's)")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs and jobs")
     top.add_argument("--noise", type=float, default=1.2, metavar="F",
@@ -94,7 +94,7 @@ def _check_place(options):
                            "--time-slice and --gmet, and set them on the hosts")
     options.nodes = options.nodes or 2
     options.cpus_per_node = options.cpus_per_node or 1
-    options.library = os.path.abspath(options.library or os.path.join(
+    options.preloaded = os.path.abspath(options.preloaded or os.path.join(
         options.build, "pmpi", "libcosched_pmpi.so"))
 
 
