@@ -3,10 +3,15 @@
 Runs the job without and with the library at once, in turns of a twentieth of a second on two labs of their
 own (interleave.py says why), several times. Prints for each run the time for which either job ran, and
 the median of the ratios (with / without) with its 90 % bootstrap interval.
+
+That leaves out how a job starts and ends. So the shortest job there is (EP, class S) is run from start
+to end, without and with the library in turn: the median of the differences is what registering,
+agreeing on a carrier and leaving cost, once per job.
 """
 
 import argparse
 import os
+import statistics
 import sys
 
 import interleave
@@ -20,6 +25,7 @@ def main():
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--launches", type=int, default=15, help="of the shortest job; 0: none")
     parser.add_argument("--against-itself", action="store_true",
                         help="both without the library: what the method itself makes of nothing")
     parser.add_argument("program", nargs="?", help="default: our CG, class A, 20 times")
@@ -35,12 +41,14 @@ def main():
 
     variants = [interleave.Variant("without"),
                 interleave.Variant("with", *([] if options.against_itself else ["--preload"]))]
+    shortest = [os.path.join(build, "bench", "npb", options.mpi, "bin", "ep"), "S"]
     try:
         results = interleave.compare(
             variants, build, options.mpi, [options.program, *options.arguments], options.runs,
             options.seed, progress=lambda number, result: print(
                 f"  run {number}: without {result['without']:.3f} s, with {result['with']:.3f} s, "
                 f"ratio {result['with'] / result['without']:.4f}", flush=True))
+        launches = interleave.launch(variants, build, options.mpi, shortest, options.launches, options.seed)
     except interleave.Disturbed as error:
         sys.exit(f"run_alone: {error}")
     # Each run starts its jobs afresh: a sitting of its own.
@@ -50,6 +58,12 @@ def main():
           f"{' (against itself)' if options.against_itself else ''}: {options.runs} runs, ratio "
           f"{middle:.4f} (90 % interval {low:.4f} to {high:.4f}; "
           f"{min(values):.4f} to {max(values):.4f})")
+    if launches:
+        extra = [(result["with"] - result["without"]) * 1e3 for result in launches]
+        middle, low, high = ratios.median_and_interval([[value] for value in extra], options.seed)
+        whole = statistics.median(result["without"] for result in launches)
+        print(f"{options.mpi} ep S from start to end: {whole:.3f} s without; with, {middle:+.0f} ms "
+              f"(90 % interval {low:+.0f} to {high:+.0f}; {len(launches)} pairs)")
 
 
 if __name__ == "__main__":

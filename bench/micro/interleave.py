@@ -2,14 +2,21 @@
 
 Each variant has a lab of its own, with daemons of its own, so every job is alone on its cluster; the
 labs share the CPUs. Only one job runs at a time: the others are stopped (SIGSTOP). What counts is the
-time for which a job was running until it ended. A disturbance that lasts longer than two turns hits
-all variants alike, which pairs of whole runs cannot achieve.
+time for which a job was running between two marks in its output. A disturbance that lasts longer than
+two turns hits all variants alike, which pairs of whole runs cannot achieve.
+
+Neither does the clock start with the job nor end with it. All jobs are launched at once, since one
+that is stopped when it has just begun remains slower for long (its connections learn from the delay).
+So they compete until the turns begin, and ranks that compete wait for each other: what CPU time they
+got then says little about how far they came. At the end, launchers sleep for times of their own. So
+each job's clock runs from the same line of its output, the first that none of them had printed when
+the turns began, to the line that says that it verified.
 """
 
+import contextlib
 import os
 import random
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -19,12 +26,14 @@ import time
 from labkit import processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+MARK = r"^Run \d+ of|^\s*Time step\s+\d+"  # lines of which a job prints one for each part of its work
 DONE = r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL"
 TURN_S = 0.05
-PRIORITY = -20  # "nice" of the jobs: what else runs on the machine hardly counts
-FIRST_TURN_S = 1.0  # all of a job's turns while it is launched
+LAUNCH_DEADLINE_S = 60.0
+LOOK_AT_LAUNCH_S = 0.05
 LAUNCH_S = 2.0  # for so much running time new processes are looked for after each turn
 TURNS_PER_LOOK = 50  # afterwards
+LOOK_AT_OUTPUT_S = 0.002
 
 
 class Disturbed(Exception):
@@ -43,41 +52,86 @@ class Variant:
         return [*self.lab, *arguments]
 
 
+class Clock:
+    """Counts the time for which a job was running between two marks in its output."""
+
+    def __init__(self, output):
+        self.output = output
+        self.looked_at = 0  # bytes of output
+        self.start_after = None  # marks; None: the turns have not begun
+        self.running = False
+        self.over = False
+        self.counted_s = 0.0
+        self.since_s = None  # None: the job is stopped
+
+    def text(self):
+        # The job writes where this file's offset is: no seek.
+        size = os.fstat(self.output.fileno()).st_size
+        return os.pread(self.output.fileno(), size, 0).decode(errors="replace")
+
+    def marks(self):
+        return len(re.findall(MARK, self.text(), re.MULTILINE))
+
+    def resume(self):
+        self.since_s = time.monotonic()
+
+    def stop(self):
+        self._count()
+        self.since_s = None
+
+    def look(self):
+        """Starts and ends the count when its marks have come."""
+        size = os.fstat(self.output.fileno()).st_size
+        if self.over or size == self.looked_at:
+            return
+        self.looked_at = size
+        if not self.running and self.marks() > self.start_after:
+            self.running = True
+            self.since_s = time.monotonic()
+        elif self.running and re.search(DONE, self.text(), re.MULTILINE):
+            self._count()
+            self.running = False
+            self.over = True
+
+    def _count(self):
+        if self.running:
+            self.counted_s += time.monotonic() - self.since_s
+
+
 class Job:
     """One run of a variant: running only between resume() and stop()."""
 
     def __init__(self, variant, mpi, program, output):
         self.variant = variant
         self.output = output
-        self.active_s = 0.0
+        self.clock = Clock(output)
         self.turns = 0
-        self.over = False
         self.known = []
         self.process = subprocess.Popen(
             variant.command("mpiexec", "--mpi", mpi, "-n", "2", "--timeout", "900", "--done-pattern",
                             DONE, "--grace", "600", *variant.options, *program),
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-        os.setpriority(os.PRIO_PROCESS, self.process.pid, PRIORITY)
-        self.ended = os.pidfd_open(self.process.pid)
-        self.since_s = time.monotonic()
 
     def resume(self):
-        self.since_s = time.monotonic()
+        self.clock.resume()
         for who in self.known:
             processes.send(who, signal.SIGCONT)
 
     def run(self, turn_s):
-        """Lets the time pass. True when the job has ended."""
-        poll = select.poll()
-        poll.register(self.ended, select.POLLIN)
-        return bool(poll.poll(turn_s * 1000))
+        """Lets the time pass, or as much of it as is counted."""
+        end_s = time.monotonic() + turn_s
+        while time.monotonic() < end_s and not self.clock.over:
+            time.sleep(LOOK_AT_OUTPUT_S)
+            self.clock.look()
+            if self.process.poll() is not None and not self.clock.over:
+                raise self.disturbed("ended without the marks that its clock needs")
 
     def stop(self):
         for who in self.known:
             processes.send(who, signal.SIGSTOP)
-        self.active_s += time.monotonic() - self.since_s
+        self.clock.stop()
         self.turns += 1
-        if self.active_s < LAUNCH_S or self.turns % TURNS_PER_LOOK == 0:
+        if self.turns * TURN_S < LAUNCH_S or self.turns % TURNS_PER_LOOK == 0:
             self.stop_new()
 
     def stop_new(self):
@@ -92,13 +146,12 @@ class Job:
                 processes.send(who, signal.SIGSTOP)
 
     def finish(self):
-        self.active_s += time.monotonic() - self.since_s
-        self.over = True
-        os.close(self.ended)
-        self.output.seek(0)
-        text = self.output.read().decode(errors="replace")
-        if self.process.wait() != 0 or not re.search(DONE, text, re.MULTILINE):
-            raise Disturbed(f"{self.variant.name}: the job did not verify:\n{text[-2000:]}")
+        self.resume()
+        if self.process.wait() != 0:
+            raise self.disturbed("did not verify")
+
+    def disturbed(self, what):
+        return Disturbed(f"{self.variant.name}: the job {what}:\n{self.clock.text()[-2000:]}")
 
     def abandon(self):
         if self.process.poll() is None:
@@ -112,51 +165,62 @@ def run_once(variants, mpi, program, shuffle, turn_s=TURN_S):
     with tempfile.TemporaryDirectory() as folder:
         jobs = []
         try:
-            # A job that is stopped for a second when it has just begun remains slower than the others
-            # for long: its connections learn from the delay. So all start together.
             for variant in shuffle.sample(variants, len(variants)):
                 jobs.append(Job(variant, mpi, program, open(os.path.join(folder, variant.name), "w+b")))
             _launch(jobs)
-            while not all(job.over for job in jobs):
+            while not all(job.clock.over for job in jobs):
                 for job in shuffle.sample(jobs, len(jobs)):
-                    if job.over:
-                        # Launchers sleep at the end of a job, and a sleep costs nothing while others have
-                        # their turn: there must be others for the last job, too.
-                        time.sleep(turn_s)
+                    if job.clock.over:
+                        time.sleep(turn_s)  # so that the last one gets no more turns than before
                         continue
                     job.resume()
-                    _turn(job, turn_s)
+                    job.run(turn_s)
+                    job.stop()
+            for job in jobs:
+                job.resume()
+            for job in jobs:
+                job.finish()
         finally:
             for job in jobs:
                 job.abandon()
                 job.output.close()
-    return {job.variant.name: job.active_s for job in jobs}
+    return {job.variant.name: job.clock.counted_s for job in jobs}
 
 
 def _launch(jobs):
-    """All run at once. The time is divided in the ratio of the CPU time that they got: a job in a class of
-    its own competes with other weights than one that is not."""
-    begin_s = time.monotonic()
-    time.sleep(FIRST_TURN_S * len(jobs))
+    """All run at once, until each has printed its first mark; then all stop."""
+    deadline_s = time.monotonic() + LAUNCH_DEADLINE_S
+    while min(job.clock.marks() for job in jobs) == 0:
+        time.sleep(LOOK_AT_LAUNCH_S)
+        for job in jobs:
+            if job.process.poll() is not None:
+                raise job.disturbed("ended before the turns began")
+        if time.monotonic() > deadline_s:
+            raise Disturbed(f"no line like {MARK} from some job in {LAUNCH_DEADLINE_S:.0f} s")
     for job in jobs:
         job.stop_new()
-    passed_s = time.monotonic() - begin_s
-    got_s = [sum(processes.cpu_s(who["pid"]) for who in job.known) for job in jobs]
-    for job, part_s in zip(jobs, got_s):
-        job.active_s = passed_s * part_s / max(sum(got_s), 1e-9)
-
-
-def _turn(job, turn_s):
-    if job.run(turn_s):
-        job.finish()
-    else:
-        job.stop()
+    marks = max(job.clock.marks() for job in jobs)
+    for job in jobs:
+        job.clock.start_after = marks
 
 
 def _stop_at_once():
     """This process comes before any job. Else it waits for a CPU at the end of a turn, and longer for one
-    sort of jobs than for the other: some are in a class of weight 1024, some are alone with their PRIORITY."""
+    sort of jobs than for the other: the classes of registered jobs have weights of their own."""
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+
+
+@contextlib.contextmanager
+def _labs(variants, build):
+    try:
+        for variant in variants:
+            up = variant.command("up", "--build", build, "--owner", str(os.getpid()))
+            if subprocess.run(up, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+                raise Disturbed(f"{' '.join(up)} failed")
+        yield
+    finally:
+        for variant in variants:
+            subprocess.run(variant.command("down"), stdin=subprocess.DEVNULL, check=False)
 
 
 def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress=None):
@@ -164,18 +228,29 @@ def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress
     shuffle = random.Random(seed)
     results = []
     _stop_at_once()
-    try:
-        for variant in variants:
-            up = variant.command("up", "--build", build, "--owner", str(os.getpid()))
-            if subprocess.run(up, stdin=subprocess.DEVNULL, check=False).returncode != 0:
-                raise Disturbed(f"{' '.join(up)} failed")
+    with _labs(variants, build):
         for number in range(runs):
             results.append(run_once(variants, mpi, program, shuffle, turn_s))
             if progress:
                 progress(number + 1, results[-1])
-    finally:
-        for variant in variants:
-            subprocess.run(variant.command("down"), stdin=subprocess.DEVNULL, check=False)
+    return results
+
+
+def launch(variants, build, mpi, program, times, seed=0):
+    """A list of {variant name: seconds from start to end}, `times` of them, of a short program that is run
+    by one variant after the other."""
+    shuffle = random.Random(seed)
+    results = []
+    with _labs(variants if times else [], build):
+        for _ in range(times):
+            result = {}
+            for variant in shuffle.sample(variants, len(variants)):
+                with tempfile.TemporaryFile() as output:
+                    begin_s = time.monotonic()
+                    job = Job(variant, mpi, program, output)
+                    job.finish()
+                    result[variant.name] = time.monotonic() - begin_s
+            results.append(result)
     return results
 
 
