@@ -1,0 +1,73 @@
+"""The clock of a job that takes turns: it counts running time between two marks of the job's output."""
+
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
+sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
+
+import interleave  # noqa: E402
+
+VERIFIED = "NPB kernel=cg class=S ranks=2 repeat=4 seconds=1 mops=1 verified=yes"
+
+
+class ClockTest(unittest.TestCase):
+    def setUp(self):
+        self.output = tempfile.TemporaryFile()
+        self.addCleanup(self.output.close)
+        self.now = 100.0
+        patch = mock.patch.object(interleave.time, "monotonic", lambda: self.now)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.clock = interleave.Clock(self.output)
+
+    def say(self, line):
+        self.output.write(f"{line}\n".encode())
+        self.output.flush()
+
+    def turn(self, seconds, line=None):
+        """Runs for so long, says the line in the middle of it, and stops for a while."""
+        self.clock.resume()
+        self.now += seconds / 2
+        if line:
+            self.say(line)
+        self.clock.look()
+        self.now += seconds / 2
+        self.clock.look()
+        self.clock.stop()
+        self.now += 1000
+
+    def test_counts_running_time_between_the_marks(self):
+        self.say("Run 1 of 4: 0.1 s")
+        self.clock.start_after = 2
+        self.turn(10)
+        self.turn(10, "Run 2 of 4: 0.1 s")
+        self.assertEqual(self.clock.counted_s, 0)
+        self.turn(10, "Run 3 of 4: 0.1 s")
+        self.assertAlmostEqual(self.clock.counted_s, 5)
+        self.turn(10, "Run 4 of 4: 0.1 s")
+        self.assertFalse(self.clock.over)
+        self.turn(10, VERIFIED)
+        self.assertTrue(self.clock.over)
+        self.assertAlmostEqual(self.clock.counted_s, 20)
+        self.turn(10)
+        self.assertAlmostEqual(self.clock.counted_s, 20)
+
+    def test_does_not_end_with_a_result_that_is_wrong(self):
+        self.clock.start_after = 0
+        self.turn(10, "Run 1 of 1: 0.1 s")
+        self.turn(10, VERIFIED.replace("yes", "no"))
+        self.assertFalse(self.clock.over)
+
+    def test_looking_does_not_move_the_place_where_the_job_writes(self):
+        self.say("Run 1 of 4: 0.1 s")
+        self.assertEqual(self.clock.marks(), 1)
+        self.say("Time step   20")
+        self.assertEqual(self.clock.text(), "Run 1 of 4: 0.1 s\nTime step   20\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
