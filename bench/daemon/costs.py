@@ -6,6 +6,7 @@ register with it (stubs.c). Needs root.
     request to quota   from sending SCHEDULE until the status page, which is written after the quota, says
                        that the job is scheduled; the machine idle, and with a busy process on every CPU
     wake               the same with a process that only says that a packet came: the machine's part
+    wake, other CPU    the same with the process that sends and the one that answers on different CPUs
     requests           handled per second, sent as fast as one process can
     switch             from sending SWITCH until its reply, by the number of jobs and processes
     idle               CPU time of a classd that has nothing to do but its ticks, and its memory
@@ -144,7 +145,10 @@ def measure(build, count):
         classd.ask("requests", 200, 200)
         for load, busy in (("idle", contextlib.nullcontext()), ("busy", Busy())):
             with busy:
-                for what, name in (("wakes", "wake"), ("requests", "request to quota")):
+                for what, name in (("wakes", "wake"), ("wakes_apart", "wake, other CPU"),
+                                   ("requests", "request to quota")):
+                    if what == "wakes_apart" and len(os.sched_getaffinity(0)) < 2:
+                        continue
                     yield line(f"{name}, {load}", [ns / 1000 for ns in classd.ask(what, count, count)])
         rates = [20000 / (classd.ask("flood", 20000, 1)[0] / 1e9) for _ in range(5)]
         yield {"name": "requests per second", "value": statistics.median(rates),

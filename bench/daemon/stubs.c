@@ -10,6 +10,7 @@
 //     wakes N          the same with a process that does nothing but say at once that a packet
 //     came:
 //                      what the machine takes for its part; prints each time in ns
+//     wakes_apart N    the same with both kept to different CPUs
 //     flood N          N requests as fast as they go; prints the ns until the last is handled
 //     switches N       N SWITCHes; prints the ns of each, from sending it until its reply
 //
@@ -19,6 +20,7 @@
 #include "common/units.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -204,7 +206,21 @@ struct echo {
     _Atomic uint32_t *seen;
 };
 
-static struct echo start_echo(void)
+// The CPU with that number among those that this process may use.
+static cpu_set_t only_cpu(int number)
+{
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof all, &all) < 0)
+        exit(1);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all) && number-- == 0)
+            CPU_SET(cpu, &one);
+    }
+    return one;
+}
+
+static struct echo start_echo(const cpu_set_t *cpus)
 {
     int ends[2];
     void *shared = mmap(NULL, sizeof(_Atomic uint32_t), PROT_READ | PROT_WRITE,
@@ -215,6 +231,8 @@ static struct echo start_echo(void)
         struct protocol_request packet;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setpriority(PRIO_PROCESS, 0, URGENT_NICE);
+        if (cpus != NULL && sched_setaffinity(0, sizeof *cpus, cpus) < 0)
+            _exit(1);
         while (read(ends[1], &packet, sizeof packet) > 0)
             atomic_fetch_add_explicit((_Atomic uint32_t *)shared, 1, memory_order_relaxed);
         _exit(0);
@@ -233,9 +251,22 @@ static uint64_t one_wake(const struct echo *echo)
     return now_ns() - begin_ns;
 }
 
+static uint64_t one_wake_apart(const struct echo *echo, const cpu_set_t *here)
+{
+    cpu_set_t before;
+    if (sched_getaffinity(0, sizeof before, &before) < 0 ||
+        sched_setaffinity(0, sizeof *here, here) < 0)
+        exit(1);
+    uint64_t ns = one_wake(echo);
+    sched_setaffinity(0, sizeof before, &before);
+    return ns;
+}
+
 static void obey(const struct asker askers[2])
 {
-    struct echo echo = start_echo();
+    cpu_set_t here = only_cpu(0), there = only_cpu(1);
+    struct echo echo = start_echo(NULL);
+    struct echo far_echo = CPU_COUNT(&there) == 1 ? start_echo(&there) : echo;
     char line[64], what[32];
     unsigned count;
     int fd = connect_to_classd();
@@ -245,7 +276,9 @@ static void obey(const struct asker askers[2])
         for (unsigned i = 0; i < count && strcmp(what, "flood") != 0; i++) {
             uint64_t ns = strcmp(what, "requests") == 0 ? order(&askers[(i + 1) % 2], 'r', 1)
                           : strcmp(what, "wakes") == 0  ? one_wake(&echo)
-                                                        : one_switch(fd, i + 1);
+                          : strcmp(what, "wakes_apart") == 0
+                              ? one_wake_apart(&far_echo, &here)
+                              : one_switch(fd, i + 1);
             printf("%llu\n", (unsigned long long)ns);
             usleep(PAUSE_US);
         }
