@@ -37,7 +37,7 @@ enum status_piggyback {
     STATUS_PIGGYBACK_NOTICE = 1,
     STATUS_PIGGYBACK_HEADER = 2,
 };
-enum status_wait { STATUS_WAIT_SPIN = 0, STATUS_WAIT_YIELD = 1 };
+enum status_wait { STATUS_WAIT_SPIN = 0, STATUS_WAIT_YIELD = 1, STATUS_WAIT_AUTO = 2 };
 
 // word = generation (16 bits) | flags (16 bits) | epoch (32 bits)
 static inline uint64_t status_word(uint16_t generation, uint16_t flags, uint32_t epoch)

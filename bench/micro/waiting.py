@@ -1,7 +1,7 @@
 """A job with more ranks than CPUs, without daemons or privilege: as it is, and with the library.
 
-Runs the program plain, with the library, and with COSCHED_WAIT=yield, in turn, and prints medians and
-their ratios to plain.
+Runs the program plain and with the library, which waits as it finds best (auto), spins, or yields, in turn,
+and prints medians and their ratios to plain.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import time
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL", re.MULTILINE)
-WAYS = ("plain", "preloaded", "yield")
+WAYS = ("plain", "auto", "spin", "yield")
 
 
 def run(way, options):
@@ -23,8 +23,7 @@ def run(way, options):
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if way != "plain":
         environment["LD_PRELOAD"] = os.path.join(options.build, "pmpi", "libcosched_pmpi.so")
-    if way == "yield":
-        environment["COSCHED_WAIT"] = "yield"
+        environment["COSCHED_WAIT"] = way
     launcher = ["mpiexec." + options.mpi, "-n", str(options.ranks)]
     if options.mpi == "openmpi":
         launcher += ["--oversubscribe"]

@@ -3,6 +3,7 @@
 #include "common/units.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/crowding.h"
 #include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/session.h"
@@ -22,8 +23,9 @@
 // What each rank tells all others at MPI_Init.
 struct ballot {
     uint64_t node_id;
+    struct crowding_place place;
     uint8_t registered;
-    uint8_t yields;
+    uint8_t wait;    // enum wait_mode
     uint8_t carries; // enum piggyback
     uint8_t stats;
     uint8_t bypassed; // Fortran calls of this program do not come by here
@@ -37,7 +39,8 @@ static struct {
     int size;
     struct settings settings;
     struct session_identity identity;
-    struct error error; // why this rank has no scheduler
+    struct crowding_place place; // before the scheduler has moved this process
+    struct error error;          // why this rank has no scheduler
     bool registered;
 } job = {.comm = MPI_COMM_NULL};
 
@@ -100,19 +103,22 @@ static bool agree_on_job_id(void)
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
-    struct ballot ballot = {.registered = job.registered, .stats = job.settings.stats};
+    struct ballot ballot = {
+        .place = job.place, .registered = job.registered, .stats = job.settings.stats};
     enum wait_mode wait = job.settings.wait;
     enum piggyback piggyback = job.settings.piggyback;
     if (page != NULL) {
         ballot.node_id = page->node_id;
         if (wait == WAIT_DEFAULT)
-            wait = page->wait != 0 ? WAIT_YIELD : WAIT_SPIN;
+            wait = page->wait == STATUS_WAIT_YIELD  ? WAIT_YIELD
+                   : page->wait == STATUS_WAIT_SPIN ? WAIT_SPIN
+                                                    : WAIT_AUTO;
         if (piggyback == PIGGYBACK_DEFAULT)
             piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
                         : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
                                                                      : PIGGYBACK_OFF;
     }
-    ballot.yields = wait == WAIT_YIELD;
+    ballot.wait = wait == WAIT_DEFAULT ? WAIT_AUTO : wait;
     ballot.carries = page != NULL ? piggyback : PIGGYBACK_OFF;
     ballot.bypassed = bindings_bypass_us();
     return ballot;
@@ -187,14 +193,35 @@ static void start_carrier(const struct ballot *ballots, bool headers)
         carrier.headers = false;
 }
 
+// How the ranks wait, where they agree; otherwise as their MPI does.
+static void choose_wait(const struct ballot *ballots, struct crowding_place *places)
+{
+    int count[WAIT_YIELD + 1] = {0};
+    for (int i = 0; i < job.size; i++)
+        count[ballots[i].wait <= WAIT_YIELD ? ballots[i].wait : WAIT_SPIN]++;
+    wait_yields = wait_collectives_polled = count[WAIT_YIELD] == job.size;
+    if (count[WAIT_AUTO] != job.size) {
+        if (job.rank == 0 && count[WAIT_YIELD] != job.size && count[WAIT_SPIN] != job.size)
+            fprintf(
+                stderr,
+                "cosched: %d of %d ranks have COSCHED_WAIT=yield, %d auto, %d spin; all of them "
+                "spin. Set the same for all\n",
+                count[WAIT_YIELD], job.size, count[WAIT_AUTO], count[WAIT_SPIN]);
+        return;
+    }
+    for (int i = 0; i < job.size; i++)
+        places[i] = ballots[i].place;
+    wait_yields = crowding_at(places, job.size, &job.place);
+    wait_collectives_polled = crowding_anywhere(places, job.size);
+}
+
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
 static void act_on_ballots(const struct ballot *ballots)
 {
-    int registered = 0, yields = 0, carriers = 0, headers = 0, bypassed = 0, first_without = -1;
+    int registered = 0, carriers = 0, headers = 0, bypassed = 0, first_without = -1;
     bool nodes_differ = false;
     for (int i = 0; i < job.size; i++) {
         registered += ballots[i].registered;
-        yields += ballots[i].yields;
         carriers += ballots[i].carries >= PIGGYBACK_NOTICE;
         headers += ballots[i].carries == PIGGYBACK_HEADER;
         bypassed += ballots[i].bypassed;
@@ -203,10 +230,6 @@ static void act_on_ballots(const struct ballot *ballots)
         if (!ballots[i].registered && first_without < 0)
             first_without = i;
     }
-    wait_yields = yields == job.size;
-    if (yields != 0 && yields != job.size && job.rank == 0)
-        fprintf(stderr, "cosched: only %d of %d ranks have COSCHED_WAIT=yield; all of them spin\n",
-                yields, job.size);
     if (registered != 0 && registered != job.size)
         explain_disagreement(first_without, job.size - registered);
     if (registered != job.size) {
@@ -237,7 +260,8 @@ static void job_start(void)
         return;
     if (job.settings.complaint[0] != '\0' && job.rank == 0)
         fprintf(stderr, "cosched: %s\n", job.settings.complaint);
-    struct ballot *ballots = calloc((size_t)job.size, sizeof *ballots);
+    struct ballot *ballots =
+        calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place));
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;
@@ -245,12 +269,16 @@ static void job_start(void)
     job.identity.runtime_dir = job.settings.runtime_dir;
     job.identity.rank = (uint32_t)job.rank;
     job.identity.ranks = (uint32_t)job.size;
+    job.place = crowding_own_place();
+    job.identity.width = job.place.width;
     job.registered = session_register(&job.identity, &job.error) == 0;
-    if (ballots != NULL && exchange_ballots(ballots))
+    if (ballots != NULL && exchange_ballots(ballots)) {
+        choose_wait(ballots, (struct crowding_place *)(ballots + job.size));
         act_on_ballots(ballots);
+    }
     free(ballots);
-    core_active = carrier.on || wait_yields || stats_on;
-    core_quick = carrier.on && !header_on && !wait_yields && !stats_on;
+    core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
+    core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)
         core_bypass();
 }
@@ -321,7 +349,7 @@ static void print_stats(void)
             header_on    ? "header"
             : carrier.on ? "notice"
                          : "off",
-            wait_yields ? "yield" : "spin", all[STATS_MESSAGES], all[STATS_NOTICES],
+            wait_collectives_polled ? "yield" : "spin", all[STATS_MESSAGES], all[STATS_NOTICES],
             all[STATS_REQUESTS], (double)all[STATS_WAITED_NS] / 1e9,
             (double)all[STATS_OWN_NS] / 1e9);
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -46,18 +45,6 @@ static uint64_t now_monotonic(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
-// CPUs that this process can use: OpenMP's threads where the user set them, else one.
-static uint32_t process_width(void)
-{
-    const char *threads = getenv("OMP_NUM_THREADS");
-    long width = threads != NULL ? strtol(threads, NULL, 10) : 1;
-    cpu_set_t set;
-    long cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1024;
-    if (width > cpus)
-        width = cpus;
-    return width < 1 ? 1 : (uint32_t)width;
 }
 
 static void remember_descriptor(int fd)
@@ -124,7 +111,7 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     int page_fd = -1;
     for (size_t i = 0; i < sizeof identity->job_id; i++)
         request.register_.job_id[i] = identity->job_id[i];
-    request.register_.width = process_width();
+    request.register_.width = identity->width;
     request.register_.rank = identity->rank;
     request.register_.ranks = identity->ranks;
     int rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, err);

@@ -17,6 +17,7 @@ struct session_identity {
     char job_id[PROTOCOL_JOB_ID_MAX];
     uint32_t rank;
     uint32_t ranks;
+    uint32_t width; // CPUs that the process can use at once, at least 1
 };
 
 // The status word of this process's job; of a free process while there is no session.

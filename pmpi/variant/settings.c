@@ -26,7 +26,7 @@ static int choice(struct settings *settings, const char *variable, const char *c
 
 void settings_read(struct settings *settings)
 {
-    static const char *const waits[] = {"spin", "yield", NULL};
+    static const char *const waits[] = {"auto", "spin", "yield", NULL};
     static const char *const carriers[] = {"off", "notice", "header", NULL};
     static const char *const flags[] = {"0", "1", NULL};
     memset(settings, 0, sizeof *settings);

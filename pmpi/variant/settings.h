@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 enum wait_mode {
-    WAIT_DEFAULT = 0, // not set: the node's configuration decides, spin without one
+    WAIT_DEFAULT = 0, // not set: the node's configuration decides, auto without one
+    WAIT_AUTO,
     WAIT_SPIN,
     WAIT_YIELD,
 };
@@ -19,7 +20,7 @@ enum piggyback {
 };
 
 struct settings {
-    enum wait_mode wait;      // COSCHED_WAIT = spin | yield
+    enum wait_mode wait;      // COSCHED_WAIT = auto | spin | yield
     enum piggyback piggyback; // COSCHED_PIGGYBACK = notice | header | off
     bool stats;               // COSCHED_STATS = 1
     uint64_t init_timeout_ns; // COSCHED_INIT_TIMEOUT, a duration

@@ -13,6 +13,7 @@ enum {
 #define STILL_WAITING_NS UINT64_C(50000000)
 
 bool wait_yields;
+bool wait_collectives_polled;
 _Atomic bool wait_persistent_collectives;
 
 static void pause_scheduled(struct wait *wait)

@@ -15,8 +15,9 @@ struct wait {
         last_word_ns; // when this wait began, or peers were last told that it goes on; 0: unset
 };
 
-// Set at MPI_Init, the same on all ranks.
+// Set at MPI_Init. The first holds for this rank, the second on all ranks alike.
 extern bool wait_yields HIDDEN;
+extern bool wait_collectives_polled HIDDEN;
 
 static inline struct wait wait_new(void)
 {
@@ -37,7 +38,7 @@ bool wait_polls_on(MPI_Comm comm);
 
 static inline bool wait_polls_collectives(MPI_Comm comm)
 {
-    return wait_yields && (comm == MPI_COMM_WORLD || wait_polls_on(comm));
+    return wait_collectives_polled && (comm == MPI_COMM_WORLD || wait_polls_on(comm));
 }
 
 // After a poll that found nothing.

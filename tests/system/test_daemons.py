@@ -43,7 +43,7 @@ class Shares(Node):
         self.assertEqual(page["generation"], node["generation"])
         self.assertEqual((page["time_slice"], page["gmet"]), (3600 * 10**9, 3600 * 10**9))
         self.assertEqual((page["cpus"], page["degree"], page["uid"], page["ranks"]), (1, 2, 0, 1))
-        self.assertEqual((page["job_id"], page["piggyback"], page["wait"]), ("a", 1, 0))
+        self.assertEqual((page["job_id"], page["piggyback"], page["wait"]), ("a", 1, 2))
 
     def test_switch_swaps(self):
         a, b = self.job("a"), self.job("b")

@@ -77,6 +77,37 @@ class Library(unittest.TestCase):
                 self.assertEqual(stats.groups(),
                                  (str(RANKS), "off", wait, str(MESSAGES), "0"), done.stderr)
 
+    def waits(self, family, arguments, **variables):
+        """How the ranks of a job waited, by its own account, and what else it said on standard error."""
+        done = mpiexec(family, arguments, LD_PRELOAD=LIBRARY, COSCHED_STATS="1", **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = re.search(r"cosched: job .* wait (\w+): .*\n", done.stderr)
+        self.assertTrue(stats, done.stderr)
+        return stats.group(1), done.stderr.replace(stats.group(0), "")
+
+    def test_auto_yields_where_ranks_share_cpus_and_only_there(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("needs two CPUs")
+        for family in FAMILIES:
+            program = self.programs[family, "c"]
+            for places, wait in (((0, 1), "spin"), ((0, 0), "yield"), ((1, 0, 0), "yield")):
+                arguments = ["--bind-to", "none"] if family == "openmpi" else []
+                for place in places:
+                    arguments += ["-n", "1", "taskset", "-c", str(cpus[place]), program, ":"]
+                for variables in ({}, {"COSCHED_WAIT": "auto"}):
+                    with self.subTest(mpi=family, places=places, variables=variables):
+                        self.assertEqual(self.waits(family, arguments[:-1], **variables)[0], wait)
+
+    def test_ranks_that_wait_in_different_ways_spin_and_are_told(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                program = self.programs[family, "c"]
+                wait, said = self.waits(family, ["-n", "1", "env", "COSCHED_WAIT=yield", program, ":",
+                                                 "-n", "1", "env", "COSCHED_WAIT=auto", program])
+                self.assertEqual(wait, "spin")
+                self.assertEqual(said.count("1 of 2 ranks have COSCHED_WAIT=yield, 1 auto"), 1, said)
+
     def test_silent_without_daemons(self):
         for family, program in self.each():
             done = mpiexec(family, ["-n", "2", program], LD_PRELOAD=LIBRARY)
@@ -89,7 +120,7 @@ class Library(unittest.TestCase):
                 done = mpiexec(family, ["-n", "2", self.programs[family, "c"]], LD_PRELOAD=LIBRARY,
                                COSCHED_WAIT="nap")
                 self.assertEqual(done.returncode, 0)
-                self.assertEqual(done.stderr.count("COSCHED_WAIT=nap is not one of: spin, yield"), 1)
+                self.assertEqual(done.stderr.count("COSCHED_WAIT=nap is not one of: auto, spin, yield"), 1)
 
     def test_half_wrapped_job_is_ended_with_the_remedy(self):
         for family in FAMILIES:

@@ -207,7 +207,7 @@ static void run(bool headers, bool yields, bool counts)
     assert_int_equal(carrier_start(comm, MOCK_SIZE, remote, headers), 0);
     if (headers)
         header_start(comm, MOCK_SELF);
-    wait_yields = yields;
+    wait_yields = wait_collectives_polled = yields;
     stats_on = counts;
     core_active = true;
     core_quick = !headers && !yields && !counts;

@@ -147,7 +147,7 @@ static void eventually_equal(_Atomic int *value, int expected)
 static int join(struct fake_classd *fake)
 {
     struct session_identity identity = {
-        .runtime_dir = fake->directory, .job_id = "test", .rank = 0, .ranks = 2};
+        .runtime_dir = fake->directory, .job_id = "test", .rank = 0, .ranks = 2, .width = 1};
     struct error err = {0};
     return session_register(&identity, &err);
 }
@@ -254,7 +254,7 @@ static void nobody_home_is_an_answer(void **state)
 {
     struct fake_classd *fake = *state;
     struct session_identity identity = {
-        .runtime_dir = "/nonexistent", .job_id = "test", .ranks = 1};
+        .runtime_dir = "/nonexistent", .job_id = "test", .ranks = 1, .width = 1};
     struct error err = {0};
     assert_int_equal(session_register(&identity, &err), -1);
     assert_int_equal(err.code, ENOENT);
