@@ -1,4 +1,4 @@
-"""The preloaded library without daemons: both MPIs, C and every Fortran binding, both ways to wait.
+"""The preloaded library without daemons: both MPIs, C and every Fortran binding, each way to wait.
 
 The program sends a known number of messages, so the library's own count shows that each binding is
 caught, and that no call is counted twice.
