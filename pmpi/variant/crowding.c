@@ -1,5 +1,7 @@
 #include "pmpi/variant/crowding.h"
 
+#include "pmpi/variant/cpu_limit.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -50,8 +52,14 @@ struct crowding_place crowding_own_place(void)
     bool known = sched_getaffinity(0, sizeof set, &set) == 0;
     // More CPUs than the set has room for are more than the ranks of one machine need.
     uint32_t cpus = known ? (uint32_t)CPU_COUNT(&set) : CPU_SETSIZE;
+    uint64_t id = hash(hash_machine(HASH_START), &set, sizeof set);
+    struct cpu_limit limit;
+    if (cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", &limit) && limit.cpus < cpus) {
+        cpus = limit.cpus;
+        id = hash(id, &limit.group, sizeof limit.group);
+    }
     return (struct crowding_place){
-        .cpus_id = hash(hash_machine(HASH_START), &set, sizeof set),
+        .cpus_id = id,
         .cpus = cpus,
         .width = process_width(cpus),
     };

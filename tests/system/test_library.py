@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import daemonkit
+
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mpi")
 BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 LIBRARY = os.path.join(BUILD, "pmpi", "libcosched_pmpi.so")
@@ -30,8 +33,8 @@ PROGRAMS = {  # name: (compiler, source, flags)
 }
 
 
-def mpiexec(family, arguments, **variables):
-    launcher = ["mpiexec." + family]
+def mpiexec(family, arguments, prefix=(), **variables):
+    launcher = [*prefix, "mpiexec." + family]
     if family == "openmpi":
         launcher += ["--oversubscribe"]
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -77,9 +80,9 @@ class Library(unittest.TestCase):
                 self.assertEqual(stats.groups(),
                                  (str(RANKS), "off", wait, str(MESSAGES), "0"), done.stderr)
 
-    def waits(self, family, arguments, **variables):
+    def waits(self, family, arguments, prefix=(), **variables):
         """How the ranks of a job waited, by its own account, and what else it said on standard error."""
-        done = mpiexec(family, arguments, LD_PRELOAD=LIBRARY, COSCHED_STATS="1", **variables)
+        done = mpiexec(family, arguments, prefix, LD_PRELOAD=LIBRARY, COSCHED_STATS="1", **variables)
         self.assertEqual(done.returncode, 0, done.stderr)
         stats = re.search(r"cosched: job .* wait (\w+): .*\n", done.stderr)
         self.assertTrue(stats, done.stderr)
@@ -98,6 +101,27 @@ class Library(unittest.TestCase):
                 for variables in ({}, {"COSCHED_WAIT": "auto"}):
                     with self.subTest(mpi=family, places=places, variables=variables):
                         self.assertEqual(self.waits(family, arguments[:-1], **variables)[0], wait)
+
+    def test_auto_takes_the_limit_of_a_container_for_its_cpus(self):
+        group = os.path.join(os.path.dirname(daemonkit.CPU_ROOT), f"cosched-test-limit-{os.getpid()}")
+        files = {"cpu.cfs_quota_us": "100000", "cpu.cfs_period_us": "100000"} if daemonkit.V1_CPU \
+            else {"cpu.max": "100000 100000"}
+        try:
+            os.mkdir(group)
+        except OSError as fault:
+            self.skipTest(f"needs a cgroup: {fault}")
+        self.addCleanup(os.rmdir, group)
+        if not all(os.path.exists(os.path.join(group, name)) for name in files):
+            self.skipTest("the cpu controller is not passed on")
+        for name, text in files.items():
+            with open(os.path.join(group, name), "w", encoding="ascii") as file:
+                file.write(text)
+        enter = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', os.path.join(group, "cgroup.procs")]
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                unbound = ["--bind-to", "none"] if family == "openmpi" else []
+                self.assertEqual(self.waits(family, [*unbound, "-n", "2", self.programs[family, "c"]],
+                                            prefix=enter)[0], "yield")
 
     def test_ranks_that_wait_in_different_ways_spin_and_are_told(self):
         for family in FAMILIES:
