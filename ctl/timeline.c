@@ -143,10 +143,11 @@ void timeline_free(struct timeline *timeline)
     *timeline = (struct timeline){0};
 }
 
-// What a job's lanes say from one moment to the next.
-struct sweep {
-    uint64_t any_ns; // scheduled on a node at least
-    uint64_t all_ns; // on all of them
+// What a job's lanes say from one moment to the next, at which something changes.
+struct moment {
+    uint64_t next_ns;
+    bool everywhere; // the job has begun on all of its nodes and left none
+    size_t scheduled, idle, unlimited; // nodes
 };
 
 // The span at this moment or the first after it; moments must not go back.
@@ -157,47 +158,99 @@ static const struct span *span_from(struct lane *lane, uint64_t at_ns)
     return lane->cursor < lane->span_count ? &lane->spans[lane->cursor] : NULL;
 }
 
-// Counts from `at_ns` to the next moment at which something changes, and returns that.
-static uint64_t count_interval(struct timeline *timeline, size_t job, uint64_t at_ns,
-                               struct sweep *sweep)
+static struct moment look(struct timeline *timeline, size_t job, uint64_t at_ns)
 {
-    uint64_t next_ns = timeline->to_ns;
-    size_t lanes = 0, scheduled = 0, idle = 0, unlimited = 0;
+    struct moment moment = {.next_ns = timeline->to_ns};
+    size_t lanes = 0;
     for (size_t i = 0; i < timeline->lane_count; i++) {
         if (timeline->lanes[i].job != job)
             continue;
         const struct span *span = span_from(&timeline->lanes[i], at_ns);
         bool here = span != NULL && span->from_ns <= at_ns;
-        uint64_t boundary_ns = span == NULL ? next_ns : here ? span->to_ns : span->from_ns;
-        if (boundary_ns < next_ns)
-            next_ns = boundary_ns;
+        uint64_t boundary_ns = span == NULL ? moment.next_ns : here ? span->to_ns : span->from_ns;
+        if (boundary_ns < moment.next_ns)
+            moment.next_ns = boundary_ns;
         lanes++;
-        scheduled += here && span->state == SPAN_SCHEDULED;
-        idle += here && span->state == SPAN_IDLE;
-        unlimited += here && span->state == SPAN_FREE;
+        moment.scheduled += here && span->state == SPAN_SCHEDULED;
+        moment.idle += here && span->state == SPAN_IDLE;
+        moment.unlimited += here && span->state == SPAN_FREE;
     }
-    // A node that limits nobody agrees with any other.
-    if (scheduled > 0 && scheduled + idle + unlimited == lanes) {
-        sweep->any_ns += next_ns - at_ns;
-        sweep->all_ns += idle == 0 ? next_ns - at_ns : 0;
-    }
-    return next_ns;
+    moment.everywhere = moment.scheduled + moment.idle + moment.unlimited == lanes;
+    return moment;
 }
 
-bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fraction)
+// Of how many nodes there are lanes of the job.
+static size_t rewind_lanes(struct timeline *timeline, size_t job)
 {
-    struct sweep sweep = {0};
     size_t lanes = 0;
     for (size_t i = 0; i < timeline->lane_count; i++) {
         timeline->lanes[i].cursor = 0;
         lanes += timeline->lanes[i].job == job;
     }
-    if (lanes < 2)
+    return lanes;
+}
+
+bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fraction)
+{
+    uint64_t any_ns = 0, all_ns = 0;
+    if (rewind_lanes(timeline, job) < 2)
         return false;
-    for (uint64_t at_ns = timeline->from_ns; at_ns < timeline->to_ns;)
-        at_ns = count_interval(timeline, job, at_ns, &sweep);
-    if (sweep.any_ns == 0)
+    for (uint64_t at_ns = timeline->from_ns; at_ns < timeline->to_ns;) {
+        struct moment moment = look(timeline, job, at_ns);
+        // A node that limits nobody agrees with any other.
+        if (moment.scheduled > 0 && moment.everywhere) {
+            any_ns += moment.next_ns - at_ns;
+            all_ns += moment.idle == 0 ? moment.next_ns - at_ns : 0;
+        }
+        at_ns = moment.next_ns;
+    }
+    if (any_ns == 0)
         return false;
-    *fraction = (double)sweep.all_ns / (double)sweep.any_ns;
+    *fraction = (double)all_ns / (double)any_ns;
     return true;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+int timeline_delays(struct timeline *timeline, size_t job, struct timeline_delays *delays,
+                    struct error *err)
+{
+    size_t room = 1;
+    for (size_t i = 0; i < timeline->lane_count; i++)
+        room += timeline->lanes[i].job == job ? timeline->lanes[i].span_count : 0;
+    *delays = (struct timeline_delays){.ns = calloc(room, sizeof *delays->ns)};
+    if (delays->ns == NULL)
+        return error_errno(err, ENOMEM, "delays");
+    if (rewind_lanes(timeline, job) < 2)
+        return 0;
+    bool was_idle = false, waiting = false;
+    uint64_t since_ns = 0;
+    for (uint64_t at_ns = timeline->from_ns; at_ns < timeline->to_ns;) {
+        struct moment moment = look(timeline, job, at_ns);
+        bool all_idle = moment.everywhere && moment.scheduled == 0 && moment.unlimited == 0;
+        bool all_run = moment.everywhere && moment.idle == 0;
+        if (was_idle && moment.everywhere && moment.scheduled > 0) {
+            waiting = true;
+            since_ns = at_ns;
+        }
+        if (waiting && all_run)
+            delays->ns[delays->count++] = at_ns - since_ns;
+        else if (waiting && all_idle)
+            delays->never++;
+        waiting = waiting && moment.everywhere && !all_run && !all_idle;
+        was_idle = all_idle;
+        at_ns = moment.next_ns;
+    }
+    qsort(delays->ns, delays->count, sizeof *delays->ns, by_length);
+    return 0;
+}
+
+void timeline_delays_free(struct timeline_delays *delays)
+{
+    free(delays->ns);
+    *delays = (struct timeline_delays){0};
 }

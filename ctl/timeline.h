@@ -23,7 +23,7 @@ struct lane {
     size_t job;  // index of timeline.jobs
     struct span *spans;
     size_t span_count;
-    size_t cursor; // of timeline_coscheduled()
+    size_t cursor; // of timeline_coscheduled() and timeline_delays()
 };
 
 struct timeline {
@@ -46,5 +46,18 @@ void timeline_free(struct timeline *timeline);
 // share, the part for which it held those of all its nodes. False when there was no such time or
 // the job was on fewer than two nodes.
 bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fraction);
+
+// For each time that the job was idle on all of its nodes and got the CPUs of one: how long until
+// it had those of all.
+struct timeline_delays {
+    uint64_t *ns; // ascending
+    size_t count;
+    size_t never; // times that it was idle everywhere again before that
+};
+
+// Returns 0, or -1 with ENOMEM. A job on one node has none. Ended by timeline_delays_free().
+int timeline_delays(struct timeline *timeline, size_t job, struct timeline_delays *delays,
+                    struct error *err);
+void timeline_delays_free(struct timeline_delays *delays);
 
 #endif

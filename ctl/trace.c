@@ -7,6 +7,7 @@
 #include "ctl/talk.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,20 +56,49 @@ static int print_coscheduled(struct timeline *timeline)
     return 0;
 }
 
+// The smallest delay that `part` of the delays do not exceed, in milliseconds.
+static double quantile_ms(const struct timeline_delays *delays, double part)
+{
+    size_t rank = (size_t)ceil(part * (double)delays->count);
+    return (double)delays->ns[rank > 0 ? rank - 1 : 0] / (double)NS_PER_MS;
+}
+
+static int print_delays(struct timeline *timeline, struct error *err)
+{
+    printf("%-40s %6s %9s %9s %9s %9s %6s\n", "JOB", "TIMES", "MEDIAN", "P90", "P99", "MAX",
+           "NEVER");
+    for (size_t job = 0; job < timeline->job_count; job++) {
+        struct timeline_delays delays;
+        if (timeline_delays(timeline, job, &delays, err) < 0)
+            return -1;
+        printf("%-40s %6zu", timeline->jobs[job].job_id, delays.count);
+        if (delays.count > 0)
+            printf(" %6.1f ms %6.1f ms %6.1f ms %6.1f ms", quantile_ms(&delays, 0.5),
+                   quantile_ms(&delays, 0.9), quantile_ms(&delays, 0.99),
+                   quantile_ms(&delays, 1));
+        else
+            printf(" %9s %9s %9s %9s", "-", "-", "-", "-");
+        printf(" %6zu\n", delays.never);
+        timeline_delays_free(&delays);
+    }
+    return 0;
+}
+
 static int draw(const char *what, const struct recording *recordings, size_t count,
                 struct error *err)
 {
     struct timeline timeline;
     if (timeline_build(recordings, count, &timeline, err) < 0)
         return -1;
-    int rc = strcmp(what, "json") == 0  ? chart_json(&timeline, stdout, err)
-             : strcmp(what, "svg") == 0 ? chart_svg(&timeline, stdout, err)
-                                        : print_coscheduled(&timeline);
+    int rc = strcmp(what, "json") == 0     ? chart_json(&timeline, stdout, err)
+             : strcmp(what, "svg") == 0    ? chart_svg(&timeline, stdout, err)
+             : strcmp(what, "delays") == 0 ? print_delays(&timeline, err)
+                                           : print_coscheduled(&timeline);
     timeline_free(&timeline);
     return rc;
 }
 
-// `what`: json, svg or coscheduled.
+// `what`: json, svg, coscheduled or delays.
 static int show(const struct config *config, const char *what, int count, char *const *files,
                 struct error *err)
 {
@@ -100,12 +130,12 @@ int trace_command(const struct config *config, int count, char *const *arguments
         return switch_trace(config, false, 0, err);
     if (strcmp(what, "dump") == 0 && count <= 2)
         return dump(config, count == 2 ? arguments[1] : NULL, err);
-    if (strcmp(what, "coscheduled") == 0)
+    if (strcmp(what, "coscheduled") == 0 || strcmp(what, "delays") == 0)
         return show(config, what, count - 1, arguments + 1, err);
     if (strcmp(what, "export") == 0 && count >= 2 &&
         (strcmp(arguments[1], "json") == 0 || strcmp(arguments[1], "svg") == 0))
         return show(config, arguments[1], count - 2, arguments + 2, err);
     return error_set(err, EINVAL,
-                     "trace start [EVENTS], stop, dump [NODE], export json|svg [FILE...] or "
-                     "coscheduled [FILE...]");
+                     "trace start [EVENTS], stop, dump [NODE], export json|svg [FILE...], "
+                     "coscheduled [FILE...] or delays [FILE...]");
 }

@@ -104,6 +104,65 @@ static void the_coscheduled_fraction_is_what_nodes_have_in_common(void **state)
     timeline_free(&timeline);
 }
 
+static void delays_are_from_the_first_node_to_the_last(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    struct timeline_delays delays;
+    assert_int_equal(timeline_build(nodes, 2, &timeline, &err), 0);
+    assert_int_equal(timeline_delays(&timeline, 0, &delays, &err), 0); // was never idle everywhere
+    assert_int_equal(delays.count, 0);
+    assert_int_equal(delays.never, 0);
+    timeline_delays_free(&delays);
+    assert_int_equal(timeline_delays(&timeline, 1, &delays, &err), 0);
+    assert_int_equal(delays.count, 1);
+    assert_int_equal(delays.ns[0], SECOND / 2);
+    assert_int_equal(delays.never, 0);
+    timeline_delays_free(&delays);
+    timeline_free(&timeline);
+
+    assert_int_equal(timeline_build(nodes, 1, &timeline, &err), 0);
+    assert_int_equal(timeline_delays(&timeline, 1, &delays, &err), 0);
+    assert_int_equal(delays.count + delays.never, 0);
+    timeline_delays_free(&delays);
+    timeline_free(&timeline);
+}
+
+// a is idle on both nodes from 1 to 3, and again from 4 on.
+static struct recording_event swaps_on_node0[] = {
+    {1 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {3 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {4 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {5 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {6 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {7 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {8 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
+};
+static struct recording_event swaps_on_node1[] = {
+    {1 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {5 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {6 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {7 * SECOND + 7, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {8 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
+};
+static const struct recording swaps[] = {RECORDING("node0", swaps_on_node0),
+                                         RECORDING("node1", swaps_on_node1)};
+
+static void turns_that_end_on_one_node_are_counted_apart(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    struct timeline_delays delays;
+    assert_int_equal(timeline_build(swaps, 2, &timeline, &err), 0);
+    assert_int_equal(timeline_delays(&timeline, 0, &delays, &err), 0);
+    assert_int_equal(delays.count, 2);
+    assert_int_equal(delays.ns[0], 0);
+    assert_int_equal(delays.ns[1], 7);
+    assert_int_equal(delays.never, 1);
+    timeline_delays_free(&delays);
+    timeline_free(&timeline);
+}
+
 static void nothing_recorded_is_said(void **state)
 {
     (void)state;
@@ -250,6 +309,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_become_spans),
         cmocka_unit_test(the_coscheduled_fraction_is_what_nodes_have_in_common),
+        cmocka_unit_test(delays_are_from_the_first_node_to_the_last),
+        cmocka_unit_test(turns_that_end_on_one_node_are_counted_apart),
         cmocka_unit_test(nothing_recorded_is_said),
         cmocka_unit_test(a_file_gives_back_what_was_written),
         cmocka_unit_test(bad_files_are_refused),
