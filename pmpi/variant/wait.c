@@ -1,16 +1,27 @@
 #include "pmpi/variant/wait.h"
 
+#include "common/units.h"
+#include "pmpi/variant/arrivals.h"
+
 #include <sched.h>
 
 enum {
     POLLS_BEFORE_YIELD = 10, // a reply that is on its way is cheaper to wait for than to yield for
-    POLLS_PER_LOOK = 16,     // of an idle rank, for notices
+    POLLS_PER_LOOK = 16,     // of an idle rank, for notices and before it sleeps
+    NAPS = 4,                // of an idle rank, between polls
     POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
 };
 
 // A scheduled rank that has waited this long tells its peers again: they may have become idle, or
 // have asked for the CPU in vain.
 #define STILL_WAITING_NS UINT64_C(50000000)
+
+// How late a sleeping rank learns that its job is scheduled, unless something comes for it before.
+#define NAP_NS (2 * NS_PER_MS)
+
+// Nobody is idle for longer than the other jobs' slices: a status that says so is not believed for
+// ever, should whoever lifted the limits not have been able to say it.
+#define IDLE_MAX_NS (120 * NS_PER_SEC)
 
 bool wait_yields;
 bool wait_collectives_polled;
@@ -29,15 +40,42 @@ static void pause_scheduled(struct wait *wait)
     carrier_still_waiting();
 }
 
+static bool is_idle_long(uint64_t word)
+{
+    static _Atomic uint64_t since_ns;
+    static _Atomic uint32_t epoch;
+    uint64_t now = core_now();
+    if (atomic_exchange_explicit(&epoch, status_word_epoch(word), memory_order_relaxed) !=
+        status_word_epoch(word))
+        atomic_store_explicit(&since_ns, now, memory_order_relaxed);
+    return now - atomic_load_explicit(&since_ns, memory_order_relaxed) > IDLE_MAX_NS;
+}
+
+// An idle rank has one millisecond of CPU time in a hundred. Spent on polls, it is gone when a
+// message comes, and the job stays idle here until the next hundred begin. So the rank sleeps.
+static void pause_idle(const struct wait *wait)
+{
+    if (wait->polls % POLLS_PER_LOOK != 0)
+        return;
+    carrier_idle_look();
+    uint64_t word = session_word();
+    if (is_idle_long(word))
+        return;
+    for (int i = 0; i < NAPS && session_word_idle(session_word()); i++) {
+        if (arrivals_sleep(NAP_NS))
+            return;
+    }
+}
+
 void wait_pause(struct wait *wait)
 {
     wait->polls++;
     if (carrier.on) {
         carrier_look();
-        if (!session_word_idle(session_word()))
+        if (session_word_idle(session_word()))
+            pause_idle(wait);
+        else
             pause_scheduled(wait);
-        else if (wait->polls % POLLS_PER_LOOK == 0)
-            carrier_idle_look();
     }
     if (wait_yields && wait->polls > POLLS_BEFORE_YIELD)
         sched_yield();

@@ -10,9 +10,11 @@ usage: vm.py [--cpus N] [--memory MIB] [--systemd] COMMAND...
 import argparse
 import glob
 import os
+import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -130,6 +132,7 @@ class Machine:
         self.name = name
         self.output = output
         self.text = ""
+        self.heard_s = time.monotonic()
         self.processes = []
         self.reader = None
         try:
@@ -141,18 +144,19 @@ class Machine:
     def _boot(self, command, cpus, memory, systemd, network, address):
         image, release = kernel()
         initrd = self._initramfs(release, command, systemd, address)
-        socket = self._path("fs")
-        self._start([VIRTIOFSD, f"--socket-path={socket}", "-o", "source=/", "-o", "cache=always",
+        files = self._path("fs")
+        self._start([VIRTIOFSD, f"--socket-path={files}", "-o", "source=/", "-o", "cache=always",
                      "-o", "sandbox=chroot"], "virtiofsd.log")
-        wait_for(lambda: os.path.exists(socket), "virtiofsd")
+        wait_for(lambda: os.path.exists(files), "virtiofsd")
         self.qemu = self._start(
             ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-no-reboot", "-M", "pc",
              "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
              "-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem",
-             "-chardev", f"socket,id=fs,path={socket}", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
+             "-chardev", f"socket,id=fs,path={files}", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
              "-kernel", image, "-initrd", initrd,
              "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable "
                         + SYSTEMD_ARGUMENTS * systemd,
+             "-monitor", f"unix:{self._path('monitor')},server,nowait",
              "-serial", f"file:{self._path('console')}", "-serial", "stdio",
              "-serial", f"file:{self._path('status')}", *self._network(network, address)],
             "qemu.log", stdout=subprocess.PIPE)
@@ -201,22 +205,47 @@ class Machine:
         for line in self.qemu.stdout:
             line = line.decode(errors="replace").replace("\r", "")
             self.text += line
+            self.heard_s = time.monotonic()
             if self.output:
                 self.output.write(f"{self.name}: {line}")
                 self.output.flush()
 
-    def wait(self, timeout):
-        """The exit status of the command; None when the guest did not come to its end."""
-        try:
-            self.qemu.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
+    def wait(self, silence_s):
+        """The exit status of the command; None when the guest printed no line for so long, or did not come to
+        its end: how fast an emulated machine is depends on what else this one does."""
+        while True:
+            left_s = self.heard_s + silence_s - time.monotonic()
+            try:
+                self.qemu.wait(max(left_s, 0))
+                break
+            except subprocess.TimeoutExpired:
+                if time.monotonic() - self.heard_s >= silence_s:
+                    return None
         self.reader.join()
         try:
             with open(self._path("status"), encoding="ascii", errors="replace") as status:
                 return int(status.read().strip())
         except (OSError, ValueError):
             return None
+
+    def frozen(self):
+        """It is still there after wait() gave up."""
+        return self.qemu.poll() is None
+
+    def whereabouts(self):
+        """Where the guest's CPUs are, at three moments: lines of qemu's own register dump."""
+        text = ""
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.settimeout(2)
+            try:
+                monitor.connect(self._path("monitor"))
+                for _ in range(3):
+                    monitor.send(b"info registers -a\n")
+                    time.sleep(0.5)
+                    text += monitor.recv(1 << 16).decode(errors="replace")
+            except OSError as error:
+                text += f"the monitor does not answer: {error}"
+        return "\n".join(re.findall(r"^(?:RIP=|CR3=|the ).*", text.replace("\r", ""), re.MULTILINE))
 
     def console(self):
         """What the kernel and qemu said."""
@@ -255,7 +284,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cpus", type=int, default=2)
     parser.add_argument("--memory", type=int, default=1024, help="MiB")
-    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--timeout", type=float, default=300, metavar="S", help="without a line from the guest")
     parser.add_argument("--systemd", action="store_true", help="boot with systemd")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()

@@ -1,0 +1,140 @@
+// What wakes a process that sleeps until something has come: data on its stream sockets, and only
+// data that somebody takes.
+#include "pmpi/variant/arrivals.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SHORT_NS UINT64_C(1000000)
+#define LONG_NS  UINT64_C(60000000000) // longer than the test may take
+
+struct pair {
+    int ours, peers;
+};
+
+// Connected before the first call, since new sockets are not looked up at once.
+static struct pair one, other;
+
+static struct pair connect_pair(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof address;
+    struct pair pair;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    pair.ours = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(pair.ours, (struct sockaddr *)&address, sizeof address), 0);
+    pair.peers = accept(listener, NULL, NULL);
+    assert_true(pair.peers >= 0);
+    close(listener);
+    return pair;
+}
+
+static int connect_all(void **state)
+{
+    (void)state;
+    one = connect_pair();
+    other = connect_pair();
+    return 0;
+}
+
+static void put(int fd)
+{
+    assert_int_equal(write(fd, "x", 1), 1);
+}
+
+static void take(int fd)
+{
+    char byte;
+    assert_int_equal(read(fd, &byte, 1), 1);
+}
+
+static void *put_later(void *fd)
+{
+    usleep(20000);
+    put(*(int *)fd);
+    return NULL;
+}
+
+static void nothing_comes(void **state)
+{
+    (void)state;
+    assert_false(arrivals_sleep(SHORT_NS));
+}
+
+static void data_wakes(void **state)
+{
+    (void)state;
+    pthread_t sender;
+    assert_int_equal(pthread_create(&sender, NULL, put_later, &one.peers), 0);
+    assert_true(arrivals_sleep(LONG_NS));
+    pthread_join(sender, NULL);
+    take(one.ours);
+    assert_false(arrivals_sleep(SHORT_NS));
+}
+
+static void data_that_is_there_already_counts(void **state)
+{
+    (void)state;
+    put(one.peers);
+    assert_true(arrivals_sleep(LONG_NS));
+    take(one.ours);
+}
+
+static void data_that_nobody_takes_keeps_nobody_awake(void **state)
+{
+    (void)state;
+    int woken = 0;
+    put(one.peers);
+    while (arrivals_sleep(SHORT_NS))
+        assert_in_range(++woken, 1, 10);
+    assert_in_range(woken, 1, 10);
+    put(other.peers); // the other sockets still count
+    assert_true(arrivals_sleep(LONG_NS));
+    take(other.ours);
+    take(one.ours);
+    assert_false(arrivals_sleep(SHORT_NS));
+    put(one.peers); // and so does this one again
+    assert_true(arrivals_sleep(LONG_NS));
+    take(one.ours);
+}
+
+static void descriptors_that_became_something_else_do_no_harm(void **state)
+{
+    (void)state;
+    int gone = other.ours, woken = 0;
+    close(other.ours);
+    arrivals_sleep(SHORT_NS);
+    int file = open("/dev/null", O_RDONLY); // always ready
+    assert_true(file >= 0);
+    assert_int_equal(dup2(file, gone), gone);
+    while (arrivals_sleep(SHORT_NS))
+        assert_in_range(++woken, 1, 10);
+    put(one.peers);
+    assert_true(arrivals_sleep(LONG_NS));
+    take(one.ours);
+    close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_comes),
+        cmocka_unit_test(data_wakes),
+        cmocka_unit_test(data_that_is_there_already_counts),
+        cmocka_unit_test(data_that_nobody_takes_keeps_nobody_awake),
+        cmocka_unit_test(descriptors_that_became_something_else_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, connect_all, NULL);
+}
