@@ -146,7 +146,7 @@ void timeline_free(struct timeline *timeline)
 // What a job's lanes say from one moment to the next, at which something changes.
 struct moment {
     uint64_t next_ns;
-    bool everywhere; // the job has begun on all of its nodes and left none
+    bool everywhere;                   // the job has begun on all of its nodes and left none
     size_t scheduled, idle, unlimited; // nodes
 };
 

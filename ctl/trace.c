@@ -74,8 +74,7 @@ static int print_delays(struct timeline *timeline, struct error *err)
         printf("%-40s %6zu", timeline->jobs[job].job_id, delays.count);
         if (delays.count > 0)
             printf(" %6.1f ms %6.1f ms %6.1f ms %6.1f ms", quantile_ms(&delays, 0.5),
-                   quantile_ms(&delays, 0.9), quantile_ms(&delays, 0.99),
-                   quantile_ms(&delays, 1));
+                   quantile_ms(&delays, 0.9), quantile_ms(&delays, 0.99), quantile_ms(&delays, 1));
         else
             printf(" %9s %9s %9s %9s", "-", "-", "-", "-");
         printf(" %6zu\n", delays.never);

@@ -2,8 +2,8 @@
 
 Two jobs share a virtual cluster of two nodes and run kernels again and again. The daemons record what they
 schedule; for each time that a job was idle on both nodes and got one of them, the delay until it had both is
-what `coschedctl trace delays` prints. Nodes' timers tick together (align = yes), or each by itself (align = no):
-then a job gets its second node only because that node notices its messages.
+what `coschedctl trace delays` prints. Nodes' timers tick together (align = yes), or at different moments (align =
+no): then a job gets its second node only because that node notices its messages.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import time
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-noticing"]
 NODES = ("node0", "node1")
+SHIFT_S = 0.4
 MANY = "1000000"  # repetitions: the jobs outlast the measurement
 
 
@@ -40,12 +41,21 @@ def start_job(kernel, letter, options, folder):
                                 stderr=subprocess.STDOUT, start_new_session=True)
 
 
+def shift_timer():
+    """Without alignment node1's time-slices begin at other moments than node0's."""
+    lab("daemons", "kill", "--only", "timerd", "--node", NODES[1])
+    time.sleep(SHIFT_S)
+    lab("daemons", "start")
+
+
 def record(align, options):
     """What `coschedctl trace delays` and `coscheduled` say of one lab's life."""
     control = os.path.join(options.build, "ctl", "coschedctl")
     lab("up", "--build", options.build, "--owner", str(os.getpid()),
         "--set", f"scheduler.time_slice={options.slice}", "--set", f"scheduler.gmet={options.gmet}",
         "--set", f"timer.align={align}")
+    if align == "no":
+        shift_timer()
     jobs = []
     with tempfile.TemporaryDirectory() as folder:
         try:

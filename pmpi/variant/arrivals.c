@@ -66,7 +66,8 @@ static void look_up_sockets(void)
     closedir(directory);
 }
 
-// True when a socket has data that somebody is to take. Leaves those with data out of the next poll.
+// True when a socket has data that somebody is to take. Leaves those with data out of the next
+// poll.
 static bool look(void)
 {
     bool fresh = false;

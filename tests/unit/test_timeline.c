@@ -130,12 +130,9 @@ static void delays_are_from_the_first_node_to_the_last(void **state)
 
 // a is idle on both nodes from 1 to 3, and again from 4 on.
 static struct recording_event swaps_on_node0[] = {
-    {1 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
-    {3 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
-    {4 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
-    {5 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
-    {6 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
-    {7 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {1 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000}, {3 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {4 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000}, {5 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {6 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000}, {7 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
     {8 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
 };
 static struct recording_event swaps_on_node1[] = {
