@@ -61,6 +61,18 @@ def make(lab, nodes):
             _pass_on_cpu(top)
         for node in nodes:
             os.makedirs(os.path.join(top, node), exist_ok=True)
+            os.makedirs(os.path.join(point, users_group(lab, node)), exist_ok=True)
+
+
+def users_group(lab, node):
+    """Of the node's sequential class: who is nobody's MPI job, as in a user's session."""
+    return f"{lab}/{node}-users"
+
+
+def enter_users_group(lab, node):
+    """This process, and what it becomes and starts, is the node's sequential class."""
+    for top in existing(lab):
+        _write(os.path.join(os.path.dirname(top), users_group(lab, node), "cgroup.procs"), str(os.getpid()))
 
 
 def existing(lab):

@@ -88,6 +88,8 @@ def command_exec(store, options):
     lab = store.require()
     node = find_node(lab, options.node)
     os.environ[processes.MARKER] = f"{lab['name']}:{lab['id']}"
+    if options.users:
+        cgroups.enter_users_group(lab["name"], node["name"])
     command = [*cluster.enter(node), "env", "-C", os.getcwd(), options.command, *options.arguments]
     os.execvp(command[0], command)
 
@@ -168,6 +170,7 @@ def parser():
                          help="with start: change a setting first")
 
     execute = command("exec", command_exec, "run a command inside a node")
+    execute.add_argument("--users", action="store_true", help="in the cgroup of the node's sequential class")
     execute.add_argument("node", help="node0 or 0")
     execute.add_argument("command")
     execute.add_argument("arguments", nargs=argparse.REMAINDER)

@@ -162,6 +162,7 @@ def write_config(store, lab, node):
     """The node's cosched.ini: what a node of the lab must have, then what the user asked for."""
     config = {"scheduler": {"cpus": str(len(node["cpus"]))},
               "cgroup": {"root": f"{store.name}/{node['name']}"},
+              "sequential": {"groups": cgroups.users_group(store.name, node["name"])},
               "daemon": {"runtime_dir": RUNTIME_DIR}}
     for section, keys in lab["settings"].items():
         config.setdefault(section, {}).update(keys)

@@ -89,8 +89,8 @@ class LabSite:
         return ["--preload"]
 
     def hog_commands(self, job):
-        return [[LAB, "--name", self.name, "exec", self.nodes[rank % len(self.nodes)], "sh", "-c",
-                 "while :; do :; done"] for rank in range(job.ranks)]
+        return [[LAB, "--name", self.name, "exec", "--users", self.nodes[rank % len(self.nodes)], "sh",
+                 "-c", "while :; do :; done"] for rank in range(job.ranks)]
 
     def counters(self):
         """What each node's classd counts; [] without daemons."""
