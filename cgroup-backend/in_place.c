@@ -3,6 +3,7 @@
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/record.h"
 #include "common/cleanup.h"
+#include "common/group_list.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -183,12 +184,6 @@ static int find_record(const struct cgroup_backend *backend, const char *name, b
     return rc;
 }
 
-static bool encloses(const char *outer, const char *inner)
-{
-    size_t length = strlen(outer);
-    return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == '\0');
-}
-
 struct overlap {
     const struct cgroup_backend *backend;
     const char *name, *group;
@@ -201,7 +196,8 @@ static int overlaps(const char *name, void *user)
     cleanup_free char *path = NULL;
     return strcmp(name, overlap->name) != 0 &&
            find_record(overlap->backend, name, false, &record, &path, NULL) > 0 &&
-           (encloses(record.group, overlap->group) || encloses(overlap->group, record.group));
+           (group_encloses(record.group, overlap->group) ||
+            group_encloses(overlap->group, record.group));
 }
 
 // ---- who lives there
@@ -365,7 +361,7 @@ static char *find_group(const struct cgroup_backend *backend, const struct class
     *manager = placement_find(path, home->uid, &length);
     if (*manager == PLACEMENT_UNKNOWN && home->any)
         length = strlen(path);
-    if (length <= 1 || encloses(backend->root, path + 1)) {
+    if (length <= 1 || group_encloses(backend->root, path + 1)) {
         error_set(err, ENOENT, "nobody has made the group %s for one job", path);
         return NULL;
     }

@@ -41,9 +41,6 @@ struct backend_class {
 // True for the names that class_open() takes.
 bool backend_name_valid(const char *name);
 
-// True for a root that stays below a mount point: relative, no empty, "." or ".." component.
-bool backend_root_valid(const char *root);
-
 // The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at
 // least the kernel's minimum of 1 ms, at most all CPUs.
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);

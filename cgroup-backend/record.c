@@ -2,6 +2,7 @@
 
 #include "cgroup-backend/files.h"
 #include "common/cleanup.h"
+#include "common/group_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static int format_set(char text[SET_LENGTH + 1], const struct record *record)
 // It is written to the group's files as root, so it must not lead out of the hierarchy.
 static bool is_group(const char *path)
 {
-    return path[0] == '/' && backend_root_valid(path + 1);
+    return path[0] == '/' && group_path_valid(path + 1);
 }
 
 static int parse(const char *text, struct record *record)
