@@ -113,6 +113,16 @@ int class_open_in_place(backend_t *backend, const char *name, const struct class
                : -1;
 }
 
+int class_open_named(backend_t *backend, const char *name, const char *group, class_t **class_,
+                     struct error *err)
+{
+    if (!backend_name_valid(name))
+        return error_set(err, EINVAL, "\"%s\" is no class name", name);
+    if (!group_path_valid(group))
+        return error_set(err, EINVAL, "\"%s\" is no group below the mount point", group);
+    return backend->ops->open_named(backend, name, group, class_, err);
+}
+
 bool class_is_in_place(const class_t *class_)
 {
     return class_->ops->displace != NULL;

@@ -16,6 +16,8 @@ struct backend_ops {
     int (*open)(backend_t *backend, const char *name, class_t **class_, struct error *err);
     int (*open_in_place)(backend_t *backend, const char *name, const struct class_home *home,
                          class_t **class_, struct error *err);
+    int (*open_named)(backend_t *backend, const char *name, const char *group, class_t **class_,
+                      struct error *err);
     int (*displace)(class_t **class_, struct error *err); // of classes in place only
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, struct error *err);

@@ -39,7 +39,7 @@ static int parse(const char *text, struct record *record)
                &record->set[0].quota_us, &record->set[0].period_us, &record->set[1].quota_us,
                &record->set[1].period_us, &record->own.quota_us, &record->own.period_us,
                &record->inode, &uid, &manager, record->group, &end) != 10 ||
-        strcmp(text + end, "\n") != 0 || !is_group(record->group) || manager > PLACEMENT_SYSTEMD ||
+        strcmp(text + end, "\n") != 0 || !is_group(record->group) || manager > PLACEMENT_NAMED ||
         record->own.period_us == 0)
         return -1;
     record->uid = uid;
