@@ -1,5 +1,6 @@
 #include "cgroup-backend/discovery.h"
 #include "cgroup-backend/ops.h"
+#include "common/group_list.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -18,19 +19,6 @@ bool backend_name_valid(const char *name)
            strspn(name, name_characters) == length;
 }
 
-bool backend_root_valid(const char *root)
-{
-    for (const char *part = root;; part++) {
-        size_t length = strcspn(part, "/");
-        if (length == 0 || (length == 1 && part[0] == '.') ||
-            (length == 2 && part[0] == '.' && part[1] == '.'))
-            return false;
-        part += length;
-        if (*part == '\0')
-            return true;
-    }
-}
-
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
 {
     uint64_t share = share_ppm < SHARE_WHOLE_PPM ? share_ppm : SHARE_WHOLE_PPM;
@@ -40,7 +28,7 @@ uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
 
 static int check_settings(const struct backend_settings *settings, struct error *err)
 {
-    if (!backend_root_valid(settings->root))
+    if (!group_path_valid(settings->root))
         return error_set(err, EINVAL,
                          "cgroup root \"%s\": give a path relative to the mount point, such as "
                          "cosched or lab/node0",
@@ -123,6 +111,16 @@ int class_open_in_place(backend_t *backend, const char *name, const struct class
     return check_pid(home->pid, err) == 0
                ? backend->ops->open_in_place(backend, name, home, class_, err)
                : -1;
+}
+
+int class_open_named(backend_t *backend, const char *name, const char *group, class_t **class_,
+                     struct error *err)
+{
+    if (!backend_name_valid(name))
+        return error_set(err, EINVAL, "\"%s\" is no class name", name);
+    if (!group_path_valid(group))
+        return error_set(err, EINVAL, "\"%s\" is no group below the mount point", group);
+    return backend->ops->open_named(backend, name, group, class_, err);
 }
 
 bool class_is_in_place(const class_t *class_)

@@ -7,9 +7,9 @@
 // written through a descriptor that stays open.
 //
 // A class is a group below `root`, into which processes are moved, or a group that somebody else
-// has made for the job alone, in place. Nothing outside the subtree `root` is ever changed, except
-// the limits of classes in place, and that a removed class's last processes return to where they
-// came from.
+// has made, in place: for the job alone, or one that the admin has named. Nothing outside the
+// subtree `root` is ever changed, except the limits of classes in place, and that a removed class's
+// last processes return to where they came from.
 #ifndef COSCHED_CGROUP_BACKEND_BACKEND_H
 #define COSCHED_CGROUP_BACKEND_BACKEND_H
 
@@ -68,6 +68,12 @@ struct class_home {
 // class_open() opens it again; freezing and killing are its manager's (ENOTSUP).
 int class_open_in_place(backend_t *backend, const char *name, const struct class_home *home,
                         class_t **class_, struct error *err);
+
+// Makes the class `name` of the group `group`, relative to the mount points, whoever lives in it:
+// ENOENT, EINVAL, or EBUSY, EPERM, ENOTSUP when it may not be limited. As above, but for what is
+// about a job: nobody is placed in it and it is not displaced (ENOTSUP).
+int class_open_named(backend_t *backend, const char *name, const char *group, class_t **class_,
+                     struct error *err);
 
 bool class_is_in_place(const class_t *class_);
 

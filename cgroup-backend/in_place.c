@@ -3,6 +3,7 @@
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/record.h"
 #include "common/cleanup.h"
+#include "common/group_list.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ struct in_place {
     struct pid_list known; // members that were found to be of the job, sorted
 };
 
-static const struct backend_ops in_place_ops;
+static const struct backend_ops in_place_ops, named_ops;
 
 static bool is_v2(const struct cgroup_backend *backend)
 {
@@ -183,12 +184,6 @@ static int find_record(const struct cgroup_backend *backend, const char *name, b
     return rc;
 }
 
-static bool encloses(const char *outer, const char *inner)
-{
-    size_t length = strlen(outer);
-    return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == '\0');
-}
-
 struct overlap {
     const struct cgroup_backend *backend;
     const char *name, *group;
@@ -201,7 +196,8 @@ static int overlaps(const char *name, void *user)
     cleanup_free char *path = NULL;
     return strcmp(name, overlap->name) != 0 &&
            find_record(overlap->backend, name, false, &record, &path, NULL) > 0 &&
-           (encloses(record.group, overlap->group) || encloses(overlap->group, record.group));
+           (group_encloses(record.group, overlap->group) ||
+            group_encloses(overlap->group, record.group));
 }
 
 // ---- who lives there
@@ -248,11 +244,23 @@ static int check_line(struct in_place *class_, pid_t pid, const struct pid_list 
     return 0;
 }
 
+// The daemon must not wait for its own limit.
+static int check_self(const struct in_place *class_, struct error *err)
+{
+    cleanup_free char *own =
+        process_group_path("/proc", getpid(), class_->backend->hierarchies[0].controller);
+    if (own == NULL || !group_encloses(class_->record.group, own))
+        return 0;
+    return error_set(err, EBUSY, "this program lives in %s itself", class_->record.group);
+}
+
 // Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
 // The kernel gives a number again only after all others, so whom we know stays known.
 static int check(struct in_place *class_, pid_t pid, struct error *err)
 {
     cleanup_pids struct pid_list members = {0};
+    if (class_->job.manager == PLACEMENT_NAMED)
+        return check_self(class_, err);
     if (processes_of_subtree(class_->path, &members, err) != 0)
         return -1;
     pid_list_sort(&members);
@@ -294,7 +302,7 @@ static struct in_place *new_class(struct cgroup_backend *backend, const char *na
     if (class_ == NULL) {
         free(*path);
     } else {
-        class_->base.ops = &in_place_ops;
+        class_->base.ops = record->manager == PLACEMENT_NAMED ? &named_ops : &in_place_ops;
         snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
         class_->backend = backend;
         class_->path = *path;
@@ -365,7 +373,7 @@ static char *find_group(const struct cgroup_backend *backend, const struct class
     *manager = placement_find(path, home->uid, &length);
     if (*manager == PLACEMENT_UNKNOWN && home->any)
         length = strlen(path);
-    if (length <= 1 || encloses(backend->root, path + 1)) {
+    if (length <= 1 || group_encloses(backend->root, path + 1)) {
         error_set(err, ENOENT, "nobody has made the group %s for one job", path);
         return NULL;
     }
@@ -383,38 +391,69 @@ static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error 
     return check(class_, pid, err) == 0 ? note(class_, err) : -1;
 }
 
-int in_place_open(backend_t *base, const char *name, const struct class_home *home,
-                  class_t **opened, struct error *err)
+// The class of record->group; its inode and limits are still to be found out. `pid` registers in
+// it, if that is not 0.
+static int open_group(struct cgroup_backend *backend, const char *name, struct record *record,
+                      pid_t pid, class_t **opened, struct error *err)
 {
-    struct cgroup_backend *backend = (struct cgroup_backend *)base;
-    struct record record = {.uid = home->uid}, old;
+    const char *group = record->group;
+    struct record old;
     cleanup_free char *path = NULL, *old_path = NULL;
-    if (backend->records == NULL)
-        return error_set(err, ENOTSUP, "there is no directory for records");
-    cleanup_free char *group = find_group(backend, home, &record.manager, err);
-    if (group == NULL)
-        return -1;
     struct overlap overlap = {backend, name, group};
     if (record_each(backend->records, overlaps, &overlap) != 0)
-        return error_set(err, EBUSY, "another job is in place in %s, above it or below it", group);
+        return error_set(err, EBUSY, "another class is in place in %s, above it or below it",
+                         group);
     path = group_path(&backend->hierarchies[0], group);
-    record.inode = path != NULL ? inode_of(path) : 0;
-    if (record.inode == 0)
-        return error_set(err, ENOENT, "the group %s is gone", group);
-    snprintf(record.group, sizeof record.group, "%s", group);
+    record->inode = path != NULL ? inode_of(path) : 0;
+    if (record->inode == 0)
+        return error_set(err, ENOENT, "there is no group %s", group);
     // What stayed behind knows the own limit; that in force may be ours.
     bool fresh = find_record(backend, name, true, &old, &old_path, NULL) <= 0;
     if (!fresh && strcmp(old.group, group) != 0)
         return error_set(err, EBUSY, "class %s is in place in %s still", name, old.group);
-    struct in_place *class_ = new_class(backend, name, &path, fresh ? &record : &old);
+    struct in_place *class_ = new_class(backend, name, &path, fresh ? record : &old);
     if (class_ == NULL)
         return error_errno(err, ENOMEM, "class %s", name);
-    if (prepare(class_, home->pid, fresh, err) == 0) {
+    if (prepare(class_, pid, fresh, err) == 0) {
         *opened = &class_->base;
         return 0;
     }
     in_place_close(&class_->base);
     return -1;
+}
+
+static int no_records(struct error *err)
+{
+    return error_set(err, ENOTSUP, "there is no directory for records");
+}
+
+int in_place_open(backend_t *base, const char *name, const struct class_home *home,
+                  class_t **opened, struct error *err)
+{
+    struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    struct record record = {.uid = home->uid};
+    if (backend->records == NULL)
+        return no_records(err);
+    cleanup_free char *group = find_group(backend, home, &record.manager, err);
+    if (group == NULL)
+        return -1;
+    snprintf(record.group, sizeof record.group, "%s", group);
+    return open_group(backend, name, &record, home->pid, opened, err);
+}
+
+int in_place_open_named(backend_t *base, const char *name, const char *group, class_t **opened,
+                        struct error *err)
+{
+    struct cgroup_backend *backend = (struct cgroup_backend *)base;
+    struct record record = {.manager = PLACEMENT_NAMED};
+    if (backend->records == NULL)
+        return no_records(err);
+    if (group_encloses(backend->root, group) || group_encloses(group, backend->root))
+        return error_set(err, EINVAL, "the classes' root %s is %s, above it or below it",
+                         backend->root, group);
+    if ((size_t)snprintf(record.group, sizeof record.group, "/%s", group) >= sizeof record.group)
+        return error_set(err, ENAMETOOLONG, "the group's path is too long");
+    return open_group(backend, name, &record, 0, opened, err);
 }
 
 // Those who live there now were there under the last daemon's eyes, or were forked by them since.
@@ -446,7 +485,8 @@ int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **o
         in_place_close(&class_->base);
         return error_context(err, "class %s", name);
     }
-    know_members(class_);
+    if (record.manager != PLACEMENT_NAMED)
+        know_members(class_);
     *opened = &class_->base;
     return 1;
 }
@@ -558,6 +598,23 @@ static int not_ours(class_t *base, struct error *err)
                      base->name, ((const struct in_place *)base)->record.group);
 }
 
+static int not_a_jobs(class_t *base, struct error *err)
+{
+    return error_set(err, ENOTSUP, "class %s is of nobody's job: it stays what %s is", base->name,
+                     ((const struct in_place *)base)->record.group);
+}
+
+static int named_place(class_t *base, pid_t pid, struct error *err)
+{
+    (void)pid;
+    return not_a_jobs(base, err);
+}
+
+static int named_displace(class_t **class_, struct error *err)
+{
+    return not_a_jobs(*class_, err);
+}
+
 // On error the record stays, and with it the knowledge how to restore.
 static int in_place_remove(class_t *base, struct error *err)
 {
@@ -598,4 +655,19 @@ static const struct backend_ops in_place_ops = {
     .kill = not_ours,
     .remove = in_place_remove,
     .displace = in_place_displace,
+};
+
+static const struct backend_ops named_ops = {
+    .name = "named",
+    .close = in_place_close,
+    .place = named_place,
+    .expel = in_place_expel,
+    .set_share = in_place_set_share,
+    .usage = in_place_usage,
+    .members = in_place_members,
+    .freeze = not_ours,
+    .thaw = not_ours,
+    .kill = not_ours,
+    .remove = in_place_remove,
+    .displace = named_displace,
 };

@@ -16,6 +16,8 @@ struct backend_ops {
     int (*open)(backend_t *backend, const char *name, class_t **class_, struct error *err);
     int (*open_in_place)(backend_t *backend, const char *name, const struct class_home *home,
                          class_t **class_, struct error *err);
+    int (*open_named)(backend_t *backend, const char *name, const char *group, class_t **class_,
+                      struct error *err);
     int (*displace)(class_t **class_, struct error *err); // of classes in place only
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, struct error *err);
@@ -40,9 +42,6 @@ struct backend_class {
 
 // True for the names that class_open() takes.
 bool backend_name_valid(const char *name);
-
-// True for a root that stays below a mount point: relative, no empty, "." or ".." component.
-bool backend_root_valid(const char *root);
 
 // The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at
 // least the kernel's minimum of 1 ms, at most all CPUs.

@@ -17,7 +17,12 @@ struct placement_process {
     char name[PLACEMENT_NAME_MAX];
 };
 
-enum placement_manager { PLACEMENT_UNKNOWN, PLACEMENT_SLURM, PLACEMENT_SYSTEMD };
+enum placement_manager {
+    PLACEMENT_UNKNOWN,
+    PLACEMENT_SLURM,
+    PLACEMENT_SYSTEMD,
+    PLACEMENT_NAMED, // nobody's job: the admin has named the group, whoever lives in it
+};
 
 // Who made the group `path` (as in /proc/PID/cgroup, "/a/b"), or one above it. *length gets how
 // much of the path names the group that was made for one job of user `uid`, 0 when there is none.

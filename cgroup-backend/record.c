@@ -2,6 +2,7 @@
 
 #include "cgroup-backend/files.h"
 #include "common/cleanup.h"
+#include "common/group_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static int format_set(char text[SET_LENGTH + 1], const struct record *record)
 // It is written to the group's files as root, so it must not lead out of the hierarchy.
 static bool is_group(const char *path)
 {
-    return path[0] == '/' && backend_root_valid(path + 1);
+    return path[0] == '/' && group_path_valid(path + 1);
 }
 
 static int parse(const char *text, struct record *record)
@@ -38,7 +39,7 @@ static int parse(const char *text, struct record *record)
                &record->set[0].quota_us, &record->set[0].period_us, &record->set[1].quota_us,
                &record->set[1].period_us, &record->own.quota_us, &record->own.period_us,
                &record->inode, &uid, &manager, record->group, &end) != 10 ||
-        strcmp(text + end, "\n") != 0 || !is_group(record->group) || manager > PLACEMENT_SYSTEMD ||
+        strcmp(text + end, "\n") != 0 || !is_group(record->group) || manager > PLACEMENT_NAMED ||
         record->own.period_us == 0)
         return -1;
     record->uid = uid;

@@ -151,6 +151,18 @@ static int test_open_in_place(backend_t *base, const char *name, const struct cl
     return 0;
 }
 
+static int test_open_named(backend_t *base, const char *name, const char *group, class_t **opened,
+                           struct error *err)
+{
+    struct test_backend *backend = (struct test_backend *)base;
+    if (fault(backend, "named", name, err) != 0)
+        return -1;
+    record_of(backend, name)->in_place = true;
+    *opened = new_class(backend, name);
+    note(backend, "named %s %s", name, group);
+    return 0;
+}
+
 static void test_class_close(class_t *class_)
 {
     free(class_);
@@ -344,6 +356,7 @@ static const struct backend_ops test_ops = {
     .release_all = test_release_all,
     .open = test_class_open,
     .open_in_place = test_open_in_place,
+    .open_named = test_open_named,
     .close = test_class_close,
     .place = test_place,
     .expel = test_expel,

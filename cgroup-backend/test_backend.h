@@ -11,7 +11,8 @@ backend_t *test_backend_new(void);
 
 // The effects so far, one line each, e.g. "open a", "place a 12", "share a 10000", "share a max",
 // "expel a 12", "freeze a", "thaw a", "kill a", "remove a"; of classes in place "in-place a",
-// "check a 12" for placing and "displace a". Valid until the next effect.
+// "check a 12" for placing and "displace a", of named groups "named a user.slice". Valid until the
+// next effect.
 const char *test_backend_log(const backend_t *backend);
 void test_backend_clear_log(backend_t *backend);
 

@@ -251,6 +251,7 @@ static const struct backend_ops v1_ops = {
     .release_all = v1_release_all,
     .open = v1_class_open,
     .open_in_place = in_place_open,
+    .open_named = in_place_open_named,
     .close = groups_class_close,
     .place = groups_place,
     .expel = groups_expel,

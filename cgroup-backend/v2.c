@@ -233,6 +233,7 @@ static const struct backend_ops v2_ops = {
     .release_all = v2_release_all,
     .open = v2_class_open,
     .open_in_place = in_place_open,
+    .open_named = in_place_open_named,
     .close = groups_class_close,
     .place = groups_place,
     .expel = groups_expel,

@@ -26,6 +26,7 @@ void accounts_read_all(struct scheduler *scheduler, uint64_t now_ns)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++)
         accounts_read(scheduler, table_job_at(scheduler->table, i), now_ns);
+    sequential_account(scheduler, now_ns);
     scheduler->usage_read_ns = now_ns;
 }
 

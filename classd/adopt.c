@@ -3,6 +3,7 @@
 #include "classd/job_class.h"
 #include "classd/log.h"
 #include "classd/process.h"
+#include "classd/sequential_class.h"
 #include "common/cleanup.h"
 
 #include <errno.h>
@@ -114,6 +115,18 @@ static bool remove_class(class_t *class_, const char *name)
     return true;
 }
 
+// A sequential group. Whether somebody computes there is found out anew, and the configuration may
+// not name it any more.
+static bool give_back(backend_t *backend, const char *name)
+{
+    struct error err;
+    class_t *class_ = NULL;
+    if (class_open(backend, name, &class_, &err) == 0 && class_remove(class_, &err) == 0)
+        return true;
+    log_line(LOG_WARNING, "class %s keeps its limit: %s", name, err.text);
+    return false;
+}
+
 // Process ids of the class; the caller frees the list. Null with *count 0 when there are none.
 static pid_t *list_members(class_t *class_, const char *name, size_t *count)
 {
@@ -138,6 +151,8 @@ static bool adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pag
 {
     struct error err;
     struct adoption adoption = {.page_fd = -1};
+    if (sequential_class_is(name))
+        return give_back(backend, name);
     if (!parse_class_name(name, &adoption.uid, &adoption.job_id)) {
         log_line(LOG_NOTICE, "class %s is not of classd's making; it is left alone", name);
         return true;

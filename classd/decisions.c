@@ -29,14 +29,14 @@ uint64_t job_name_hash(const struct job *job)
     return hash;
 }
 
-static void record(struct scheduler *scheduler, const struct job *job, bool scheduled, bool limited,
-                   uint32_t share_ppm, uint64_t now_ns)
+void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled, bool limited,
+                      uint32_t share_ppm, uint64_t now_ns)
 {
     trace_event(scheduler->trace,
                 !limited    ? PROTOCOL_EVENT_FREE
                 : scheduled ? PROTOCOL_EVENT_SCHEDULED
                             : PROTOCOL_EVENT_IDLE,
-                job_name_hash(job), share_ppm, now_ns);
+                name, share_ppm, now_ns);
 }
 
 void decisions_record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns)
@@ -45,7 +45,8 @@ void decisions_record_arrival(struct scheduler *scheduler, const struct job *job
     if (!trace_recording(scheduler->trace) || !engine_job_find(scheduler->engine, job->id, &view))
         return;
     trace_job(scheduler->trace, job_name_hash(job), job->uid, job->job_id, view.width, now_ns);
-    record(scheduler, job, view.scheduled, view.limited, view.share_ppm, now_ns);
+    decisions_record(scheduler, job_name_hash(job), view.scheduled, view.limited, view.share_ppm,
+                     now_ns);
 }
 
 // For the next classd, should this one be killed.
@@ -68,18 +69,28 @@ static void record_turns(struct scheduler *scheduler)
     }
 }
 
+static void take_one(struct scheduler *scheduler, const struct engine_decision *decision,
+                     uint64_t now_ns)
+{
+    struct job *job = table_job_with_id(scheduler->table, decision->job);
+    uint64_t name = job != NULL ? job_name_hash(job) : sequential_turn_name();
+    if (job != NULL)
+        carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
+    else if (decision->job == SEQUENTIAL_JOB)
+        sequential_carry_out(scheduler, decision->scheduled, decision->limited,
+                             decision->share_ppm);
+    else
+        return;
+    decisions_record(scheduler, name, decision->scheduled, decision->limited, decision->share_ppm,
+                     now_ns);
+}
+
 enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_event event,
                                    uint64_t now_ns)
 {
     struct engine_result result = engine_event(scheduler->engine, &event, now_ns);
-    for (size_t i = 0; i < result.decision_count; i++) {
-        const struct engine_decision *decision = &result.decisions[i];
-        struct job *job = table_job_with_id(scheduler->table, decision->job);
-        if (job == NULL)
-            continue;
-        carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
-        record(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm, now_ns);
-    }
+    for (size_t i = 0; i < result.decision_count; i++)
+        take_one(scheduler, &result.decisions[i], now_ns);
     // A request that is discarded changes nothing, and there may be many.
     if (result.decision_count > 0 || event.kind == ENGINE_SWITCH)
         record_turns(scheduler);
@@ -106,10 +117,17 @@ void decisions_reassert_doubtful(struct scheduler *scheduler)
             engine_job_find(scheduler->engine, job->id, &view))
             carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
     }
+    sequential_reassert(scheduler);
 }
 
 void decisions_reassert(struct scheduler *scheduler)
 {
+    struct engine_job_view view;
+    bool winner = engine_job_find(scheduler->engine, SEQUENTIAL_JOB, &view) && view.scheduled;
+    if (!winner)
+        sequential_reassert(scheduler);
     reassert_those(scheduler, false);
     reassert_those(scheduler, true);
+    if (winner)
+        sequential_reassert(scheduler);
 }

@@ -44,6 +44,8 @@ bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all,
 {
     struct engine_job_view view;
     struct job *job = visible_job(scheduler, viewer, sees_all, index);
+    if (job == NULL && (index == 0 || visible_job(scheduler, viewer, sees_all, index - 1) != NULL))
+        return sequential_describe(scheduler, record, now_ns);
     if (job == NULL || !engine_job_find(scheduler->engine, job->id, &view))
         return false;
     if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)

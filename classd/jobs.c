@@ -11,8 +11,9 @@
 
 void jobs_publish_degree(struct scheduler *scheduler)
 {
-    uint32_t degree = (uint32_t)table_job_count(scheduler->table);
-    for (uint32_t i = 0; i < degree; i++)
+    uint32_t jobs = (uint32_t)table_job_count(scheduler->table);
+    uint32_t degree = jobs + (scheduler->sequential.takes_part ? 1 : 0);
+    for (uint32_t i = 0; i < jobs; i++)
         __atomic_store_n(&table_job_at(scheduler->table, i)->page->degree, degree,
                          __ATOMIC_RELAXED);
 }
@@ -112,6 +113,7 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
              (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,
              table_job_count(scheduler->table) - 1);
     jobs_end(scheduler, job);
+    sequential_review(scheduler, now_ns);
 }
 
 static int change_width(struct scheduler *scheduler, struct process *process, uint32_t width,

@@ -18,6 +18,8 @@ static const char *fixed_key(const struct config *old, const struct config *new)
         return "[cgroup] period";
     if (strcmp(old->placement, new->placement) != 0)
         return "[cgroup] placement";
+    if (strcmp(old->sequential_groups, new->sequential_groups) != 0)
+        return "[sequential] groups";
     if (old->cpus != new->cpus)
         return "[scheduler] cpus";
     return NULL;

@@ -17,6 +17,7 @@ static struct engine_settings engine_settings(const struct config *config)
         .policy = config->policy,
         .cpus = config_cpus(config),
         .idle_share_ppm = config->idle_share_ppm,
+        .interactive_share_ppm = config->interactive_share_ppm,
         .time_slice_ns = config->time_slice_ns,
         .gmet_ns = config->gmet_ns,
     };
@@ -38,7 +39,8 @@ int scheduler_open(const struct config *config, backend_t *backend, pages_t *pag
     made->table = table_new();
     made->trace = trace_new();
     made->deaths = deaths_open(err);
-    if (made->deaths >= 0 && made->engine != NULL && made->table != NULL && made->trace != NULL) {
+    if (made->deaths >= 0 && made->engine != NULL && made->table != NULL && made->trace != NULL &&
+        sequential_open(made, err) == 0) {
         *scheduler = made;
         return 0;
     }
@@ -57,6 +59,7 @@ void scheduler_close(scheduler_t *scheduler)
         class_close(job->class_);
         status_page_close(job->page, job->page_fd);
     }
+    sequential_close(scheduler);
     table_free(scheduler->table);
     trace_free(scheduler->trace);
     engine_free(scheduler->engine);
@@ -78,7 +81,9 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
     bool was_silent = scheduler->last_switch_ns == 0 || scheduler->unasked ||
                       now_ns - scheduler->last_switch_ns > slice_ns + slice_ns / 2;
     scheduler->last_switch_ns = now_ns;
+    sequential_search(scheduler);
     accounts_read_all(scheduler, now_ns);
+    sequential_review(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     struct engine_event event = {.kind = ENGINE_SWITCH};
     uint64_t early_ns = slice_ns / 8; // timerd's ticks come at about the multiples of the slice
@@ -135,6 +140,12 @@ void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t
                 job_name_hash(process->job), 0, now_ns);
 }
 
+void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns)
+{
+    sequential_account(scheduler, now_ns);
+    sequential_review(scheduler, now_ns);
+}
+
 // ---- changes from outside
 
 void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns)
@@ -155,6 +166,7 @@ int scheduler_start_trace(scheduler_t *scheduler, uint32_t capacity, uint64_t no
         return -1;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++)
         decisions_record_arrival(scheduler, table_job_at(scheduler->table, i), now_ns);
+    sequential_record_arrival(scheduler, now_ns);
     return 0;
 }
 
@@ -178,6 +190,7 @@ void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns)
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
                    now_ns);
     decisions_reassert(scheduler);
+    sequential_search(scheduler);
 }
 
 void scheduler_lift(scheduler_t *scheduler)
@@ -185,6 +198,7 @@ void scheduler_lift(scheduler_t *scheduler)
     struct error err;
     if (backend_release_all(scheduler->backend, NULL, &err) != 0)
         log_line(LOG_ERR, "limits stay behind: %s", err.text);
+    sequential_give_back(scheduler);
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         // Its record may be gone, with the runtime directory.

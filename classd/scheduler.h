@@ -65,6 +65,10 @@ int scheduler_deaths_fd(const scheduler_t *scheduler);
 // CMDCSW. wall_ns is the time of day, which nodes have in common; 0 when it is not known.
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
+// To be called once a second where [sequential] names groups: lets them take part in the turns, or
+// no longer.
+void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns);
+
 // CMDSCH, by a process.
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
@@ -101,7 +105,8 @@ void scheduler_lift(scheduler_t *scheduler);
 void scheduler_dissolve(scheduler_t *scheduler, uint64_t now_ns);
 
 // CMDCSW, CMDSCH and the rest in numbers, for QUERY. The job at `index` of those that `viewer` may
-// see (all of them when `sees_all`); false behind the last.
+// see (all of them when `sees_all`), then the sequential class, if there is one, which is
+// everybody's; false behind the last.
 void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_record *record,
                              uint64_t now_ns);
 bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,

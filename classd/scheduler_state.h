@@ -1,11 +1,26 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
-// end), jobs.c (who comes and goes), adopted.c (who was there before), decisions.c (limits and
-// pages), accounts.c (CPU time), describe.c (for people).
+// end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
+// nobody's job), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
+#include "classd/policy/demand.h"
 #include "classd/scheduler.h"
+#include "classd/sequential_class.h"
 #include "common/units.h"
+
+// The engine's job of the sequential class, which is in no table, and what people read.
+#define SEQUENTIAL_JOB    ((engine_job_t)UINT64_MAX)
+#define SEQUENTIAL_JOB_ID "sequential"
+
+struct sequential {
+    sequential_class_t *class_;
+    struct demand demand;
+    bool takes_part;
+    uint32_t width; // that it came with
+    uint64_t came_ns;
+    uint64_t usage_ns; // as last read
+};
 
 struct scheduler {
     const struct config *config;
@@ -13,6 +28,7 @@ struct scheduler {
     pages_t *pages;
     engine_t *engine;
     table_t *table;
+    struct sequential sequential;
     trace_t *trace;
     int deaths;
     uint64_t started_ns;
@@ -40,10 +56,14 @@ enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_ev
 void decisions_reassert(struct scheduler *scheduler);
 
 // The same for jobs that could not be lifted, and limited ones in place: a stranger may have come
-// to live there.
+// to live there, or somebody else may have set a limit.
 void decisions_reassert_doubtful(struct scheduler *scheduler);
 
-// Writes a job and its state into the trace, if one is being recorded.
+// Writes a state into the trace, if one is being recorded; `name` as job_name_hash().
+void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled, bool limited,
+                      uint32_t share_ppm, uint64_t now_ns);
+
+// The same for a job that comes, and its state.
 void decisions_record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns);
 
 // ---- accounts.c
@@ -58,6 +78,36 @@ void accounts_read_all(struct scheduler *scheduler, uint64_t now_ns);
 
 // The engine takes a job's first total for the mark to count from.
 void accounts_start(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
+
+// ---- sequential.c
+
+int sequential_open(struct scheduler *scheduler, struct error *err);
+void sequential_close(struct scheduler *scheduler); // limits stay as they are
+
+// Opens the groups that were not there so far.
+void sequential_search(struct scheduler *scheduler);
+
+// Reads its CPU time, for the engine and for sequential_review().
+void sequential_account(struct scheduler *scheduler, uint64_t now_ns);
+
+// Lets it take part in the turns from now on, or no longer, if that is due.
+void sequential_review(struct scheduler *scheduler, uint64_t now_ns);
+
+// Carries out a decision, or the one in force once more.
+void sequential_carry_out(struct scheduler *scheduler, bool scheduled, bool limited,
+                          uint32_t share_ppm);
+void sequential_reassert(struct scheduler *scheduler);
+
+// What traces know it by, as job_name_hash().
+uint64_t sequential_turn_name(void);
+void sequential_record_arrival(struct scheduler *scheduler, uint64_t now_ns);
+
+// The end: the groups are as they were.
+void sequential_give_back(struct scheduler *scheduler);
+
+// False while none of its groups is there.
+bool sequential_describe(const struct scheduler *scheduler, struct protocol_job_record *record,
+                         uint64_t now_ns);
 
 // ---- jobs.c
 

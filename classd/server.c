@@ -33,6 +33,7 @@ enum {
 #define REFUSAL_PAUSE_S 0.005 // no more than ACCEPTS_PER_TURN refusals in that time
 #define LINE_PAUSE_S    0.02  // between looks at those who wait because their user sent too much
 #define PARKED_LOOK_S   1.
+#define WATCH_S         1. // looks at the sequential processes
 
 struct connection {
     ev_io readable;
@@ -67,6 +68,7 @@ struct server {
     struct line line; // who may have something to say, and whose user may send nothing now
     ev_timer watchdog;
     ev_timer deadline;
+    ev_timer watch;
     ev_signal signals[3];
     struct connection *connections;
     size_t connection_count;
@@ -438,6 +440,15 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
     arm_deadline(server);
 }
 
+static void on_watch(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    struct server *server = watcher->data;
+    scheduler_watch(server->commands->scheduler, clock_now_ns());
+    arm_deadline(server);
+}
+
 static bool socket_is_there(const struct server *server)
 {
     struct stat status;
@@ -495,14 +506,17 @@ static void watch_all(struct server *server)
     ev_timer_init(&server->line_moves, on_line_moves, 0., LINE_PAUSE_S);
     ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
     ev_timer_init(&server->deadline, on_deadline, 0., 0.);
+    ev_timer_init(&server->watch, on_watch, WATCH_S, WATCH_S);
     server->presence.data = server->listener.data = server->deaths.data = server;
     server->accept_pause.data = server->deadline.data = server->parked.data = server;
-    server->line_moves.data = server;
+    server->line_moves.data = server->watch.data = server;
     ev_stat_start(server->loop, &server->presence);
     ev_io_start(server->loop, &server->listener);
     ev_io_start(server->loop, &server->deaths);
     if (interval_s > 0)
         ev_timer_start(server->loop, &server->watchdog);
+    if (*server->config->sequential_groups != '\0') // fixed while classd runs
+        ev_timer_start(server->loop, &server->watch);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         ev_signal_init(&server->signals[i], on_signal, numbers[i]);
         server->signals[i].data = server;

@@ -1,6 +1,7 @@
 #include "common/config.h"
 
 #include "common/cleanup.h"
+#include "common/group_list.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum key_type { DURATION, SHARE, COUNT, CHOICE, TEXT, FLAG };
+enum key_type { DURATION, SHARE, COUNT, CHOICE, TEXT, GROUPS, FLAG };
 
 struct key {
     const char *section;
@@ -101,7 +102,7 @@ static int set_text(struct config *config, const struct key *key, const char *va
 {
     if (key->type == CHOICE && !word_in(key->minimum, value))
         return error_set(err, EINVAL, "\"%s\" is not one of: %s", value, key->minimum);
-    if (*value == '\0')
+    if (*value == '\0' && key->type != GROUPS)
         return error_set(err, EINVAL, "the value is empty");
     if (!is_plain(value))
         return error_set(err, EINVAL, "the value has a semicolon or a control character");
@@ -122,6 +123,7 @@ static int set_key(struct config *config, const struct key *key, const char *val
         return set_number(config, key, value, err);
     case CHOICE:
     case TEXT:
+    case GROUPS:
         return set_text(config, key, value, err);
     case FLAG:
         if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
@@ -198,6 +200,39 @@ static int on_key(void *user, const char *section, const char *name, const char 
     return fail(pass, section, name);
 }
 
+// Two classes above each other would each take the other's limit for the group's own.
+static bool overlap(const char *one, const char *other)
+{
+    return group_encloses(one, other) || group_encloses(other, one);
+}
+
+static int check_groups(struct pass *pass)
+{
+    const struct config *config = pass->config;
+    char group[CONFIG_TEXT_MAX], later[CONFIG_TEXT_MAX];
+    const char *at = config->sequential_groups;
+    while (group_list_next(&at, group, sizeof group)) {
+        if (!group_path_valid(group))
+            return error_set(pass->err, EINVAL,
+                             "%s: [sequential] groups: \"%s\" must be relative to the mount point "
+                             "and without \"..\", for example user.slice",
+                             pass->name, group);
+        if (overlap(group, config->cgroup_root))
+            return error_set(pass->err, EINVAL,
+                             "%s: [sequential] groups: \"%s\" is [cgroup] root, above it or below "
+                             "it; processes that are nobody's job live elsewhere",
+                             pass->name, group);
+        for (const char *rest = at; group_list_next(&rest, later, sizeof later);) {
+            if (overlap(group, later))
+                return error_set(pass->err, EINVAL,
+                                 "%s: [sequential] groups: \"%s\" and \"%s\" are one group, or "
+                                 "above each other; name one of them",
+                                 pass->name, group, later);
+        }
+    }
+    return 0;
+}
+
 // Rules between keys. Each message names the line of the key to change, when the file has it.
 static int check_together(struct pass *pass)
 {
@@ -234,7 +269,7 @@ static int check_together(struct pass *pass)
                          "%s: [daemon] runtime_dir is too long for a socket; use at most 80 "
                          "characters",
                          pass->name);
-    return 0;
+    return check_groups(pass);
 }
 
 int config_load_stream(FILE *stream, const char *name, struct config *config, struct error *err)
@@ -307,6 +342,7 @@ static void format_value(const struct config *config, const struct key *key, cha
         break;
     case CHOICE:
     case TEXT:
+    case GROUPS:
         snprintf(buffer, size, "%s", (const char *)field);
         break;
     }
@@ -322,7 +358,7 @@ static void print_values(const struct key *key, FILE *stream)
         fputc('.', stream);
     } else if (key->type == FLAG) {
         fputs(" yes or no.", stream);
-    } else if (key->type != TEXT) {
+    } else if (key->type != TEXT && key->type != GROUPS) {
         fprintf(stream, " %s to %s.", key->minimum, key->maximum);
     }
 }
@@ -351,10 +387,10 @@ void config_print(const struct config *config, FILE *stream)
             fprintf(stream, "%s[%s]\n", i == 0 ? "" : "\n", section);
         }
         print_comment(keys[i].meaning, stream);
-        fputs(keys[i].type == TEXT ? "" : "\n;", stream);
+        fputs(keys[i].type == TEXT || keys[i].type == GROUPS ? "" : "\n;", stream);
         print_values(&keys[i], stream);
         format_value(config, &keys[i], value, sizeof value);
-        fprintf(stream, "\n%s = %s\n", keys[i].name, value);
+        fprintf(stream, "\n%s =%s%s\n", keys[i].name, *value != '\0' ? " " : "", value);
     }
 }
 
@@ -375,7 +411,7 @@ void config_print_manual(FILE *stream)
             section = keys[i].section;
             fprintf(stream, "## [%s]\n\n", section);
         }
-        fprintf(stream, "*%s* = ", keys[i].name);
+        fprintf(stream, "*%s* =%s", keys[i].name, *keys[i].initial != '\0' ? " " : "");
         print_scdoc_text(keys[i].initial, stream);
         fputs("\n\t", stream);
         print_scdoc_text(keys[i].meaning, stream);

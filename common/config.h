@@ -27,6 +27,8 @@ struct config {
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;
     char placement[CONFIG_TEXT_MAX];
+    char sequential_groups[CONFIG_TEXT_MAX];
+    uint32_t interactive_share_ppm;
     char runtime_dir[CONFIG_TEXT_MAX];
     char log_level[CONFIG_TEXT_MAX];
     char service_user[CONFIG_TEXT_MAX];

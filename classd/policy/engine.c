@@ -8,6 +8,7 @@
 struct engine {
     const struct policy *policy;
     uint32_t idle_share_ppm;
+    uint32_t interactive_share_ppm;
     struct policy_node node;
     size_t capacity;                   // of node.jobs and of decisions
     struct engine_decision *decisions; // those of the last event
@@ -33,6 +34,7 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
 {
     engine->policy = find_policy(settings->policy);
     engine->idle_share_ppm = settings->idle_share_ppm;
+    engine->interactive_share_ppm = settings->interactive_share_ppm;
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
@@ -108,7 +110,10 @@ static void add_process(struct policy_node *node, const struct engine_event *eve
     if (job == NULL) {
         uint64_t service_ns = newcomer_service_ns(node);
         job = &node->jobs[node->count++];
-        *job = (struct policy_job){.id = event->job, .name = event->name, .service_ns = service_ns};
+        *job = (struct policy_job){.id = event->job,
+                                   .name = event->name,
+                                   .sequential = event->sequential,
+                                   .service_ns = service_ns};
     }
     job->processes++;
     job->width += width_of_process(event);
@@ -168,14 +173,27 @@ static void advance_clock(struct policy_node *node, uint64_t now_ns)
     node->now_ns = now_ns;
 }
 
+// The sequential class is as wide as the node, since one of its processes on any CPU disturbs a job
+// that is, but it seldom has a process for each. Counted by CPU time alone it would be the least
+// served for ever, and have every turn that the bound on waiting leaves.
+static uint64_t held_for_nothing_ns(const struct policy_job *job, uint64_t served_ns)
+{
+    uint64_t held_ns = job->scheduled_total_ns - job->held_ns;
+    return job->sequential && held_ns > served_ns ? held_ns - served_ns : 0;
+}
+
 // Counted per CPU that the job can use, or a wide job would be served less often than a narrow one.
 // The first total, and one that is less than the last (the class was made anew), only set the mark.
 static void account_usage(const struct policy_node *node, const struct engine_event *event)
 {
     struct policy_job *job = find_job(node, event->job);
-    if (job->usage_known && event->usage_ns > job->usage_ns)
-        job->service_ns += (event->usage_ns - job->usage_ns) / policy_usable_cpus(node, job);
+    if (job->usage_known) {
+        uint64_t used_ns = event->usage_ns > job->usage_ns ? event->usage_ns - job->usage_ns : 0;
+        uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
+        job->service_ns += served_ns + held_for_nothing_ns(job, served_ns);
+    }
     job->usage_ns = event->usage_ns;
+    job->held_ns = job->scheduled_total_ns;
     job->usage_known = true;
 }
 
@@ -217,18 +235,29 @@ static void carry_out(struct policy_node *node, bool tick)
 }
 
 // Idle jobs together never get more than half the node, however many they are: else with a hundred
-// jobs of 1 % each nothing would be left for the scheduled ones.
-static uint32_t idle_share(const engine_t *engine, uint64_t idle_jobs)
+// jobs of 1 % each nothing would be left for the scheduled ones. Half of that at most is for the
+// sequential class, which comes first: people have been promised that their shells stay usable.
+#define IDLE_MOST_PPM        (ENGINE_WHOLE_PPM / 2)
+#define INTERACTIVE_MOST_PPM (IDLE_MOST_PPM / 2)
+
+static uint32_t idle_share(const engine_t *engine, uint64_t idle_jobs, uint32_t interactive_ppm)
 {
-    uint64_t most = idle_jobs > 0 ? ENGINE_WHOLE_PPM / 2 / idle_jobs : 0;
+    uint64_t most = idle_jobs > 0 ? (IDLE_MOST_PPM - interactive_ppm) / idle_jobs : 0;
     return engine->idle_share_ppm < most ? engine->idle_share_ppm : (uint32_t)most;
+}
+
+static uint32_t interactive_share(const engine_t *engine)
+{
+    return engine->interactive_share_ppm < INTERACTIVE_MOST_PPM ? engine->interactive_share_ppm
+                                                                : INTERACTIVE_MOST_PPM;
 }
 
 struct shares {
     bool limited;
-    uint32_t idle_ppm;     // for each idle job
-    uint64_t rest_ppm;     // for the scheduled jobs together
-    uint64_t rest_divisor; // the CPUs that they can use
+    uint32_t idle_ppm;        // for each idle job
+    uint32_t interactive_ppm; // for the sequential class, if it is idle
+    uint64_t rest_ppm;        // for the scheduled jobs together
+    uint64_t rest_divisor;    // the CPUs that they can use
 };
 
 static struct shares divide(const engine_t *engine, bool limited)
@@ -239,11 +268,13 @@ static struct shares divide(const engine_t *engine, bool limited)
     for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].scheduled)
             shares.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
+        else if (node->jobs[i].sequential)
+            shares.interactive_ppm = interactive_share(engine);
         else
             idle_jobs++;
     }
-    shares.idle_ppm = idle_share(engine, idle_jobs);
-    shares.rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * shares.idle_ppm;
+    shares.idle_ppm = idle_share(engine, idle_jobs, shares.interactive_ppm);
+    shares.rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * shares.idle_ppm - shares.interactive_ppm;
     return shares;
 }
 
@@ -260,7 +291,7 @@ static struct engine_decision decision_for(const struct policy_node *node,
         .share_ppm = ENGINE_WHOLE_PPM,
     };
     if (shares->limited && !job->scheduled)
-        decision.share_ppm = shares->idle_ppm;
+        decision.share_ppm = job->sequential ? shares->interactive_ppm : shares->idle_ppm;
     else if (shares->limited)
         decision.share_ppm =
             (uint32_t)(shares->rest_ppm * policy_usable_cpus(node, job) / shares->rest_divisor);
@@ -390,6 +421,7 @@ bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view 
         .scheduled = job->scheduled,
         .limited = job->decided.limited,
         .share_ppm = job->decided.share_ppm,
+        .sequential = job->sequential,
         .service_ns = job->service_ns,
         .scheduled_since_ns = job->scheduled_since_ns,
         .scheduled_total_ns = job->scheduled_total_ns,

@@ -2,7 +2,10 @@
 // the tests and the simulator feed it events and carry out what it returns.
 //
 // Terms and rules: Yoo & Jette, sections 2.1 and 2.2.3. A job is one scheduling unit on this node;
-// scheduled jobs hold the node's CPUs, every idle job keeps `idle_share`.
+// scheduled jobs hold the node's CPUs, every idle job keeps `idle_share`. At most one job
+// is the sequential class: processes that are nobody's MPI job, together (Zhou, Qu & Brent: its
+// turns are the slots of their dummy nodes). While idle it keeps `interactive_share`; it never
+// asks.
 #ifndef COSCHED_CLASSD_POLICY_ENGINE_H
 #define COSCHED_CLASSD_POLICY_ENGINE_H
 
@@ -19,9 +22,10 @@ typedef struct engine engine_t;
 typedef uint64_t engine_job_t;
 
 struct engine_settings {
-    const char *policy;      // "yoo-jette" or "uncoordinated"
-    unsigned cpus;           // C, at least 1
-    uint32_t idle_share_ppm; // of the node, for each idle job
+    const char *policy;             // "yoo-jette" or "uncoordinated"
+    unsigned cpus;                  // C, at least 1
+    uint32_t idle_share_ppm;        // of the node, for each idle job
+    uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
 };
@@ -56,6 +60,7 @@ struct engine_event {
     engine_job_t job;
     uint32_t width;    // REGISTER, EXIT, ADOPT
     uint64_t usage_ns; // USAGE
+    bool sequential;   // REGISTER: the job is the sequential class; `width` is the whole node's
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
     uint64_t name; // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
     uint64_t turn; // SWITCH: the number of the time-slice that begins
@@ -99,6 +104,7 @@ struct engine_job_view {
     bool scheduled;
     bool limited;
     uint32_t share_ppm;
+    bool sequential;
     uint64_t service_ns;         // CPU time received, per CPU that it can use
     uint64_t scheduled_since_ns; // meaningful while scheduled
     uint64_t scheduled_total_ns; // up to the last event

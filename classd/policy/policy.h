@@ -15,7 +15,9 @@ struct policy_job {
     bool scheduled; // as last decided; false for a newcomer
     bool next;      // the policy's answer; equals `scheduled` when the policy is asked
 
-    uint64_t service_ns; // CPU time received per CPU that the job can use
+    // CPU time received per CPU that the job can use. Of the sequential class at least the time
+    // that it held the node.
+    uint64_t service_ns;
     uint64_t scheduled_since_ns;
     uint64_t scheduled_total_ns;
     uint64_t switches;
@@ -26,8 +28,10 @@ struct policy_job {
     uint32_t most_jobs;
 
     // The engine's own.
+    bool sequential;
     bool usage_known;
     uint64_t usage_ns;              // the last total that was reported
+    uint64_t held_ns;               // scheduled_total_ns at that time
     struct engine_decision decided; // what the caller was told last; job 0: nothing yet
 };
 

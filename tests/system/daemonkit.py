@@ -288,6 +288,7 @@ class Node(unittest.TestCase):
     def configure(self, **settings):
         keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1, "strict": "yes"},
                 "cgroup": {"backend": BACKEND, "root": ROOT},
+                "sequential": {},
                 "daemon": {"runtime_dir": self.runtime_dir, "log_level": "debug"},
                 # Not aligned: near the full hour the clock would choose who is next.
                 "timer": {"align": "no"}, "client": {}}

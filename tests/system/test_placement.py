@@ -17,80 +17,12 @@ import sys
 import time
 
 import daemonkit
+import groupkit
 from daemonkit import (CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, SWITCH, TIMERD, V1_CPU, Client, Node,
-                       Speaker, classes, client_main, members, mount_points, quota)
+                       Speaker, classes, client_main, members, quota)
+from groupkit import NONE, enter, limit, live_in, make, path_of, read, remove_all, set_limit, write
 
-TOP = f"{ROOT}-manager"  # beside the root of the classes
 STEP = "slurm/uid_0/job_3/step_0"
-NONE = ("-1", "100000") if V1_CPU else ("max", "100000")
-HIERARCHIES = ([V1_CPU, next(mount_points("cgroup", "cpuacct"), None)] if V1_CPU
-               else [next(mount_points("cgroup2"), "/sys/fs/cgroup")])
-
-
-# ---- a resource manager's groups
-
-
-def path_of(group, hierarchy=HIERARCHIES[0]):
-    return os.path.join(hierarchy, TOP, group)
-
-
-def read(*path):
-    with open(os.path.join(*path), encoding="ascii") as file:
-        return file.read()
-
-
-def write(text, *path):
-    with open(os.path.join(*path), "w", encoding="ascii") as file:
-        file.write(text)
-
-
-def make(group):
-    for hierarchy in HIERARCHIES:
-        path = hierarchy
-        for part in [TOP, *group.split("/")]:
-            if not V1_CPU and "cpu" not in read(path, "cgroup.subtree_control").split():
-                write("+cpu", path, "cgroup.subtree_control")
-            path = os.path.join(path, part)
-            os.makedirs(path, exist_ok=True)
-
-
-def enter(group, pid):
-    for hierarchy in HIERARCHIES:
-        write(str(pid), path_of(group, hierarchy), "cgroup.procs")
-
-
-def live_in(group):
-    return [int(pid) for pid in read(path_of(group), "cgroup.procs").split()]
-
-
-def limit(group):
-    if V1_CPU:
-        return (read(path_of(group), "cpu.cfs_quota_us").strip(),
-                read(path_of(group), "cpu.cfs_period_us").strip())
-    return tuple(read(path_of(group), "cpu.max").split())
-
-
-def set_limit(group, quota_us, period_us):
-    if V1_CPU:
-        write(str(period_us), path_of(group), "cpu.cfs_period_us")
-        write(str(quota_us), path_of(group), "cpu.cfs_quota_us")
-    else:
-        write(f"{quota_us} {period_us}", path_of(group), "cpu.max")
-
-
-def remove_all():
-    for hierarchy in HIERARCHIES:
-        end = time.monotonic() + daemonkit.DEADLINE_S
-        for folder, _, _ in os.walk(os.path.join(hierarchy, TOP), topdown=False):
-            while True:
-                try:
-                    os.rmdir(folder)
-                    break
-                except OSError as fault:  # whoever is exiting
-                    if fault.errno != errno.EBUSY or time.monotonic() > end:
-                        print(f"left behind: {folder}: {fault}", file=sys.stderr)
-                        break
-                    time.sleep(0.01)
 
 
 # ---- the job's side
@@ -403,7 +335,7 @@ class InPlace(Placed):
         good = (f"set {5:20} {6:20} {70000:20} {100000:20}\nown 1000 100000\ninode {inode}\nuid 0\n"
                 "manager 1\n")
         rubbish = {"job-0-a": "", "job-0-b": "z" * 9000, "job-0-c": good, "nonsense": "\0",
-                   "job-0-d": good + "group /../etc\n", "job-0-e": good + f"group /{TOP}/{STEP}"}
+                   "job-0-d": good + "group /../etc\n", "job-0-e": good + f"group /{groupkit.TOP}/{STEP}"}
         for name, text in rubbish.items():
             write(text, self.runtime_dir, "placed", name)
         subprocess.run([CLASSD, "--config", self.config, "--release"], check=False)
@@ -768,7 +700,7 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["wrapper"]:
         wrapper_main(sys.argv[2:])
     elif sys.argv[1:2] == ["enter"]:
-        TOP = f"{sys.argv[3]}-manager"
+        groupkit.TOP = f"{sys.argv[3]}-manager"
         enter(sys.argv[2], os.getpid())
         os.execvp(sys.argv[4], sys.argv[4:])
     else:

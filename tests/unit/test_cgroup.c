@@ -87,6 +87,12 @@ static void wait_forever(void *user)
         pause();
 }
 
+static void wait_as_somebody_else(void *user)
+{
+    if (setuid(99) == 0)
+        wait_forever(user);
+}
+
 static void burn(void *user)
 {
     (void)user;
@@ -1007,6 +1013,83 @@ static void a_group_is_left_for_a_class_of_its_own(void **state)
     assert_int_equal(rmdir(records), 0);
 }
 
+static void a_named_group_is_limited_whoever_lives_there(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    class_t *a = NULL;
+    own_limit_from(150000);
+    assert_ok(class_open_named(backend, "sequential-0", from, &a, &err));
+    assert_true(class_is_in_place(a));
+    assert_int_equal(class_place(a, pid, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_int_equal(class_displace(&a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_ok(class_set_share(a, 50000, &err));
+    assert_int_equal(limit_from().quota_us, 10000);
+    pid_t stranger = start(wait_as_somebody_else, NULL);
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], from, stranger);
+    assert_ok(class_set_share(a, 60000, &err));
+    assert_int_equal(limit_from().quota_us, 12000);
+    assert_int_equal(members_of(a), 2);
+    usage_of(a);
+    // No job takes it, or what is in it, for its own.
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *b = NULL;
+    assert_int_equal(class_open_in_place(backend, "b", &home, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    assert_int_equal(class_open_named(backend, "sequential-1", from, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    // As after a crash: whoever lifts all limits, then another daemon.
+    class_close(a);
+    open_with_records();
+    unsigned lifted = 0;
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 1);
+    assert_int_equal(limit_from().quota_us, 150000);
+    a = open_class("sequential-0");
+    assert_true(class_is_in_place(a));
+    assert_ok(class_set_share(a, 50000, &err));
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 150000);
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void named_groups_that_may_not_be_limited(void **state)
+{
+    (void)state;
+    char from[128], below[128];
+    live_elsewhere(from);
+    class_t *a = NULL;
+    assert_int_equal(class_open_named(backend, "a", "cosched-test-nowhere", &a, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    snprintf(below, sizeof below, "%s/x", root);
+    const char *const bad[] = {root, below, "", "/x", "x/../y"};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(class_open_named(backend, "a", bad[i], &a, &err), -1);
+        assert_int_equal(err.code, EINVAL);
+    }
+    // Where this program lives itself.
+    assert_ok(class_open_named(backend, "a", from, &a, &err));
+    char *home = process_group_path("/proc", getpid(), version == &v1 ? "cpu" : "");
+    assert_non_null(home);
+    enter(mounts[0], from, getpid());
+    int rc = class_set_share(a, 50000, &err);
+    enter(mounts[0], home + 1, getpid());
+    free(home);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, EBUSY);
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_ok(class_set_share(a, 50000, &err));
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_int_equal(rmdir(records), 0);
+}
+
 static void groups_that_may_not_be_limited(void **state)
 {
     (void)state;
@@ -1081,6 +1164,8 @@ int main(void)
         real(a_group_is_limited_in_place_and_given_back),
         real(a_group_is_left_for_a_class_of_its_own),
         real(groups_that_may_not_be_limited),
+        real(a_named_group_is_limited_whoever_lives_there),
+        real(named_groups_that_may_not_be_limited),
     };
     const struct CMUnitTest v1_tests[] = {
         real(v1_without_a_freezer),

@@ -329,6 +329,47 @@ static void a_busy_group_is_reported(void **state)
 
 #define on_files(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
 
+static void assert_limit(const char *group, const char *expected)
+{
+    char path[256], text[64] = "";
+    snprintf(path, sizeof path, "%s/%s/cpu.max", mount, group);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, strlen(expected), file)] =
+        '\0'; // a plain file keeps the end of a longer line
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void a_named_group_is_limited_in_place(void **state)
+{
+    (void)state;
+    char records[96];
+    struct backend_settings with_records = settings;
+    struct error err = {0};
+    class_t *class_ = NULL;
+    uint64_t usage_ns = 0;
+    snprintf(records, sizeof records, "%s/records", mount);
+    assert_int_equal(mkdir(records, 0700), 0);
+    with_records.records = records;
+    if (v2_open(mount, &with_records, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    put_class("user.slice");
+    if (class_open_named(backend, "s", "user.slice", &class_, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(class_set_share(class_, 50000, &err), 0);
+    assert_limit("user.slice", "20000 100000\n");
+    assert_file("user.slice", "cpu.weight", "");
+    assert_file("user.slice", "cgroup.freeze", "");
+    assert_int_equal(class_usage(class_, &usage_ns, &err), 0);
+    assert_int_equal(usage_ns, 1234567000);
+    assert_int_equal(class_remove(class_, &err), 0);
+    assert_limit("user.slice", "max 100000\n");
+    assert_int_equal(rmdir(records), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +379,7 @@ int main(void)
         on_files(freezing_waits_for_the_event),         on_files(placing_writes_the_pid),
         on_files(kill_uses_the_kernels_or_its_own),     on_files(a_failed_open_leaves_nothing),
         on_files(release_goes_on_after_a_failure),      on_files(a_busy_group_is_reported),
+        on_files(a_named_group_is_limited_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 // and the client's waits.
 #include "common/client.h"
 #include "common/config.h"
+#include "common/group_list.h"
 #include "common/protocol.h"
 #include "common/status_page.h"
 #include "common/units.h"
@@ -153,6 +154,16 @@ static void config_errors_name_file_and_line(void **state)
         {"[cgroup]\nroot = ../etc\n", "must be relative"},
         {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
          "set [cgroup] period to at least 100ms"},
+        {"[sequential]\ngroups = /user.slice\n", "\"/user.slice\" must be relative"},
+        {"[sequential]\ngroups = user.slice a/../b\n", "\"a/../b\" must be relative"},
+        {"[sequential]\ngroups = user.slice,.\n", "\".\" must be relative"},
+        {"[sequential]\ngroups = lab\n[cgroup]\nroot = lab/node0\n",
+         "\"lab\" is [cgroup] root, above"},
+        {"[sequential]\ngroups = cosched\n", "\"cosched\" is [cgroup] root"},
+        {"[sequential]\ngroups = a, cosched/job-0-a\n", "\"cosched/job-0-a\" is [cgroup] root"},
+        {"[sequential]\ngroups = a/b c a\n", "\"a/b\" and \"a\" are one group"},
+        {"[sequential]\ninteractive_share = 50%\n", "interactive_share: 50% is out of range"},
+        {"[sequential]\nshare = fair\n", "x.ini:2: [sequential] share: unknown key"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -163,6 +174,25 @@ static void config_errors_name_file_and_line(void **state)
             fail_msg("\"%s\" is not in \"%s\"", bad[i].part, err.text);
         assert_null(strchr(err.text, '\n'));
     }
+}
+
+static void groups_are_listed_one_by_one(void **state)
+{
+    struct config config;
+    char group[16];
+    (void)state;
+    assert_int_equal(load("", &config, NULL), 0);
+    const char *at = config.sequential_groups;
+    assert_false(group_list_next(&at, group, sizeof group));
+    assert_int_equal(config.interactive_share_ppm, 50000);
+    assert_int_equal(load("[sequential]\ngroups = a/b,c , a/bc  dd\n", &config, NULL), 0);
+    at = config.sequential_groups;
+    const char *const expected[] = {"a/b", "c", "a/bc", "dd"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(group_list_next(&at, group, sizeof group));
+        assert_string_equal(group, expected[i]);
+    }
+    assert_false(group_list_next(&at, group, sizeof group));
 }
 
 // The parser cuts long lines: the end of one must not be taken for a key of its own.
@@ -207,7 +237,8 @@ static void the_printed_configuration_is_a_configuration(void **state)
     char *text = NULL;
     size_t size = 0;
     (void)state;
-    assert_int_equal(load("[scheduler]\ntime_slice = 1500ms\ngmet = 0s\n[daemon]\nmax_jobs = 7\n",
+    assert_int_equal(load("[scheduler]\ntime_slice = 1500ms\ngmet = 0s\n[daemon]\nmax_jobs = 7\n"
+                          "[sequential]\ngroups = a b/c\n",
                           &config, NULL),
                      0);
     FILE *stream = open_memstream(&text, &size);
@@ -522,6 +553,7 @@ int main(void)
         cmocka_unit_test(formatted_durations_read_back),
         cmocka_unit_test(keys_overrule_defaults),
         cmocka_unit_test(config_errors_name_file_and_line),
+        cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
         cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),

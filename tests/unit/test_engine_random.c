@@ -19,8 +19,10 @@ struct model_job {
     uint32_t widths[MAX_PROCESSES];
     uint64_t cpu_ns; // running total of its class
     unsigned appetite_pct;
+    bool sequential;
     bool usage_known;
     uint64_t usage_ns;
+    uint64_t held_ns; // total_ns when its usage was last reported
     uint64_t service_ns;
     // Before the event, from the view.
     bool scheduled;
@@ -107,6 +109,15 @@ static struct engine_job_view view_at(struct history *h, size_t index)
     return view;
 }
 
+static bool has_sequential(const struct history *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->jobs[i].sequential)
+            return true;
+    }
+    return false;
+}
+
 // "Nothing is limited" exactly while all fit or one is alone; then everybody is scheduled.
 static void check_limits(struct history *h)
 {
@@ -126,29 +137,35 @@ static void check_table(struct history *h)
         CHECK(view.processes == h->jobs[i].processes);
         CHECK(view.width == width_of(&h->jobs[i]));
         CHECK(view.service_ns == h->jobs[i].service_ns);
+        CHECK(view.sequential == h->jobs[i].sequential);
     }
 }
 
 static void check_shares(struct history *h)
 {
-    uint64_t sum_ppm = 0, idle_jobs = 0, scheduled_width = 0;
+    const struct engine_settings *settings = &h->caller.settings;
+    uint64_t sum_ppm = 0, idle_jobs = 0, idle_classes = 0, scheduled_width = 0;
     for (size_t i = 0; i < h->count; i++) {
         sum_ppm += view_at(h, i).share_ppm;
-        idle_jobs += !view_at(h, i).scheduled;
+        idle_jobs += !view_at(h, i).scheduled && !h->jobs[i].sequential;
+        idle_classes += !view_at(h, i).scheduled && h->jobs[i].sequential;
         scheduled_width += view_at(h, i).scheduled ? usable(h, &h->jobs[i]) : 0;
     }
-    uint64_t idle_ppm = h->caller.settings.idle_share_ppm;
-    if (idle_jobs > 0 && idle_ppm > 500000 / idle_jobs)
-        idle_ppm = 500000 / idle_jobs;
-    uint64_t rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * idle_ppm;
+    uint64_t interactive_ppm =
+        settings->interactive_share_ppm < 250000 ? settings->interactive_share_ppm : 250000;
+    uint64_t most_ppm = 500000 - idle_classes * interactive_ppm;
+    uint64_t idle_ppm = settings->idle_share_ppm;
+    if (idle_jobs > 0 && idle_ppm > most_ppm / idle_jobs)
+        idle_ppm = most_ppm / idle_jobs;
+    uint64_t rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * idle_ppm - idle_classes * interactive_ppm;
     CHECK(sum_ppm <= ENGINE_WHOLE_PPM);
     CHECK(sum_ppm + h->count > ENGINE_WHOLE_PPM); // less than 1 ppm per job is lost
-    CHECK(idle_jobs < h->count);
-    CHECK(cpus(h) > 1 || idle_jobs == h->count - 1);
+    CHECK(idle_jobs + idle_classes < h->count);
+    CHECK(cpus(h) > 1 || idle_jobs + idle_classes == h->count - 1);
     for (size_t i = 0; i < h->count; i++) {
         struct engine_job_view view = view_at(h, i);
         if (!view.scheduled)
-            CHECK(view.share_ppm == idle_ppm);
+            CHECK(view.share_ppm == (h->jobs[i].sequential ? interactive_ppm : idle_ppm));
         else // in proportion to width
             CHECK(view.share_ppm == rest_ppm * usable(h, &h->jobs[i]) / scheduled_width);
     }
@@ -320,17 +337,21 @@ static void step_register(struct history *h)
             least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
         *job = (struct model_job){.id = ++h->last_id, .service_ns = least_ns};
         job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
+        job->sequential = h->uniform_width == 0 && !has_sequential(h) && draw(h, 4) == 0;
         h->count++;
-    } else if (h->uniform_width > 0 || job->processes == MAX_PROCESSES) {
+    } else if (h->uniform_width > 0 || job->processes == MAX_PROCESSES || job->sequential) {
         return;
     }
     uint32_t width = h->uniform_width;
-    if (width == 0)
+    if (job->sequential)
+        width = (uint32_t)cpus(h);
+    else if (width == 0)
         width = (uint32_t)(1 + (draw(h, 4) == 0 ? draw(h, cpus(h) + 2) : draw(h, 2)));
     job->widths[job->processes++] = width;
     step(h, (struct engine_event){.kind = ENGINE_REGISTER,
                                   .job = job->id,
                                   .width = width,
+                                  .sequential = job->sequential,
                                   .name = job->id * UINT64_C(0x9e3779b97f4a7c15)});
 }
 
@@ -348,6 +369,7 @@ static void step_settings(struct history *h)
     settings->time_slice_ns = (1 + draw(h, 20)) * SECOND;
     settings->gmet_ns = draw(h, settings->time_slice_ns + 1);
     settings->idle_share_ppm = (uint32_t)draw(h, 100001);
+    settings->interactive_share_ppm = (uint32_t)draw(h, 300001);
     h->settings[h->settings_count] = *settings;
     step(h, (struct engine_event){.kind = ENGINE_SETTINGS,
                                   .settings = &h->settings[h->settings_count]});
@@ -372,11 +394,26 @@ static void step_usage(struct history *h, struct model_job *job)
 {
     if (draw(h, 200) == 0)
         job->cpu_ns /= 2; // the class was made anew
-    if (job->usage_known && job->cpu_ns > job->usage_ns)
-        job->service_ns += (job->cpu_ns - job->usage_ns) / usable(h, job);
+    uint64_t used_ns = job->cpu_ns > job->usage_ns ? job->cpu_ns - job->usage_ns : 0;
+    uint64_t service_ns = used_ns / usable(h, job);
+    uint64_t total_ns = job->total_ns;
+    if (job->scheduled && h->caller.now_ns > h->clock_ns)
+        total_ns += h->caller.now_ns - h->clock_ns;
+    if (job->sequential && service_ns < total_ns - job->held_ns)
+        service_ns = total_ns - job->held_ns;
+    if (job->usage_known)
+        job->service_ns += service_ns;
+    job->held_ns = total_ns;
     job->usage_known = true;
     job->usage_ns = job->cpu_ns;
     step(h, (struct engine_event){.kind = ENGINE_USAGE, .job = job->id, .usage_ns = job->cpu_ns});
+}
+
+static void step_request(struct history *h)
+{
+    const struct model_job *job = &h->jobs[draw(h, h->count)];
+    if (!job->sequential)
+        step(h, (struct engine_event){.kind = ENGINE_SCHEDULE, .job = job->id});
 }
 
 static void let_time_pass(struct history *h, uint64_t ns)
@@ -405,8 +442,7 @@ static void random_event(struct history *h)
     else if (kind < 45)
         step_usage(h, &h->jobs[draw(h, h->count)]);
     else if (kind < 75)
-        step(h,
-             (struct engine_event){.kind = ENGINE_SCHEDULE, .job = h->jobs[draw(h, h->count)].id});
+        step_request(h);
     else
         step_tick(h);
 }
@@ -451,8 +487,10 @@ static void check_survivors(struct history *h)
     CHECK(fresh != NULL);
     for (size_t i = 0; i < h->count; i++) {
         for (uint32_t k = 0; k < h->jobs[i].processes; k++) {
-            struct engine_event event = {
-                .kind = ENGINE_REGISTER, .job = h->jobs[i].id, .width = h->jobs[i].widths[k]};
+            struct engine_event event = {.kind = ENGINE_REGISTER,
+                                         .job = h->jobs[i].id,
+                                         .width = h->jobs[i].widths[k],
+                                         .sequential = h->jobs[i].sequential};
             engine_event(fresh, &event, 0);
         }
     }
@@ -484,6 +522,7 @@ static void run_history(uint64_t seed)
         .policy = "yoo-jette",
         .cpus = sizes[draw(h, sizeof sizes / sizeof *sizes)],
         .idle_share_ppm = idle_shares[draw(h, sizeof idle_shares / sizeof *idle_shares)],
+        .interactive_share_ppm = (uint32_t)draw(h, 300001),
         .time_slice_ns = (1 + draw(h, 20)) * SECOND,
     };
     settings.gmet_ns = draw(h, settings.time_slice_ns + 1);
@@ -539,8 +578,7 @@ static void regular_slice(struct history *h, uint64_t *scheduled_until_ns)
             CHECK(h->caller.now_ns - scheduled_until_ns[i] <= h->count * slice_ns);
         }
         if (h->caller.now_ns < end_ns)
-            step(h, (struct engine_event){.kind = ENGINE_SCHEDULE,
-                                          .job = h->jobs[draw(h, h->count)].id});
+            step_request(h);
     }
     for (size_t i = 0; i < h->count; i++)
         step_usage(h, &h->jobs[i]);
@@ -560,6 +598,7 @@ static void test_regular_ticks(void **state)
         caller_open(&h->caller, &(struct engine_settings){.policy = "yoo-jette",
                                                           .cpus = (unsigned)(1 + seed % 3),
                                                           .idle_share_ppm = 10000,
+                                                          .interactive_share_ppm = 50000,
                                                           .time_slice_ns = 15 * SECOND,
                                                           .gmet_ns = 5 * SECOND});
         h->caller.context = h->context;

@@ -247,7 +247,7 @@ static void rubbish_is_no_record(void **state)
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup a\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a/../../etc\n");
-    assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 3\ngroup /a\n");
+    assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 4\ngroup /a\n");
     assert_rubbish("set 1 2 3 4\nown 1 0\ninode 3\nuid 4\nmanager 1\ngroup /a\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a\nmore\n");
     assert_rubbish("set 1 2 3\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a\n");

@@ -122,6 +122,25 @@ static void rules_hold_here_too(void **state)
     backend_close(NULL);
 }
 
+static void a_named_group_is_in_place(void **state)
+{
+    (void)state;
+    backend_t *backend = test_backend_new();
+    struct error err = {0};
+    class_t *a = NULL;
+    assert_int_equal(class_open_named(backend, "a", "../b", &a, &err), -1);
+    assert_int_equal(err.code, EINVAL);
+    test_backend_fail(backend, "named", ENOENT, 1);
+    assert_int_equal(class_open_named(backend, "a", "user.slice", &a, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_int_equal(class_open_named(backend, "a", "user.slice", &a, &err), 0);
+    assert_true(class_is_in_place(a));
+    class_set_share(a, 50000, NULL);
+    class_remove(a, NULL);
+    assert_string_equal(test_backend_log(backend), "named a user.slice\nshare a 50000\nremove a\n");
+    backend_close(backend);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +148,7 @@ int main(void)
         cmocka_unit_test(a_class_outlives_its_handle),
         cmocka_unit_test(failures_come_as_ordered),
         cmocka_unit_test(rules_hold_here_too),
+        cmocka_unit_test(a_named_group_is_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,47 @@
+#include "classd/policy/demand.h"
+
+#define WHOLE_PPM 1000000.
+
+static uint64_t growth(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+static uint64_t patience_ns(const struct demand_rules *rules)
+{
+    uint64_t slices_ns = DEMAND_PATIENCE_SLICES * rules->time_slice_ns;
+    return slices_ns < DEMAND_PATIENCE_MAX_NS ? slices_ns : DEMAND_PATIENCE_MAX_NS;
+}
+
+static void be_quiet(struct demand *demand, const struct demand_rules *rules, uint64_t elapsed_ns,
+                     uint64_t held_ns)
+{
+    demand->quiet_ns += elapsed_ns;
+    demand->quiet_held_ns += held_ns;
+    if (demand->quiet_ns >= patience_ns(rules) && demand->quiet_held_ns >= DEMAND_WINDOW_NS)
+        demand->computes = false;
+}
+
+bool demand_observe(struct demand *demand, const struct demand_rules *rules,
+                    const struct demand_look *look)
+{
+    uint64_t elapsed_ns = growth(look->now_ns, demand->last.now_ns);
+    if (demand->looked && elapsed_ns < DEMAND_WINDOW_NS)
+        return demand->computes;
+    double used_ns = (double)growth(look->usage_ns, demand->last.usage_ns);
+    double share_ns = (double)elapsed_ns * rules->cpus * (rules->interactive_share_ppm / WHOLE_PPM);
+    uint64_t held_ns = growth(look->held_ns, demand->last.held_ns);
+    bool first = !demand->looked;
+    demand->last = *look;
+    demand->looked = true;
+    if (first)
+        return demand->computes;
+    if (used_ns > share_ns) {
+        demand->computes = true;
+    } else if (used_ns * 2 * rules->parts < share_ns) {
+        be_quiet(demand, rules, elapsed_ns, held_ns);
+        return demand->computes;
+    }
+    demand->quiet_ns = demand->quiet_held_ns = 0;
+    return demand->computes;
+}

@@ -1,0 +1,49 @@
+// Whether somebody computes in the sequential class, told from its CPU time alone. Pure. It takes
+// part in the turns only while somebody does: else MPI jobs have the whole node.
+//
+// Who comes: a class that has used more than its interactive share of the node since the last look.
+// Who goes: one that was quiet, using less than half of that, for a few time-slices, and also while
+// it held the node. So one that is held to its interactive share, or starved there by ranks that
+// spin, is not taken for quiet before it had a slot of its own.
+#ifndef COSCHED_CLASSD_POLICY_DEMAND_H
+#define COSCHED_CLASSD_POLICY_DEMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Looks that come sooner after one another than this are left out. A little less than the second of
+// the caller's timer, which may be early.
+#define DEMAND_WINDOW_NS UINT64_C(900000000)
+
+// How long it must be quiet: people who compile and look at the outcome pause for seconds, however
+// long a slice is, and the jobs wait in vain meanwhile.
+#define DEMAND_PATIENCE_SLICES 3
+#define DEMAND_PATIENCE_MAX_NS UINT64_C(10000000000)
+
+struct demand_rules {
+    unsigned cpus;
+    unsigned parts; // the groups that the share is divided among, of which one alone may be busy
+    uint32_t interactive_share_ppm;
+    uint64_t time_slice_ns;
+};
+
+struct demand_look {
+    uint64_t now_ns;
+    uint64_t usage_ns; // CPU time of the class in all
+    uint64_t held_ns;  // for how long it has held the node in all, since it came
+};
+
+// All zeros at first.
+struct demand {
+    bool computes; // the answer
+    bool looked;
+    struct demand_look last;
+    uint64_t quiet_ns;
+    uint64_t quiet_held_ns; // of that while it held the node
+};
+
+// One look; returns demand->computes. Totals that go back count as a new beginning.
+bool demand_observe(struct demand *demand, const struct demand_rules *rules,
+                    const struct demand_look *look);
+
+#endif

@@ -1,0 +1,154 @@
+// Protects the judgement whether somebody computes in the sequential class: who comes, who goes,
+// and that neither a short burst nor a short pause makes it flap.
+#include "classd/policy/demand.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ull
+
+// A node of two CPUs, seen once a second; 100 ms of CPU time a second are the interactive share.
+struct node {
+    struct demand demand;
+    struct demand_rules rules;
+    struct demand_look look;
+};
+
+static struct node node_with_slice(uint64_t time_slice_ns)
+{
+    struct node node = {.rules = {.cpus = 2,
+                                  .parts = 1,
+                                  .interactive_share_ppm = 50000,
+                                  .time_slice_ns = time_slice_ns},
+                        .look = {.now_ns = 1000 * SECOND, .usage_ns = 5000 * SECOND}};
+    demand_observe(&node.demand, &node.rules, &node.look);
+    return node;
+}
+
+// Seconds that go by; true when it computes after all of them.
+static bool spend(struct node *node, unsigned seconds, unsigned ms_of_each, bool held)
+{
+    bool computes = node->demand.computes;
+    for (unsigned i = 0; i < seconds; i++) {
+        node->look.now_ns += SECOND;
+        node->look.usage_ns += ms_of_each * (SECOND / 1000);
+        node->look.held_ns += held ? SECOND : 0;
+        computes = demand_observe(&node->demand, &node->rules, &node->look);
+    }
+    return computes;
+}
+
+static void what_was_used_before_the_first_look_is_no_demand(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    assert_false(node.demand.computes);
+    assert_false(spend(&node, 1, 0, false));
+}
+
+static void who_uses_more_than_the_interactive_share_comes(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    assert_false(spend(&node, 100, 99, false));
+    assert_true(spend(&node, 1, 101, false));
+}
+
+static void a_short_burst_is_no_demand(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    node.look.now_ns += SECOND / 10; // 80 of 100 ms
+    node.look.usage_ns += SECOND / 12;
+    assert_false(demand_observe(&node.demand, &node.rules, &node.look));
+    node.look.now_ns += SECOND * 9 / 10;
+    assert_false(demand_observe(&node.demand, &node.rules, &node.look));
+}
+
+static void who_is_held_to_his_share_stays(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    spend(&node, 1, 2000, false);
+    assert_true(spend(&node, 100, 95, false));
+}
+
+static void one_busy_group_of_several_stays(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(SECOND);
+    node.rules.parts = 4;
+    spend(&node, 1, 2000, false);
+    assert_true(spend(&node, 100, 24, true)); // a quarter of the share
+    assert_false(spend(&node, 100, 10, true));
+}
+
+// Ranks that spin may leave it nothing: only its own slot tells.
+static void who_had_no_slot_of_his_own_stays(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    spend(&node, 1, 2000, false);
+    assert_true(spend(&node, 30, 0, false));
+    assert_true(spend(&node, 1, 2000, true));
+    assert_true(spend(&node, 9, 0, false));
+    assert_true(spend(&node, 3, 0, false));
+    assert_false(spend(&node, 1, 0, true));
+}
+
+static void a_pause_is_no_end(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    spend(&node, 1, 2000, true);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_true(spend(&node, 9, 0, true));
+        assert_true(spend(&node, 1, 60, true)); // neither busy nor quiet
+    }
+    assert_true(spend(&node, 9, 49, true));
+    assert_false(spend(&node, 1, 49, true));
+    assert_true(spend(&node, 1, 2000, true));
+}
+
+static void patience_goes_by_short_slices(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(SECOND);
+    spend(&node, 1, 2000, true);
+    assert_true(spend(&node, 2, 0, true));
+    assert_false(spend(&node, 1, 0, true));
+}
+
+static void totals_that_go_back_are_nothing(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    node.look.now_ns += SECOND;
+    node.look.usage_ns = 7;
+    node.look.held_ns = 0;
+    assert_false(demand_observe(&node.demand, &node.rules, &node.look));
+    node.look.now_ns -= SECOND / 2;
+    assert_false(demand_observe(&node.demand, &node.rules, &node.look));
+    node.look.now_ns += SECOND / 2;
+    assert_true(spend(&node, 1, 2000, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_used_before_the_first_look_is_no_demand),
+        cmocka_unit_test(who_uses_more_than_the_interactive_share_comes),
+        cmocka_unit_test(a_short_burst_is_no_demand),
+        cmocka_unit_test(who_is_held_to_his_share_stays),
+        cmocka_unit_test(one_busy_group_of_several_stays),
+        cmocka_unit_test(who_had_no_slot_of_his_own_stays),
+        cmocka_unit_test(a_pause_is_no_end),
+        cmocka_unit_test(patience_goes_by_short_slices),
+        cmocka_unit_test(totals_that_go_back_are_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

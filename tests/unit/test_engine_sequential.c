@@ -1,0 +1,196 @@
+// Protects the rules of the sequential class in the scheduling engine: sequences of events with a
+// known answer. What must hold after every event is in test_engine_random.c.
+#include "tests/unit/engine_caller.h"
+
+#define SECOND 1000000000ull
+#define SLICE  (15 * SECOND)
+
+enum { A = 101, B, CLASS };
+
+static struct caller node_with(unsigned cpus)
+{
+    struct caller caller;
+    caller_open(&caller, &(struct engine_settings){.policy = "yoo-jette",
+                                                   .cpus = cpus,
+                                                   .idle_share_ppm = 10000,
+                                                   .interactive_share_ppm = 50000,
+                                                   .time_slice_ns = SLICE,
+                                                   .gmet_ns = 5 * SECOND});
+    return caller;
+}
+
+static void enter(struct caller *caller, engine_job_t job, uint32_t width)
+{
+    caller_event(caller, ENGINE_REGISTER, job, width, 0);
+    caller_event(caller, ENGINE_USAGE, job, 0, 0);
+}
+
+static void enter_class(struct caller *caller)
+{
+    caller_post(caller, (struct engine_event){.kind = ENGINE_REGISTER,
+                                              .job = CLASS,
+                                              .width = caller->settings.cpus,
+                                              .sequential = true});
+    caller_event(caller, ENGINE_USAGE, CLASS, 0, 0);
+}
+
+static struct engine_job_view view_of(struct caller *caller, engine_job_t job)
+{
+    struct engine_job_view view;
+    assert_true(engine_job_find(caller->engine, job, &view));
+    return view;
+}
+
+static void assert_line(struct caller *caller, engine_job_t job, bool scheduled, uint32_t share_ppm)
+{
+    struct engine_job_view view = view_of(caller, job);
+    assert_int_equal(view.scheduled, scheduled);
+    assert_true(view.limited);
+    assert_int_equal(view.share_ppm, share_ppm);
+    assert_int_equal(view.sequential, job == CLASS);
+}
+
+// A slice in which everybody uses so many per cent of the node while scheduled, and then the tick.
+struct appetite {
+    engine_job_t job;
+    unsigned pct;
+    uint64_t cpu_ns;
+    unsigned slots;
+};
+
+static void slice(struct caller *caller, struct appetite *appetites, size_t count)
+{
+    caller->now_ns += SLICE;
+    for (size_t i = 0; i < count; i++) {
+        struct appetite *one = &appetites[i];
+        bool scheduled = view_of(caller, one->job).scheduled;
+        one->slots += scheduled;
+        one->cpu_ns += scheduled ? SLICE / 100 * one->pct * caller->settings.cpus : 0;
+        caller_event(caller, ENGINE_USAGE, one->job, 0, one->cpu_ns);
+    }
+    caller_event(caller, ENGINE_SWITCH, 0, 0, 0);
+}
+
+static void test_alone_it_is_not_limited(void **state)
+{
+    (void)state;
+    struct caller node = node_with(2);
+    enter_class(&node);
+    assert_true(view_of(&node, CLASS).scheduled);
+    assert_false(view_of(&node, CLASS).limited);
+    caller_close(&node);
+}
+
+static void test_it_takes_turns_with_a_job(void **state)
+{
+    (void)state;
+    struct caller node = node_with(2);
+    struct appetite appetites[] = {{.job = A, .pct = 50}, {.job = CLASS, .pct = 100}};
+    enter(&node, A, 1); // narrower than the node, and yet they do not fit
+    enter_class(&node);
+    assert_line(&node, A, true, 950000);
+    assert_line(&node, CLASS, false, 50000);
+    slice(&node, appetites, 2);
+    assert_line(&node, A, false, 10000);
+    assert_line(&node, CLASS, true, 990000);
+    slice(&node, appetites, 2);
+    assert_line(&node, A, true, 950000);
+    assert_line(&node, CLASS, false, 50000);
+    caller_close(&node);
+}
+
+static void test_when_it_goes_nothing_is_limited(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter_class(&node);
+    caller_event(&node, ENGINE_EXIT, CLASS, 1, 0);
+    assert_true(view_of(&node, A).scheduled);
+    assert_false(view_of(&node, A).limited);
+    caller_close(&node);
+}
+
+static void test_shares_of_three(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    enter_class(&node);
+    assert_line(&node, A, true, 940000);
+    assert_line(&node, B, false, 10000);
+    assert_line(&node, CLASS, false, 50000);
+    caller_close(&node);
+}
+
+// A single busy process on a node of four CPUs uses a quarter of its slots, and has no more of them
+// for that.
+static void test_slots_that_it_hardly_uses_count(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    struct appetite appetites[] = {{.job = A, .pct = 100}, {.job = CLASS, .pct = 25}};
+    enter(&node, A, 4);
+    enter_class(&node);
+    for (unsigned i = 0; i < 40; i++)
+        slice(&node, appetites, 2);
+    assert_in_range(appetites[1].slots, 19, 21);
+    assert_int_equal(appetites[0].slots + appetites[1].slots, 40);
+    caller_close(&node);
+}
+
+static void test_a_reload_changes_its_share(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter_class(&node);
+    node.settings.interactive_share_ppm = 100000;
+    caller_post(&node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &node.settings});
+    assert_line(&node, A, true, 900000);
+    assert_line(&node, CLASS, false, 100000);
+    // What no configuration allows is bent.
+    node.settings.interactive_share_ppm = 900000;
+    caller_post(&node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &node.settings});
+    assert_line(&node, CLASS, false, 250000);
+    caller_close(&node);
+}
+
+// By the clock it has the same turn on all nodes, whoever came first.
+static void test_nodes_agree_on_its_turn(void **state)
+{
+    (void)state;
+    struct caller nodes[2] = {node_with(1), node_with(1)};
+    for (unsigned i = 0; i < 2; i++) {
+        struct engine_event class_ = {
+            .kind = ENGINE_REGISTER, .job = CLASS, .width = 1, .name = 77, .sequential = true};
+        struct engine_event job = {.kind = ENGINE_REGISTER, .job = A, .width = 1, .name = 33};
+        caller_post(&nodes[i], i == 0 ? class_ : job);
+        caller_post(&nodes[i], i == 0 ? job : class_);
+    }
+    for (uint64_t turn = 10; turn < 16; turn++) {
+        for (unsigned i = 0; i < 2; i++) {
+            nodes[i].now_ns += SLICE;
+            caller_post(&nodes[i], (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn});
+        }
+        assert_int_equal(view_of(&nodes[0], CLASS).scheduled, view_of(&nodes[1], CLASS).scheduled);
+        assert_int_equal(view_of(&nodes[0], CLASS).scheduled, turn % 2 == 1);
+    }
+    caller_close(&nodes[0]);
+    caller_close(&nodes[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone_it_is_not_limited),
+        cmocka_unit_test(test_it_takes_turns_with_a_job),
+        cmocka_unit_test(test_when_it_goes_nothing_is_limited),
+        cmocka_unit_test(test_shares_of_three),
+        cmocka_unit_test(test_slots_that_it_hardly_uses_count),
+        cmocka_unit_test(test_a_reload_changes_its_share),
+        cmocka_unit_test(test_nodes_agree_on_its_turn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

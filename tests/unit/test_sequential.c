@@ -1,0 +1,357 @@
+// The sequential class in the scheduler, over the backend in memory: when it takes part, what is
+// limited then, and that whatever fails leaves everybody free.
+#include "cgroup-backend/test_backend.h"
+#include "classd/adopt.h"
+#include "classd/log.h"
+#include "classd/scheduler.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { A = 5000001, B }; // pids that no process can have
+
+struct node {
+    char dir[32];
+    int dir_fd;
+    struct config config;
+    backend_t *backend;
+    pages_t *pages;
+    scheduler_t *scheduler;
+    uint64_t now_ns;
+    uint64_t usage_ns[2]; // of the groups
+};
+
+static void start(struct node *node)
+{
+    assert_int_equal(pages_open(node->dir_fd, &node->config, 42, 1, &node->pages, NULL), 0);
+    assert_int_equal(scheduler_open(&node->config, node->backend, node->pages, node->now_ns,
+                                    &node->scheduler, NULL),
+                     0);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+}
+
+static void stop(struct node *node)
+{
+    scheduler_close(node->scheduler);
+    pages_close(node->pages);
+}
+
+static struct node *new_node(const char *groups)
+{
+    struct node *node = calloc(1, sizeof *node);
+    log_init("test", "err");
+    strcpy(node->dir, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(node->dir));
+    node->dir_fd = open(node->dir, O_RDONLY | O_DIRECTORY);
+    config_defaults(&node->config);
+    node->config.cpus = 1;
+    snprintf(node->config.sequential_groups, CONFIG_TEXT_MAX, "%s", groups);
+    node->now_ns = NS_PER_SEC;
+    node->backend = test_backend_new();
+    return node;
+}
+
+static int set_up(void **state)
+{
+    struct node *node = new_node("user.slice");
+    start(node);
+    *state = node;
+    return 0;
+}
+
+static int set_up_two(void **state)
+{
+    struct node *node = new_node("user.slice, other");
+    start(node);
+    *state = node;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct node *node = *state;
+    scheduler_dissolve(node->scheduler, node->now_ns);
+    stop(node);
+    backend_close(node->backend);
+    unlinkat(node->dir_fd, STATUS_PAGE_DIRECTORY, AT_REMOVEDIR);
+    close(node->dir_fd);
+    int rc = rmdir(node->dir);
+    free(node);
+    return rc;
+}
+
+static struct process *come(struct node *node, const char *job_id, pid_t pid)
+{
+    struct process *process = NULL;
+    struct protocol_register wish = {.width = 1, .ranks = 1};
+    snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
+    struct applicant applicant = {.pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
+    assert_int_equal(scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL),
+                     0);
+    return process;
+}
+
+// A second in which the first group uses so much CPU time, and a look.
+static void spend(struct node *node, unsigned ms)
+{
+    node->now_ns += NS_PER_SEC;
+    node->usage_ns[0] += ms * NS_PER_MS;
+    test_backend_set_usage(node->backend, "sequential-0", node->usage_ns[0]);
+    scheduler_watch(node->scheduler, node->now_ns);
+}
+
+static void turn(struct node *node)
+{
+    node->now_ns += NS_PER_MS;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+}
+
+static bool said(const struct node *node, const char *line)
+{
+    return strstr(test_backend_log(node->backend), line) != NULL;
+}
+
+static void clear(struct node *node)
+{
+    test_backend_clear_log(node->backend);
+}
+
+// Its line among the jobs that anybody may see.
+static struct protocol_job_record line_of(struct node *node, uint32_t index)
+{
+    struct protocol_job_record record;
+    assert_true(
+        scheduler_describe_job(node->scheduler, 1234, index > 0, index, &record, node->now_ns));
+    assert_string_equal(record.job_id, "sequential");
+    assert_false(
+        scheduler_describe_job(node->scheduler, 1234, index > 0, index + 1, &record, node->now_ns));
+    return record;
+}
+
+static void without_a_job_nothing_is_limited(void **state)
+{
+    struct node *node = *state;
+    assert_string_equal(test_backend_log(node->backend), "named sequential-0 user.slice\n");
+    clear(node);
+    spend(node, 0);
+    for (int i = 0; i < 5; i++)
+        spend(node, 1000);
+    assert_string_equal(test_backend_log(node->backend), "");
+    assert_true(line_of(node, 0).scheduled);
+    assert_false(line_of(node, 0).limited);
+}
+
+static void without_demand_a_job_has_the_node(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    for (int i = 0; i < 5; i++)
+        spend(node, 50);
+    turn(node);
+    assert_int_equal(a->job->page->degree, 1);
+    assert_false(said(node, "share sequential-0 50000"));
+    assert_false(said(node, "share job-0-a 10000"));
+}
+
+static void they_take_turns(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    spend(node, 0);
+    clear(node);
+    spend(node, 500);
+    // The scheduled job is not limited, but told that somebody else wants the node.
+    assert_true(said(node, "share job-0-a max\nshare sequential-0 50000\n"));
+    assert_int_equal(status_word_flags(a->job->page->word), STATUS_SCHEDULED | STATUS_CONTENDED);
+    assert_int_equal(a->job->page->degree, 2);
+    struct protocol_job_record line = line_of(node, 1);
+    assert_false(line.scheduled);
+    assert_true(line.limited);
+    assert_int_equal(line.share_ppm, 50000);
+    assert_int_equal(line.cpu_ns, 500 * NS_PER_MS);
+    clear(node);
+    turn(node);
+    assert_true(said(node, "share job-0-a 10000\nshare sequential-0 max\n"));
+    assert_int_equal(status_word_flags(a->job->page->word), STATUS_CONTENDED);
+    clear(node);
+    turn(node);
+    assert_true(said(node, "share sequential-0 50000\nshare job-0-a max\n"));
+}
+
+static void who_is_quiet_leaves_the_node_to_the_job(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+    turn(node);
+    clear(node);
+    for (int i = 0; i < 9; i++)
+        spend(node, 0);
+    assert_string_equal(test_backend_log(node->backend), "");
+    for (int i = 0; i < 2; i++)
+        spend(node, 0);
+    assert_true(said(node, "share job-0-a max\nshare sequential-0 max\n"));
+    assert_int_equal(a->job->page->degree, 1);
+    assert_int_equal(status_word_flags(a->job->page->word), STATUS_SCHEDULED);
+}
+
+static void when_the_last_job_leaves_nothing_is_limited(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    struct process *b = come(node, "b", B);
+    spend(node, 0);
+    spend(node, 500);
+    clear(node);
+    scheduler_exit(node->scheduler, b, node->now_ns);
+    assert_false(said(node, "share sequential-0 max"));
+    scheduler_exit(node->scheduler, a, node->now_ns);
+    assert_true(said(node, "share sequential-0 max\n"));
+    // The next job finds the node free, and takes turns from the next look on.
+    clear(node);
+    a = come(node, "a", A);
+    assert_int_equal(status_word_flags(a->job->page->word), STATUS_SCHEDULED);
+    spend(node, 0);
+    assert_true(said(node, "share sequential-0 50000\n"));
+}
+
+static void a_group_that_is_not_there_is_looked_for(void **state)
+{
+    struct node *node = new_node("user.slice");
+    *state = node;
+    test_backend_fail(node->backend, "named", ENOENT, 2);
+    start(node);
+    come(node, "a", A);
+    turn(node);
+    assert_false(said(node, "named"));
+    spend(node, 500);
+    assert_false(said(node, "share sequential-0"));
+    turn(node);
+    assert_true(said(node, "named sequential-0 user.slice\n"));
+    spend(node, 500); // the second since it was found
+    assert_true(said(node, "share sequential-0 50000\n"));
+}
+
+static void a_group_that_is_gone_is_looked_for(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+    clear(node);
+    test_backend_fail(node->backend, "usage", ENODEV, 1);
+    spend(node, 500);
+    // (The backend in memory keeps nothing of a removed group, the kernel neither.)
+    node->usage_ns[0] = 0;
+    spend(node, 0);
+    assert_true(said(node, "remove sequential-0\n"));
+    assert_true(said(node, "share job-0-a max\n"));
+    turn(node);
+    assert_true(said(node, "named sequential-0 user.slice\n"));
+}
+
+static void a_limit_that_cannot_be_set_is_lifted(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    clear(node);
+    test_backend_fail(node->backend, "share", EINVAL, 2); // the job's is the first
+    spend(node, 500);
+    assert_string_equal(test_backend_log(node->backend), "share sequential-0 max\n");
+    clear(node);
+    turn(node); // the job's turn or not, it goes on
+    turn(node);
+    assert_true(said(node, "share sequential-0 50000\n"));
+}
+
+static void the_end_gives_the_groups_back(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+    clear(node);
+    scheduler_lift(node->scheduler);
+    assert_true(said(node, "share sequential-0 max\n"));
+    assert_true(said(node, "remove sequential-0\n"));
+}
+
+static void what_a_killed_one_left_is_given_back(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+    stop(node);
+    clear(node);
+    start(node);
+    const char *log = test_backend_log(node->backend);
+    const char *removed = strstr(log, "remove sequential-0\n");
+    assert_non_null(removed);
+    assert_non_null(strstr(removed, "named sequential-0 user.slice\n"));
+    stop(node);
+    // Also when nobody names it any more.
+    node->config.sequential_groups[0] = '\0';
+    clear(node);
+    start(node);
+    assert_true(said(node, "remove sequential-0\n"));
+    assert_false(said(node, "named"));
+}
+
+static void groups_divide_the_share(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    clear(node);
+    node->usage_ns[1] = 30 * NS_PER_MS;
+    test_backend_set_usage(node->backend, "sequential-1", node->usage_ns[1]);
+    spend(node, 30); // 60 ms together
+    assert_true(said(node, "share sequential-0 25000\nshare sequential-1 25000\n"));
+}
+
+static void a_reload_changes_the_share(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+    clear(node);
+    node->config.interactive_share_ppm = 100000;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_true(said(node, "share sequential-0 100000\n"));
+}
+
+#define with(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with(set_up, without_a_job_nothing_is_limited),
+        with(set_up, without_demand_a_job_has_the_node),
+        with(set_up, they_take_turns),
+        with(set_up, who_is_quiet_leaves_the_node_to_the_job),
+        with(set_up, when_the_last_job_leaves_nothing_is_limited),
+        with(NULL, a_group_that_is_not_there_is_looked_for),
+        with(set_up, a_group_that_is_gone_is_looked_for),
+        with(set_up, a_limit_that_cannot_be_set_is_lifted),
+        with(set_up, the_end_gives_the_groups_back),
+        with(set_up, what_a_killed_one_left_is_given_back),
+        with(set_up_two, groups_divide_the_share),
+        with(set_up, a_reload_changes_the_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
