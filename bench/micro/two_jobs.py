@@ -1,0 +1,88 @@
+"""Two jobs that share a virtual cluster of two nodes for as long as a measurement takes."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+NODES = ("node0", "node1")
+MANY = "1000000"  # repetitions: the jobs outlast the measurement
+
+
+class Failed(Exception):
+    """The text is for the user."""
+
+
+class Lab:
+    def __init__(self, name):
+        self.command = [os.path.join(BENCH, "lab"), "--name", f"cosched-lab-{name}"]
+
+    def run(self, *arguments):
+        """What it prints."""
+        done = subprocess.run([*self.command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"lab {' '.join(arguments)} failed:\n{done.stdout.strip()}")
+        return done.stdout
+
+
+def add_options(parser):
+    parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
+    parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
+    parser.add_argument("--slice", default="1s")
+    parser.add_argument("--gmet", default="250ms")
+    parser.add_argument("--class", dest="npb_class", default="A")
+    parser.add_argument("--warm-up", type=float, default=3, metavar="S")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="of the two jobs; default: cg cg")
+
+
+def check_options(parser, options):
+    options.build = os.path.abspath(options.build)
+    options.kernels = options.kernels or ["cg", "cg"]
+    if len(options.kernels) != 2:
+        parser.error("two kernels, one for each job")
+
+
+def title(options):
+    return (f"{options.mpi} {' + '.join(options.kernels)}, class {options.npb_class}, slice {options.slice}, "
+            f"gmet {options.gmet}")
+
+
+def _start_job(lab, kernel, options, output):
+    program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", kernel)
+    return subprocess.Popen([*lab.command, "mpiexec", "--mpi", options.mpi, "-n", str(len(NODES)), "--preload",
+                             program, options.npb_class, "--repeat", MANY], stdin=subprocess.DEVNULL,
+                            stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+
+
+@contextlib.contextmanager
+def lab_up(lab, options, *settings):
+    lab.run("up", "--build", options.build, "--owner", str(os.getpid()),
+            *(f"--set={setting}" for setting in (f"scheduler.time_slice={options.slice}",
+                                                 f"scheduler.gmet={options.gmet}", *settings)))
+    try:
+        yield
+    finally:
+        lab.run("down")
+
+
+@contextlib.contextmanager
+def sharing(lab, options):
+    """The jobs run; they must still do so at the end."""
+    jobs = []
+    with tempfile.TemporaryFile() as output:
+        try:
+            for kernel in options.kernels:
+                jobs.append(_start_job(lab, kernel, options, output))
+            time.sleep(options.warm_up)
+            yield
+            if any(job.poll() is not None for job in jobs):
+                raise Failed("a job ended too early")
+        finally:
+            for job in jobs:
+                if job.poll() is None:
+                    job.send_signal(signal.SIGTERM)
+                job.wait()
