@@ -877,7 +877,11 @@ static engine_job_t run_slice(engine_t *engine, uint64_t *now_ns, uint64_t usage
 static void test_nodes_agree_by_the_clock(void **state)
 {
     (void)state;
-    const struct engine_settings settings = {"yoo-jette", 1, 10000, 1000000000, 100000000};
+    const struct engine_settings settings = {.policy = "yoo-jette",
+                                             .cpus = 1,
+                                             .idle_share_ppm = 10000,
+                                             .time_slice_ns = 1000000000,
+                                             .gmet_ns = 100000000};
     for (int with_turns = 0; with_turns < 2; with_turns++) {
         engine_t *nodes[2] = {engine_new(&settings), engine_new(&settings)};
         uint64_t now_ns[2] = {1000, 1000}, usage_ns[2][3] = {{0}};
