@@ -20,6 +20,10 @@ static struct engine_settings engine_settings(const struct config *config)
         .interactive_share_ppm = config->interactive_share_ppm,
         .time_slice_ns = config->time_slice_ns,
         .gmet_ns = config->gmet_ns,
+        .dcs = {.exponent = (int)config->dcs_exponent,
+                .constant_ns = config->dcs_constant_ns,
+                .quantum_ns = config->dcs_quantum_ns,
+                .calibrate = config->dcs_calibrate},
     };
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum key_type { DURATION, SHARE, COUNT, CHOICE, TEXT, GROUPS, FLAG };
+enum key_type { DURATION, SHARE, COUNT, INTEGER, CHOICE, TEXT, GROUPS, FLAG };
 
 struct key {
     const char *section;
@@ -86,6 +86,21 @@ static int set_number(struct config *config, const struct key *key, const char *
     return 0;
 }
 
+static int set_integer(struct config *config, const struct key *key, const char *value,
+                       struct error *err)
+{
+    int64_t number = 0, minimum = 0, maximum = 0;
+    if (units_parse_integer(value, &number, err) < 0)
+        return -1;
+    units_parse_integer(key->minimum, &minimum, NULL);
+    units_parse_integer(key->maximum, &maximum, NULL);
+    if (number < minimum || number > maximum)
+        return error_set(err, ERANGE, "%s is out of range; use %s to %s", value, key->minimum,
+                         key->maximum);
+    *(int64_t *)field_of(config, key) = number;
+    return 0;
+}
+
 // Whether the value means the same wherever it is written: in a file again, or in a log line. A
 // semicolon is a comment's start in some places and not in others.
 static bool is_plain(const char *value)
@@ -121,6 +136,8 @@ static int set_key(struct config *config, const struct key *key, const char *val
     case SHARE:
     case COUNT:
         return set_number(config, key, value, err);
+    case INTEGER:
+        return set_integer(config, key, value, err);
     case CHOICE:
     case TEXT:
     case GROUPS:
@@ -239,7 +256,13 @@ static int check_together(struct pass *pass)
     const struct config *config = pass->config;
     unsigned cpus = config_cpus(config);
     char need[32];
-    if (config->gmet_ns > config->time_slice_ns)
+    bool dcs = strcmp(config->policy, "dcs") == 0; // it has a quantum in place of GMET
+    if (dcs && config->dcs_quantum_ns > config->time_slice_ns)
+        return error_set(pass->err, EINVAL,
+                         "%s: [dcs] quantum is longer than time_slice; lower quantum or raise "
+                         "time_slice",
+                         pass->name);
+    if (!dcs && config->gmet_ns > config->time_slice_ns)
         return error_set(pass->err, EINVAL,
                          "%s: gmet is longer than time_slice, so no request could ever be granted; "
                          "lower gmet or raise time_slice",
@@ -336,6 +359,9 @@ static void format_value(const struct config *config, const struct key *key, cha
         break;
     case COUNT:
         snprintf(buffer, size, "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case INTEGER:
+        snprintf(buffer, size, "%lld", (long long)*(const int64_t *)field);
         break;
     case FLAG:
         snprintf(buffer, size, "%s", *(const bool *)field ? "yes" : "no");

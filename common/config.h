@@ -23,6 +23,10 @@ struct config {
     uint32_t idle_share_ppm;
     bool strict;
     uint64_t cpus; // 0: not set, see config_cpus()
+    int64_t dcs_exponent;
+    uint64_t dcs_constant_ns;
+    uint64_t dcs_quantum_ns;
+    bool dcs_calibrate;
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;

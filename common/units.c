@@ -98,6 +98,16 @@ int units_parse_count(const char *text, uint64_t *count, struct error *err)
     return 0;
 }
 
+int units_parse_integer(const char *text, int64_t *integer, struct error *err)
+{
+    bool negative = text[0] == '-';
+    uint64_t magnitude = 0;
+    if (units_parse_count(text + negative, &magnitude, NULL) < 0)
+        return error_set(err, EINVAL, "\"%s\" is not a whole number", text);
+    *integer = negative ? -(int64_t)magnitude : (int64_t)magnitude; // at most half of what fits
+    return 0;
+}
+
 void units_format_duration(uint64_t duration_ns, char *buffer, unsigned size)
 {
     static const struct unit exact[] = {{"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}};

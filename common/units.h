@@ -23,6 +23,10 @@ int units_parse_share(const char *text, uint32_t *share_ppm, struct error *err);
 // A decimal whole number, no unit, no sign. Returns 0 or -1 with the remedy in err.
 int units_parse_count(const char *text, uint64_t *count, struct error *err);
 
+// A decimal whole number with or without a minus sign, no unit. Returns 0 or -1 with the remedy in
+// err.
+int units_parse_integer(const char *text, int64_t *integer, struct error *err);
+
 // The shortest exact text that units_parse_duration() reads back to the same value.
 void units_format_duration(uint64_t duration_ns, char *buffer, unsigned size);
 

@@ -14,7 +14,8 @@ struct engine {
     struct engine_decision *decisions; // those of the last event
 };
 
-static const struct policy *const policies[] = {&policy_yoo_jette, &policy_uncoordinated, NULL};
+static const struct policy *const policies[] = {&policy_yoo_jette, &policy_dcs,
+                                                &policy_uncoordinated, NULL};
 
 static const struct policy *find_policy(const char *name)
 {
@@ -38,6 +39,7 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
+    engine->node.dcs = settings->dcs;
 }
 
 engine_t *engine_new(const struct engine_settings *settings)
@@ -114,6 +116,7 @@ static void add_process(struct policy_node *node, const struct engine_event *eve
                                    .name = event->name,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns};
+        job->boosted_ns = node->now_ns;
     }
     job->processes++;
     job->width += width_of_process(event);

@@ -21,13 +21,22 @@ typedef struct engine engine_t;
 // Chosen by the caller, never reused by it while the job exists; 0 is no job.
 typedef uint64_t engine_job_t;
 
+// The fairness criterion of policy dcs: Sobalvarro, Pakin, Weihl & Chien, section 3.3.3.
+struct engine_dcs {
+    int exponent;         // E
+    uint64_t constant_ns; // C
+    uint64_t quantum_ns;  // Tq, the minimum time quantum
+    bool calibrate;       // by the CPU time that the jobs have received
+};
+
 struct engine_settings {
-    const char *policy;             // "yoo-jette" or "uncoordinated"
+    const char *policy;             // "yoo-jette", "dcs" or "uncoordinated"
     unsigned cpus;                  // C, at least 1
     uint32_t idle_share_ppm;        // of the node, for each idle job
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
+    struct engine_dcs dcs; // read by policy dcs alone
 };
 
 enum engine_event_kind {
@@ -82,6 +91,7 @@ enum engine_outcome {
     ENGINE_GRANTED,        // SCHEDULE: the job is scheduled now, or was already
     ENGINE_DISCARDED_GMET, // SCHEDULE within the guaranteed minimum of those it would preempt
     ENGINE_DISCARDED_FAIR, // SCHEDULE by a job that is too far ahead of those it would preempt
+    ENGINE_DISCARDED_RATE, // SCHEDULE too soon after the job's last preemption (policy dcs)
     ENGINE_UNKNOWN_JOB,
     ENGINE_UNKNOWN_POLICY, // SETTINGS: nothing changed
     ENGINE_NO_MEMORY,      // nothing changed

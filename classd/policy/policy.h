@@ -27,6 +27,8 @@ struct policy_job {
     uint32_t slices_waited;
     uint32_t most_jobs;
 
+    uint64_t boosted_ns; // policy dcs: when a request last scheduled it; else when it came
+
     // The engine's own.
     bool sequential;
     bool usage_known;
@@ -42,11 +44,13 @@ struct policy_node {
     uint64_t cpus;
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
+    struct engine_dcs dcs;
     uint64_t turn; // of the tick that is being decided, the same on all nodes; 0: not known
 };
 
 // Every function but `crowded` is asked only while crowded() says so, and answers in `next` of the
-// jobs. None may fail, keep state of its own or look at anything but the node.
+// jobs. None may fail, or look at anything but the node. What a policy has to remember are fields
+// of the jobs, said to be its own; `service_ns` it may raise, where a job is to count as served.
 struct policy {
     const char *name;
 
@@ -65,6 +69,7 @@ struct policy {
 };
 
 extern const struct policy policy_yoo_jette;
+extern const struct policy policy_dcs;
 extern const struct policy policy_uncoordinated;
 
 // The CPUs of the node that the job can use.

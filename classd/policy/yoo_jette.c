@@ -1,203 +1,12 @@
 // A. B. Yoo, M. A. Jette: "An Efficient and Scalable Coscheduling Technique for Large Symmetric
 // Multiprocessor Clusters". Which job holds the node is section 2.2.3; the departures, marked (a)
-// to (e) and (i), are argued in doc/design/main-job.md.
-#include "classd/policy/policy.h"
+// to (e) and (i), are argued in doc/design/main-job.md. (a), (b) and (c) are packing.c's.
+#include "classd/policy/packing.h"
 
-// (a) Do no harm: the paper limits as soon as there are two jobs. Jobs that have a CPU for each of
-// their processes, or the node for themselves, gain nothing from taking turns.
-static bool crowded(const struct policy_node *node)
-{
-    uint64_t width = 0;
-    for (size_t i = 0; i < node->count; i++)
-        width += node->jobs[i].width;
-    return node->count > 1 && width > node->cpus;
-}
-
-// (b) Packing: "the scheduled job" of the paper is here a set whose widths fit the CPUs together. A
-// job wider than the node is a set of its own.
-struct set {
-    size_t members;
-    uint64_t width;
-};
-
-static struct set next_set(const struct policy_node *node)
-{
-    struct set set = {0};
-    for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].next) {
-            set.members++;
-            set.width += node->jobs[i].width;
-        }
-    }
-    return set;
-}
-
-static bool too_wide(const struct policy_node *node)
-{
-    struct set set = next_set(node);
-    return set.members > 1 && set.width > node->cpus;
-}
-
-static uint64_t widest_that_fits(const struct policy_node *node)
-{
-    struct set set = next_set(node);
-    if (set.members == 0)
-        return UINT64_MAX;
-    return set.width < node->cpus ? node->cpus - set.width : 0;
-}
-
-// (c) Accounts that differ by less than GMET are equal: nodes read them at different moments, and
-// noise must not let them choose differently.
-static bool clearly_more(const struct policy_node *node, uint64_t more, uint64_t less)
-{
-    return more > less && more - less >= node->gmet_ns;
-}
-
-// Among equals: who has waited longest. A scheduled job has not waited, so equal jobs rotate; of
-// several scheduled ones the last to come has had least of the node. Registration order decides
-// what is left: jobs of several nodes start in the same order nearly always.
-static bool goes_before(const struct policy_job *one, const struct policy_job *other)
-{
-    if (one->slices_waited != other->slices_waited)
-        return one->slices_waited > other->slices_waited;
-    if (one->scheduled && other->scheduled && one->scheduled_since_ns != other->scheduled_since_ns)
-        return one->scheduled_since_ns > other->scheduled_since_ns;
-    return one < other;
-}
-
-enum among { ALL_JOBS, PRESENT_MEMBERS };
-
-static bool may_join(const struct policy_job *job, uint64_t widest, enum among among)
-{
-    return !job->next && job->width <= widest && (among == ALL_JOBS || job->scheduled);
-}
-
-static uint64_t least_service_ns(const struct policy_node *node, uint64_t widest, enum among among)
-{
-    uint64_t least_ns = UINT64_MAX;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct policy_job *job = &node->jobs[i];
-        if (may_join(job, widest, among) && job->service_ns < least_ns)
-            least_ns = job->service_ns;
-    }
-    return least_ns;
-}
-
-// "The local scheduler selects a job which has received the least CPU time as the next job to run
-// to maintain fairness" (section 2.1), of those that are not in the next set and not too wide for
-// it.
-static struct policy_job *least_served(struct policy_node *node, uint64_t widest, enum among among)
-{
-    uint64_t least_ns = least_service_ns(node, widest, among);
-    struct policy_job *best = NULL;
-    for (size_t i = 0; i < node->count; i++) {
-        struct policy_job *job = &node->jobs[i];
-        if (may_join(job, widest, among) && !clearly_more(node, job->service_ns, least_ns) &&
-            (best == NULL || goes_before(job, best)))
-            best = job;
-    }
-    return best;
-}
-
-static bool may_leave(const struct policy_node *node, const struct policy_job *job, uint64_t age_ns)
-{
-    return job->next && job->scheduled && node->now_ns - job->scheduled_since_ns >= age_ns;
-}
-
-// The other end of the line: the member to be missed first, of those scheduled for at least age_ns.
-static struct policy_job *most_served(struct policy_node *node, uint64_t age_ns)
-{
-    uint64_t most_ns = 0;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct policy_job *job = &node->jobs[i];
-        if (may_leave(node, job, age_ns) && job->service_ns > most_ns)
-            most_ns = job->service_ns;
-    }
-    struct policy_job *worst = NULL;
-    for (size_t i = 0; i < node->count; i++) {
-        struct policy_job *job = &node->jobs[i];
-        if (may_leave(node, job, age_ns) && !clearly_more(node, most_ns, job->service_ns) &&
-            (worst == NULL || goes_before(worst, job)))
-            worst = job;
-    }
-    return worst;
-}
-
-static void fill(struct policy_node *node, enum among among)
-{
-    struct policy_job *job;
-    while ((job = least_served(node, widest_that_fits(node), among)) != NULL)
-        job->next = true;
-}
-
-// Takes members out of the next set, most served first, until it fits. Members that fit after all,
-// because a wider one had to go too, stay: nobody is disturbed for nothing. False when the set
-// cannot be made to fit by members scheduled for at least age_ns.
-static bool make_room(struct policy_node *node, uint64_t age_ns)
-{
-    while (too_wide(node)) {
-        struct policy_job *job = most_served(node, age_ns);
-        if (job == NULL)
-            return false;
-        job->next = false;
-    }
-    fill(node, PRESENT_MEMBERS);
-    return true;
-}
-
-// CMDREG and CMDOUT. A newcomer is idle ("a newly created class receives 1% of CPU time
-// initially"), but for (b): it takes room that nobody uses. Room that a job leaves goes to the
-// least served. A job that grows has no better claim than its fellow members, so the most served
-// goes, be it the grown one or not: growing must not be a way to drive others out. GMET protects
-// from requests only; here the CPUs are overcommitted until somebody goes.
+// Accounts that differ by less than GMET are equal.
 static void on_change(struct policy_node *node)
 {
-    make_room(node, 0);
-    fill(node, ALL_JOBS);
-}
-
-static int64_t slices_left(const struct policy_job *job)
-{
-    return (int64_t)job->most_jobs - job->slices_waited;
-}
-
-// (c) Bounded waiting: no job waits more than n slices, n being the most jobs that the node had
-// during its wait. The paper's rule alone promises nothing: a job that is scheduled but blocked in
-// I/O stays the least served for as long as it blocks. One idle job can be served in each later
-// slice for certain (packing only helps), so the wait of all is bounded when, for every s, at most
-// s jobs have s or fewer slices left: the test of earliest deadline first. Choosing the job with
-// the fewest left always passes it: at most n - 1 jobs are idle, each new wait begins with n - 1
-// slices left, and a choice of any kind only takes a job out of the line.
-static bool others_can_wait(const struct policy_node *node, const struct policy_job *chosen)
-{
-    for (size_t i = 0; i < node->count; i++) {
-        const struct policy_job *job = &node->jobs[i];
-        if (job->scheduled || job == chosen)
-            continue;
-        int64_t in_line = 0;
-        for (size_t k = 0; k < node->count; k++) {
-            const struct policy_job *other = &node->jobs[k];
-            if (!other->scheduled && other != chosen && slices_left(other) <= slices_left(job))
-                in_line++;
-        }
-        if (in_line > slices_left(job))
-            return false;
-    }
-    return true;
-}
-
-static struct policy_job *longest_waiting(struct policy_node *node)
-{
-    struct policy_job *longest = NULL;
-    for (size_t i = 0; i < node->count; i++) {
-        struct policy_job *job = &node->jobs[i];
-        if (job->scheduled)
-            continue;
-        if (longest == NULL || slices_left(job) < slices_left(longest) ||
-            (slices_left(job) == slices_left(longest) && goes_before(job, longest)))
-            longest = job;
-    }
-    return longest;
+    packing_on_change(node, node->gmet_ns);
 }
 
 // Whose turn it is by the number of the slice, all jobs in the order of their names. Nodes with the
@@ -224,23 +33,18 @@ static struct policy_job *whose_turn(struct policy_node *node)
 static struct policy_job *next_in_turn(struct policy_node *node)
 {
     struct policy_job *turn = whose_turn(node);
-    uint64_t least_ns = least_service_ns(node, UINT64_MAX, ALL_JOBS);
+    uint64_t least_ns = packing_least_service_ns(node);
     if (turn != NULL && turn->service_ns - least_ns <= node->time_slice_ns / 2)
         return turn;
-    return least_served(node, UINT64_MAX, ALL_JOBS);
+    return packing_least_served(node, node->gmet_ns);
 }
 
 // CMDCSW: "schedule a job that has received the least CPU time", (c) unless others have waited too
 // long for that, and (b) those that fit beside it.
 static void on_tick(struct policy_node *node)
 {
-    for (size_t i = 0; i < node->count; i++)
-        node->jobs[i].next = false;
-    struct policy_job *chosen = next_in_turn(node);
-    if (!others_can_wait(node, chosen))
-        chosen = longest_waiting(node);
-    chosen->next = true;
-    fill(node, ALL_JOBS);
+    packing_begin_slice(node);
+    packing_choose(node, next_in_turn(node), node->gmet_ns);
 }
 
 // (e) Fairness bound: a job with much traffic could else hold the node for all but GMET of each
@@ -248,20 +52,9 @@ static void on_tick(struct policy_node *node)
 // order.
 static bool too_far_ahead(const struct policy_node *node, const struct policy_job *requester)
 {
-    for (size_t i = 0; i < node->count; i++) {
-        const struct policy_job *job = &node->jobs[i];
-        if (job->scheduled && !job->next && requester->service_ns > job->service_ns &&
-            requester->service_ns - job->service_ns > node->time_slice_ns)
-            return true;
-    }
-    return false;
-}
-
-static enum engine_outcome discard(struct policy_node *node, enum engine_outcome outcome)
-{
-    for (size_t i = 0; i < node->count; i++)
-        node->jobs[i].next = node->jobs[i].scheduled;
-    return outcome;
+    uint64_t least_ns = 0;
+    return packing_displaces(node, &least_ns) && requester->service_ns > least_ns &&
+           requester->service_ns - least_ns > node->time_slice_ns;
 }
 
 // CMDSCH: "if currently scheduled job has run at least for the GMET, schedule the requesting job".
@@ -270,17 +63,17 @@ static enum engine_outcome discard(struct policy_node *node, enum engine_outcome
 static enum engine_outcome on_request(struct policy_node *node, struct policy_job *requester)
 {
     requester->next = true;
-    if (!make_room(node, node->gmet_ns))
-        return discard(node, ENGINE_DISCARDED_GMET);
+    if (!packing_make_room(node, node->gmet_ns, node->gmet_ns))
+        return packing_discard(node, ENGINE_DISCARDED_GMET);
     if (too_far_ahead(node, requester))
-        return discard(node, ENGINE_DISCARDED_FAIR);
-    fill(node, ALL_JOBS);
+        return packing_discard(node, ENGINE_DISCARDED_FAIR);
+    packing_fill(node, node->gmet_ns);
     return ENGINE_GRANTED;
 }
 
 const struct policy policy_yoo_jette = {
     .name = "yoo-jette",
-    .crowded = crowded,
+    .crowded = packing_crowded,
     .on_change = on_change,
     .on_tick = on_tick,
     .on_request = on_request,

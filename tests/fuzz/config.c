@@ -17,7 +17,9 @@ static int load(const void *bytes, size_t size, struct config *config, struct er
 static void check_limits(const struct config *config)
 {
     REQUIRE(config->time_slice_ns >= 100 * NS_PER_MS && config->time_slice_ns <= 3600 * NS_PER_SEC);
-    REQUIRE(config->gmet_ns <= config->time_slice_ns);
+    bool dcs = strcmp(config->policy, "dcs") == 0;
+    REQUIRE((dcs ? config->dcs_quantum_ns : config->gmet_ns) <= config->time_slice_ns);
+    REQUIRE(config->dcs_exponent >= -16 && config->dcs_exponent <= 16);
     REQUIRE(config->idle_share_ppm >= 1000 && config->idle_share_ppm <= 100000);
     REQUIRE(config->cpus <= 65536 && config_cpus(config) >= 1);
     REQUIRE(config->period_ns >= NS_PER_MS && config->period_ns <= NS_PER_SEC);

@@ -128,6 +128,29 @@ static void keys_overrule_defaults(void **state)
     assert_int_equal(config.idle_share_ppm, 10000);
 }
 
+static void dynamic_coscheduling_is_configured(void **state)
+{
+    struct config config;
+    (void)state;
+    assert_int_equal(load("", &config, NULL), 0);
+    assert_int_equal(config.dcs_exponent, 0);
+    assert_int_equal(config.dcs_constant_ns, 0);
+    assert_int_equal(config.dcs_quantum_ns, 20 * NS_PER_MS);
+    assert_true(config.dcs_calibrate);
+    // GMET, which dcs has not, may stay longer than the slice.
+    assert_int_equal(load("[scheduler]\npolicy = dcs\ntime_slice = 100ms\n[dcs]\nexponent = -1\n"
+                          "constant = 1.5ms\nquantum = 40ms\ncalibrate = no\n",
+                          &config, NULL),
+                     0);
+    assert_string_equal(config.policy, "dcs");
+    assert_int_equal(config.dcs_exponent, -1);
+    assert_int_equal(config.dcs_constant_ns, 1500 * NS_PER_US);
+    assert_int_equal(config.dcs_quantum_ns, 40 * NS_PER_MS);
+    assert_false(config.dcs_calibrate);
+    assert_int_equal(load("[dcs]\nexponent = 16\n", &config, NULL), 0);
+    assert_int_equal(config.dcs_exponent, 16);
+}
+
 static void config_errors_name_file_and_line(void **state)
 {
     static const struct {
@@ -152,6 +175,18 @@ static void config_errors_name_file_and_line(void **state)
         {"[scheduler]\ngmet = 20s\n", "gmet is longer than time_slice"},
         {"[daemon]\nruntime_dir = run\n", "must be an absolute path"},
         {"[cgroup]\nroot = ../etc\n", "must be relative"},
+        {"[dcs]\nexponent = -17\n", "x.ini:2: [dcs] exponent: -17 is out of range; use -16 to 16"},
+        {"[dcs]\nexponent = 17\n", "17 is out of range"},
+        {"[dcs]\nexponent = 0.5\n", "x.ini:2: [dcs] exponent: \"0.5\" is not a whole number"},
+        {"[dcs]\nexponent = --1\n", "\"--1\" is not a whole number"},
+        {"[dcs]\nexponent = -\n", "\"-\" is not a whole number"},
+        {"[dcs]\nexponent = 9223372036854775808\n", "is not a whole number"},
+        {"[dcs]\nconstant = 100\n", "x.ini:2: [dcs] constant: \"100\" is not a duration"},
+        {"[dcs]\nconstant = -1ms\n", "x.ini:2: [dcs] constant: \"-1ms\" is not a duration"},
+        {"[dcs]\nquantum = 999us\n", "x.ini:2: [dcs] quantum: 999us is out of range; use 1ms"},
+        {"[dcs]\ncalibrate = 1\n", "x.ini:2: [dcs] calibrate: \"1\" is neither yes nor no"},
+        {"[scheduler]\npolicy = dcs\ntime_slice = 100ms\n[dcs]\nquantum = 101ms\n",
+         "quantum is longer than time_slice"},
         {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
          "set [cgroup] period to at least 100ms"},
         {"[sequential]\ngroups = /user.slice\n", "\"/user.slice\" must be relative"},
@@ -238,8 +273,8 @@ static void the_printed_configuration_is_a_configuration(void **state)
     size_t size = 0;
     (void)state;
     assert_int_equal(load("[scheduler]\ntime_slice = 1500ms\ngmet = 0s\n[daemon]\nmax_jobs = 7\n"
-                          "[sequential]\ngroups = a b/c\n",
-                          &config, NULL),
+                          "[sequential]\ngroups = a b/c\n"
+                          "[dcs]\nexponent = -3\nconstant = 100ms\n", &config, NULL),
                      0);
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
@@ -552,6 +587,7 @@ int main(void)
         cmocka_unit_test(shares_are_parts_per_million),
         cmocka_unit_test(formatted_durations_read_back),
         cmocka_unit_test(keys_overrule_defaults),
+        cmocka_unit_test(dynamic_coscheduling_is_configured),
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),

@@ -358,6 +358,46 @@ static void usage_is_counted_from_registration(void **state)
     assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
 }
 
+static bool request_preempts(struct node *node, struct process *process, uint64_t now_ns)
+{
+    node->now_ns = now_ns;
+    scheduler_request(node->scheduler, process, now_ns);
+    return flags_of(node, process->job->job_id) & STATUS_SCHEDULED;
+}
+
+// Each key of section [dcs] reaches the policy, and changes under running jobs.
+static void dynamic_coscheduling_follows_its_section(void **state)
+{
+    struct node *node = *state;
+    struct config *config = &node->config;
+    struct process *a = come(node, "a", A), *b = come(node, "b", B);
+    uint64_t came_ns = node->now_ns;
+    strcpy(config->policy, "dcs");
+    config->dcs_exponent = -2;
+    config->dcs_calibrate = false;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_false(request_preempts(node, b, came_ns + 159 * NS_PER_MS));
+    assert_true(request_preempts(node, b, came_ns + 160 * NS_PER_MS));
+    config->dcs_exponent = 1;
+    config->dcs_quantum_ns = 200 * NS_PER_MS;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_false(request_preempts(node, a, came_ns + 199 * NS_PER_MS));
+    config->dcs_quantum_ns = 20 * NS_PER_MS;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_true(request_preempts(node, a, came_ns + 199 * NS_PER_MS));
+    config->dcs_exponent = -16;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_false(request_preempts(node, b, came_ns + 230 * NS_PER_MS));
+    config->dcs_constant_ns = 40 * NS_PER_MS;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_true(request_preempts(node, b, came_ns + 230 * NS_PER_MS));
+    config->dcs_constant_ns = 0;
+    config->dcs_calibrate = true;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    test_backend_set_usage(node->backend, "job-0-b", NS_PER_SEC);
+    assert_true(request_preempts(node, a, came_ns + 260 * NS_PER_MS)); // it has had so much less
+}
+
 static void requests_are_counted(void **state)
 {
     struct node *node = *state;
@@ -788,6 +828,7 @@ int main(void)
         TEST(registering_again_renews_the_serial),
         TEST(exit_expels_and_the_last_one_removes),
         TEST(usage_is_counted_from_registration),
+        TEST(dynamic_coscheduling_follows_its_section),
         TEST(requests_are_counted),
         TEST(adoption_keeps_those_that_live),
         TEST(adoption_keeps_who_was_scheduled),

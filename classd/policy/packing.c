@@ -1,0 +1,251 @@
+// Who is scheduled together, who goes first and who may not wait longer: what policies of this kind
+// share. The departures (a), (b) and (c) are argued in doc/design/main-job.md.
+#include "classd/policy/packing.h"
+
+// (a) Do no harm: the paper limits as soon as there are two jobs. Jobs that have a CPU for each of
+// their processes, or the node for themselves, gain nothing from taking turns.
+bool packing_crowded(const struct policy_node *node)
+{
+    uint64_t width = 0;
+    for (size_t i = 0; i < node->count; i++)
+        width += node->jobs[i].width;
+    return node->count > 1 && width > node->cpus;
+}
+
+// (b) Packing: "the scheduled job" of the paper is here a set whose widths fit the CPUs together. A
+// job wider than the node is a set of its own.
+struct set {
+    size_t members;
+    uint64_t width;
+};
+
+static struct set next_set(const struct policy_node *node)
+{
+    struct set set = {0};
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].next) {
+            set.members++;
+            set.width += node->jobs[i].width;
+        }
+    }
+    return set;
+}
+
+static bool too_wide(const struct policy_node *node)
+{
+    struct set set = next_set(node);
+    return set.members > 1 && set.width > node->cpus;
+}
+
+static uint64_t widest_that_fits(const struct policy_node *node)
+{
+    struct set set = next_set(node);
+    if (set.members == 0)
+        return UINT64_MAX;
+    return set.width < node->cpus ? node->cpus - set.width : 0;
+}
+
+// (c) Accounts that differ by less than equal_ns are equal: nodes read them at different moments,
+// and noise must not let them choose differently.
+static bool clearly_more(uint64_t more, uint64_t less, uint64_t equal_ns)
+{
+    return more > less && more - less >= equal_ns;
+}
+
+// Among equals: who has waited longest. A scheduled job has not waited, so equal jobs rotate; of
+// several scheduled ones the last to come has had least of the node. Registration order decides
+// what is left: jobs of several nodes start in the same order nearly always.
+static bool goes_before(const struct policy_job *one, const struct policy_job *other)
+{
+    if (one->slices_waited != other->slices_waited)
+        return one->slices_waited > other->slices_waited;
+    if (one->scheduled && other->scheduled && one->scheduled_since_ns != other->scheduled_since_ns)
+        return one->scheduled_since_ns > other->scheduled_since_ns;
+    return one < other;
+}
+
+enum among { ALL_JOBS, PRESENT_MEMBERS };
+
+static bool may_join(const struct policy_job *job, uint64_t widest, enum among among)
+{
+    return !job->next && job->width <= widest && (among == ALL_JOBS || job->scheduled);
+}
+
+static uint64_t least_service_ns(const struct policy_node *node, uint64_t widest, enum among among)
+{
+    uint64_t least_ns = UINT64_MAX;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *job = &node->jobs[i];
+        if (may_join(job, widest, among) && job->service_ns < least_ns)
+            least_ns = job->service_ns;
+    }
+    return least_ns;
+}
+
+// "The local scheduler selects a job which has received the least CPU time as the next job to run
+// to maintain fairness" (section 2.1), of those that are not in the next set and not too wide for
+// it.
+static struct policy_job *least_served(struct policy_node *node, uint64_t widest, enum among among,
+                                       uint64_t equal_ns)
+{
+    uint64_t least_ns = least_service_ns(node, widest, among);
+    struct policy_job *best = NULL;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (may_join(job, widest, among) && !clearly_more(job->service_ns, least_ns, equal_ns) &&
+            (best == NULL || goes_before(job, best)))
+            best = job;
+    }
+    return best;
+}
+
+static bool may_leave(const struct policy_node *node, const struct policy_job *job, uint64_t age_ns)
+{
+    return job->next && job->scheduled && node->now_ns - job->scheduled_since_ns >= age_ns;
+}
+
+// The other end of the line: the member to be missed first, of those scheduled for at least age_ns.
+static struct policy_job *most_served(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns)
+{
+    uint64_t most_ns = 0;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *job = &node->jobs[i];
+        if (may_leave(node, job, age_ns) && job->service_ns > most_ns)
+            most_ns = job->service_ns;
+    }
+    struct policy_job *worst = NULL;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (may_leave(node, job, age_ns) && !clearly_more(most_ns, job->service_ns, equal_ns) &&
+            (worst == NULL || goes_before(worst, job)))
+            worst = job;
+    }
+    return worst;
+}
+
+static void fill(struct policy_node *node, enum among among, uint64_t equal_ns)
+{
+    struct policy_job *job;
+    while ((job = least_served(node, widest_that_fits(node), among, equal_ns)) != NULL)
+        job->next = true;
+}
+
+void packing_fill(struct policy_node *node, uint64_t equal_ns)
+{
+    fill(node, ALL_JOBS, equal_ns);
+}
+
+struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal_ns)
+{
+    return least_served(node, UINT64_MAX, ALL_JOBS, equal_ns);
+}
+
+uint64_t packing_least_service_ns(const struct policy_node *node)
+{
+    return least_service_ns(node, UINT64_MAX, ALL_JOBS);
+}
+
+// Takes members out of the next set, most served first, until it fits. Members that fit after all,
+// because a wider one had to go too, stay: nobody is disturbed for nothing. False when the set
+// cannot be made to fit by members scheduled for at least age_ns.
+bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns)
+{
+    while (too_wide(node)) {
+        struct policy_job *job = most_served(node, age_ns, equal_ns);
+        if (job == NULL)
+            return false;
+        job->next = false;
+    }
+    fill(node, PRESENT_MEMBERS, equal_ns);
+    return true;
+}
+
+// CMDREG and CMDOUT. A newcomer is idle ("a newly created class receives 1% of CPU time
+// initially"), but for (b): it takes room that nobody uses. Room that a job leaves goes to the
+// least served. A job that grows has no better claim than its fellow members, so the most served
+// goes, be it the grown one or not: growing must not be a way to drive others out. GMET protects
+// from requests only; here the CPUs are overcommitted until somebody goes.
+void packing_on_change(struct policy_node *node, uint64_t equal_ns)
+{
+    packing_make_room(node, 0, equal_ns);
+    packing_fill(node, equal_ns);
+}
+
+static int64_t slices_left(const struct policy_job *job)
+{
+    return (int64_t)job->most_jobs - job->slices_waited;
+}
+
+// (c) Bounded waiting: no job waits more than n slices, n being the most jobs that the node had
+// during its wait. The paper's rule alone promises nothing: a job that is scheduled but blocked in
+// I/O stays the least served for as long as it blocks. One idle job can be served in each later
+// slice for certain (packing only helps), so the wait of all is bounded when, for every s, at most
+// s jobs have s or fewer slices left: the test of earliest deadline first. Choosing the job with
+// the fewest left always passes it: at most n - 1 jobs are idle, each new wait begins with n - 1
+// slices left, and a choice of any kind only takes a job out of the line.
+static bool others_can_wait(const struct policy_node *node, const struct policy_job *chosen)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *job = &node->jobs[i];
+        if (job->scheduled || job == chosen)
+            continue;
+        int64_t in_line = 0;
+        for (size_t k = 0; k < node->count; k++) {
+            const struct policy_job *other = &node->jobs[k];
+            if (!other->scheduled && other != chosen && slices_left(other) <= slices_left(job))
+                in_line++;
+        }
+        if (in_line > slices_left(job))
+            return false;
+    }
+    return true;
+}
+
+static struct policy_job *longest_waiting(struct policy_node *node)
+{
+    struct policy_job *longest = NULL;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (job->scheduled)
+            continue;
+        if (longest == NULL || slices_left(job) < slices_left(longest) ||
+            (slices_left(job) == slices_left(longest) && goes_before(job, longest)))
+            longest = job;
+    }
+    return longest;
+}
+
+void packing_begin_slice(struct policy_node *node)
+{
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].next = false;
+}
+
+void packing_choose(struct policy_node *node, struct policy_job *chosen, uint64_t equal_ns)
+{
+    if (!others_can_wait(node, chosen))
+        chosen = longest_waiting(node);
+    chosen->next = true;
+    packing_fill(node, equal_ns);
+}
+
+bool packing_displaces(const struct policy_node *node, uint64_t *least_ns)
+{
+    bool somebody = false;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *job = &node->jobs[i];
+        if (!job->scheduled || job->next)
+            continue;
+        if (!somebody || job->service_ns < *least_ns)
+            *least_ns = job->service_ns;
+        somebody = true;
+    }
+    return somebody;
+}
+
+enum engine_outcome packing_discard(struct policy_node *node, enum engine_outcome outcome)
+{
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].next = node->jobs[i].scheduled;
+    return outcome;
+}

@@ -1,0 +1,41 @@
+// Sets of jobs that share the node, and the order of the line: what the policies that schedule a
+// set at a time have in common. The paper's "scheduled job" is the set of one.
+//
+// Throughout, accounts (service_ns) that differ by less than `equal_ns` are equal: the policy says
+// how much of a difference is noise. `next` of the jobs is the set in the making.
+#ifndef COSCHED_CLASSD_POLICY_PACKING_H
+#define COSCHED_CLASSD_POLICY_PACKING_H
+
+#include "classd/policy/policy.h"
+
+// As struct policy wants it: there are several jobs, and they do not fit on the CPUs together.
+bool packing_crowded(const struct policy_node *node);
+
+// After a process came or went: makes the present set fit, then fills it.
+void packing_on_change(struct policy_node *node, uint64_t equal_ns);
+
+// A slice begins: empties the set, for the policy to choose who goes first...
+void packing_begin_slice(struct policy_node *node);
+
+// ... of whom these are the least served and its account...
+struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal_ns);
+uint64_t packing_least_service_ns(const struct policy_node *node);
+
+// ... and then the set is the chosen job, or the longest waiting one where the wait of all would
+// not be bounded otherwise, and those that fit beside it.
+void packing_choose(struct policy_node *node, struct policy_job *chosen, uint64_t equal_ns);
+
+// Takes members that have been scheduled for at least age_ns out of the set until it fits. False
+// when that cannot be.
+bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns);
+
+// Puts every job that still fits into the set, least served first.
+void packing_fill(struct policy_node *node, uint64_t equal_ns);
+
+// True when the set displaces somebody; then *least_ns is the account of the least served of them.
+bool packing_displaces(const struct policy_node *node, uint64_t *least_ns);
+
+// Everything as it was. Returns `outcome`, for a request that comes to nothing.
+enum engine_outcome packing_discard(struct policy_node *node, enum engine_outcome outcome);
+
+#endif
