@@ -115,8 +115,8 @@ static void add_process(struct policy_node *node, const struct engine_event *eve
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
                                    .sequential = event->sequential,
-                                   .service_ns = service_ns};
-        job->boosted_ns = node->now_ns;
+                                   .service_ns = service_ns,
+                                   .boosted_ns = node->now_ns};
     }
     job->processes++;
     job->width += width_of_process(event);
