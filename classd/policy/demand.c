@@ -13,6 +13,21 @@ static uint64_t patience_ns(const struct demand_rules *rules)
     return slices_ns < DEMAND_PATIENCE_MAX_NS ? slices_ns : DEMAND_PATIENCE_MAX_NS;
 }
 
+// CPU time that the interactive share of the node is, in `elapsed_ns`.
+static double share_of(const struct demand_rules *rules, uint64_t elapsed_ns)
+{
+    return (double)elapsed_ns * rules->cpus * (rules->interactive_share_ppm / WHOLE_PPM);
+}
+
+// What is used beyond the share adds up, what is left of it makes up for that.
+static bool overdraws(struct demand *demand, const struct demand_rules *rules, double more_ns)
+{
+    demand->overdrawn_ns += more_ns;
+    if (demand->overdrawn_ns < 0)
+        demand->overdrawn_ns = 0;
+    return demand->overdrawn_ns > share_of(rules, DEMAND_BURST_NS);
+}
+
 static void be_quiet(struct demand *demand, const struct demand_rules *rules, uint64_t elapsed_ns,
                      uint64_t held_ns)
 {
@@ -29,15 +44,16 @@ bool demand_observe(struct demand *demand, const struct demand_rules *rules,
     if (demand->looked && elapsed_ns < DEMAND_WINDOW_NS)
         return demand->computes;
     double used_ns = (double)growth(look->usage_ns, demand->last.usage_ns);
-    double share_ns = (double)elapsed_ns * rules->cpus * (rules->interactive_share_ppm / WHOLE_PPM);
+    double share_ns = share_of(rules, elapsed_ns);
     uint64_t held_ns = growth(look->held_ns, demand->last.held_ns);
     bool first = !demand->looked;
     demand->last = *look;
     demand->looked = true;
     if (first)
         return demand->computes;
-    if (used_ns > share_ns) {
+    if (demand->computes ? used_ns > share_ns : overdraws(demand, rules, used_ns - share_ns)) {
         demand->computes = true;
+        demand->overdrawn_ns = 0;
     } else if (used_ns * 2 * rules->parts < share_ns) {
         be_quiet(demand, rules, elapsed_ns, held_ns);
         return demand->computes;

@@ -1,10 +1,11 @@
 // Whether somebody computes in the sequential class, told from its CPU time alone. Pure. It takes
 // part in the turns only while somebody does: else MPI jobs have the whole node.
 //
-// Who comes: a class that has used more than its interactive share of the node since the last look.
-// Who goes: one that was quiet, using less than half of that, for a few time-slices, and also while
-// it held the node. So one that is held to its interactive share, or starved there by ranks that
-// spin, is not taken for quiet before it had a slot of its own.
+// Who comes: a class that has used more than its interactive share of the node for a while, or so
+// much more that it comes to the same. A command now and then is nobody who computes. Who goes: one
+// that was quiet, using less than half of that, for a few time-slices, and also while it held the
+// node. So one that is held to its interactive share, or starved there by ranks that spin, is not
+// taken for quiet before it had a slot of its own.
 #ifndef COSCHED_CLASSD_POLICY_DEMAND_H
 #define COSCHED_CLASSD_POLICY_DEMAND_H
 
@@ -14,6 +15,9 @@
 // Looks that come sooner after one another than this are left out. A little less than the second of
 // the caller's timer, which may be early.
 #define DEMAND_WINDOW_NS UINT64_C(900000000)
+
+// As much as its share in so long may be used at once.
+#define DEMAND_BURST_NS UINT64_C(2000000000)
 
 // How long it must be quiet: people who compile and look at the outcome pause for seconds, however
 // long a slice is, and the jobs wait in vain meanwhile.
@@ -38,6 +42,7 @@ struct demand {
     bool computes; // the answer
     bool looked;
     struct demand_look last;
+    double overdrawn_ns; // CPU time beyond the share that was not made up for yet
     uint64_t quiet_ns;
     uint64_t quiet_held_ns; // of that while it held the node
 };

@@ -55,7 +55,25 @@ static void who_uses_more_than_the_interactive_share_comes(void **state)
     (void)state;
     struct node node = node_with_slice(15 * SECOND);
     assert_false(spend(&node, 100, 99, false));
-    assert_true(spend(&node, 1, 101, false));
+    assert_true(spend(&node, 1, 301, false));
+}
+
+static void who_uses_a_little_more_for_long_comes(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    assert_false(spend(&node, 3, 150, false));
+    assert_true(spend(&node, 2, 150, false));
+}
+
+static void a_command_now_and_then_is_no_demand(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    for (unsigned i = 0; i < 20; i++) {
+        assert_false(spend(&node, 1, 290, false));
+        assert_false(spend(&node, 2, 0, false));
+    }
 }
 
 static void a_short_burst_is_no_demand(void **state)
@@ -142,6 +160,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_used_before_the_first_look_is_no_demand),
         cmocka_unit_test(who_uses_more_than_the_interactive_share_comes),
+        cmocka_unit_test(who_uses_a_little_more_for_long_comes),
+        cmocka_unit_test(a_command_now_and_then_is_no_demand),
         cmocka_unit_test(a_short_burst_is_no_demand),
         cmocka_unit_test(who_is_held_to_his_share_stays),
         cmocka_unit_test(one_busy_group_of_several_stays),

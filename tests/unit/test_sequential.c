@@ -317,9 +317,9 @@ static void groups_divide_the_share(void **state)
     come(node, "a", A);
     spend(node, 0);
     clear(node);
-    node->usage_ns[1] = 30 * NS_PER_MS;
+    node->usage_ns[1] = 90 * NS_PER_MS;
     test_backend_set_usage(node->backend, "sequential-1", node->usage_ns[1]);
-    spend(node, 30); // 60 ms together
+    spend(node, 90); // only together they are more than the share and two seconds' worth of it
     assert_true(said(node, "share sequential-0 25000\nshare sequential-1 25000\n"));
 }
 
