@@ -48,7 +48,7 @@ def command_up(store, options):
     settings = parse_settings(options.set)
     with store.locked():
         lab = cluster.up(store, options.nodes, options.cpus_per_node, options.build, settings,
-                         options.owner)
+                         options.owner, options.users)
         try:
             if options.daemons == "all":
                 daemons.start(store, lab, lab["nodes"], list(daemons.PROGRAMS))
@@ -154,6 +154,8 @@ def parser():
     up.add_argument("--daemons", choices=["all", "none"], default="all")
     up.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
                     help="a setting of cosched.ini, e.g. scheduler.time_slice=4s")
+    up.add_argument("--users", action="store_true",
+                    help="a sequential class on each node, for `exec --users`")
     up.add_argument("--owner", type=int, metavar="PID",
                     help="when this process has ended, the next `up` may replace the lab")
 

@@ -64,8 +64,9 @@ def is_healthy(lab):
         owner is None or processes.is_alive(owner))
 
 
-def up(store, nodes, cpus_per_node, build, settings, owner=None):
-    """Makes the cluster, without daemons. `settings` is {section: {key: value}} of cosched.ini."""
+def up(store, nodes, cpus_per_node, build, settings, owner=None, users=False):
+    """Makes the cluster, without daemons. `settings` is {section: {key: value}} of cosched.ini; with `users`
+    each node has a sequential class."""
     need_root()
     lab = store.load()
     if lab and is_healthy(lab):
@@ -80,6 +81,7 @@ def up(store, nodes, cpus_per_node, build, settings, owner=None):
         "build": os.path.abspath(build),
         "cpus_per_node": cpus_per_node,
         "settings": settings,
+        "users": users,
         "switch": None,
         "nodes": [],
     }
@@ -162,8 +164,9 @@ def write_config(store, lab, node):
     """The node's cosched.ini: what a node of the lab must have, then what the user asked for."""
     config = {"scheduler": {"cpus": str(len(node["cpus"]))},
               "cgroup": {"root": f"{store.name}/{node['name']}"},
-              "sequential": {"groups": cgroups.users_group(store.name, node["name"])},
               "daemon": {"runtime_dir": RUNTIME_DIR}}
+    if lab.get("users"):
+        config["sequential"] = {"groups": cgroups.users_group(store.name, node["name"])}
     for section, keys in lab["settings"].items():
         config.setdefault(section, {}).update(keys)
     lines = []

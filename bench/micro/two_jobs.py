@@ -60,7 +60,7 @@ def _start_job(lab, kernel, options, output):
 
 @contextlib.contextmanager
 def lab_up(lab, options, *settings):
-    lab.run("up", "--build", options.build, "--owner", str(os.getpid()),
+    lab.run("up", "--build", options.build, "--users", "--owner", str(os.getpid()),
             *(f"--set={setting}" for setting in (f"scheduler.time_slice={options.slice}",
                                                  f"scheduler.gmet={options.gmet}", *settings)))
     try:

@@ -41,7 +41,7 @@ class LabSite:
         self.is_up = True
         self._lab("up", "--nodes", str(len(self.nodes)), "--cpus-per-node",
                   str(self.options.cpus_per_node), "--build", self.options.build,
-                  "--daemons", "none", "--owner", str(os.getpid()),
+                  "--daemons", "none", "--users", "--owner", str(os.getpid()),
                   *(f"--set={text}" for text in self.options.set))
         nodes = json.loads(self._lab("status", "--json"))["nodes"]
         self.cpus = sorted({cpu for node in nodes for cpu in node["cpus"]})
