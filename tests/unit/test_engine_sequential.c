@@ -7,16 +7,22 @@
 
 enum { A = 101, B, CLASS };
 
-static struct caller node_with(unsigned cpus)
+static struct caller node_under(const char *policy, unsigned cpus)
 {
     struct caller caller;
-    caller_open(&caller, &(struct engine_settings){.policy = "yoo-jette",
+    caller_open(&caller, &(struct engine_settings){.policy = policy,
                                                    .cpus = cpus,
                                                    .idle_share_ppm = 10000,
                                                    .interactive_share_ppm = 50000,
                                                    .time_slice_ns = SLICE,
-                                                   .gmet_ns = 5 * SECOND});
+                                                   .gmet_ns = 5 * SECOND,
+                                                   .dcs = {.quantum_ns = SECOND / 50}});
     return caller;
+}
+
+static struct caller node_with(unsigned cpus)
+{
+    return node_under("yoo-jette", cpus);
 }
 
 static void enter(struct caller *caller, engine_job_t job, uint32_t width)
@@ -81,10 +87,8 @@ static void test_alone_it_is_not_limited(void **state)
     caller_close(&node);
 }
 
-static void test_it_takes_turns_with_a_job(void **state)
+static void assert_takes_turns(struct caller node)
 {
-    (void)state;
-    struct caller node = node_with(2);
     struct appetite appetites[] = {{.job = A, .pct = 50}, {.job = CLASS, .pct = 100}};
     enter(&node, A, 1); // narrower than the node, and yet they do not fit
     enter_class(&node);
@@ -96,6 +100,33 @@ static void test_it_takes_turns_with_a_job(void **state)
     slice(&node, appetites, 2);
     assert_line(&node, A, true, 950000);
     assert_line(&node, CLASS, false, 50000);
+    caller_close(&node);
+}
+
+static void test_it_takes_turns_with_a_job(void **state)
+{
+    (void)state;
+    assert_takes_turns(node_with(2));
+    assert_takes_turns(node_under("dcs", 2));
+}
+
+// Its slot is as good as any other competitor's in the paper: a message preempts when that is fair.
+static void test_under_dcs_a_message_preempts_it(void **state)
+{
+    (void)state;
+    struct caller node = node_under("dcs", 1);
+    enter(&node, A, 1);
+    enter_class(&node);
+    node.now_ns += SLICE;
+    caller_event(&node, ENGINE_SWITCH, 0, 0, 0);
+    assert_line(&node, CLASS, true, 990000);
+    node.now_ns += SECOND;
+    assert_int_equal(caller_event(&node, ENGINE_SCHEDULE, A, 0, 0).outcome, ENGINE_GRANTED);
+    assert_line(&node, A, true, 950000);
+    assert_line(&node, CLASS, false, 50000);
+    node.now_ns += SLICE;
+    caller_event(&node, ENGINE_SWITCH, 0, 0, 0);
+    assert_line(&node, CLASS, true, 990000);
     caller_close(&node);
 }
 
@@ -186,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_it_is_not_limited),
         cmocka_unit_test(test_it_takes_turns_with_a_job),
+        cmocka_unit_test(test_under_dcs_a_message_preempts_it),
         cmocka_unit_test(test_when_it_goes_nothing_is_limited),
         cmocka_unit_test(test_shares_of_three),
         cmocka_unit_test(test_slots_that_it_hardly_uses_count),
