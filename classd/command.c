@@ -1,6 +1,6 @@
 #include "classd/command.h"
 
-#include "classd/clock.h"
+#include "common/clock.h"
 #include "classd/log.h"
 #include "classd/reload.h"
 #include "common/status_page.h"

@@ -1,7 +1,7 @@
 // classd: the scheduler daemon of a node (Yoo & Jette, section 2.2.3).
 #include "cgroup-backend/backend.h"
 #include "classd/adopt.h"
-#include "classd/clock.h"
+#include "common/clock.h"
 #include "classd/command.h"
 #include "classd/log.h"
 #include "classd/notify.h"

@@ -1,6 +1,6 @@
 #include "classd/server.h"
 
-#include "classd/clock.h"
+#include "common/clock.h"
 #include "classd/inbox.h"
 #include "classd/log.h"
 #include "classd/notify.h"

@@ -1,7 +1,7 @@
 #include "common/client.h"
 
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +12,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 static int name_socket(const char *runtime_dir, struct sockaddr_un *address, struct error *err)
 {
@@ -37,7 +29,7 @@ static int name_socket(const char *runtime_dir, struct sockaddr_un *address, str
 static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_ns)
 {
     for (;;) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_now_ns();
         uint64_t left_us = deadline_ns > now ? (deadline_ns - now) / NS_PER_US : 0;
         struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
                                .tv_usec = (suseconds_t)(left_us % 1000000)};
@@ -68,7 +60,7 @@ int client_connect_within(const char *runtime_dir, unsigned timeout_ms, struct e
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return error_errno(err, errno, "make a socket");
-    int code = timeout_ms > 0 ? connect_until(fd, &address, now_ns() + timeout_ms * NS_PER_MS)
+    int code = timeout_ms > 0 ? connect_until(fd, &address, clock_now_ns() + timeout_ms * NS_PER_MS)
                               : connect_at_once(fd, &address);
     if (code == 0)
         return fd;
@@ -91,7 +83,7 @@ int client_connect(const char *runtime_dir, struct error *err)
 static int wait_for(int fd, short events, uint64_t deadline_ns, struct error *err)
 {
     for (;;) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_now_ns();
         uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
         struct timespec left = {.tv_sec = (time_t)(left_ns / NS_PER_SEC),
                                 .tv_nsec = (long)(left_ns % NS_PER_SEC)};
@@ -232,13 +224,13 @@ static int receive_until(int fd, const struct protocol_request *request,
 int client_receive(int fd, const struct protocol_request *request, struct protocol_reply *reply,
                    int *passed_fd, unsigned timeout_ms, struct error *err)
 {
-    return receive_until(fd, request, reply, passed_fd, now_ns() + timeout_ms * NS_PER_MS, err);
+    return receive_until(fd, request, reply, passed_fd, clock_now_ns() + timeout_ms * NS_PER_MS, err);
 }
 
 int client_transact(int fd, const struct protocol_request *request, struct protocol_reply *reply,
                     int *passed_fd, unsigned timeout_ms, struct error *err)
 {
-    uint64_t deadline_ns = now_ns() + timeout_ms * NS_PER_MS;
+    uint64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
     memset(reply, 0, sizeof *reply);
     if (passed_fd != NULL)
         *passed_fd = -1;

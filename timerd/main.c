@@ -2,7 +2,7 @@
 //
 // Every time-slice it asks classd to switch. When classd has not answered for two of them, it lifts
 // every limit by itself, says so once, and goes on trying.
-#include "classd/clock.h"
+#include "common/clock.h"
 #include "classd/log.h"
 #include "classd/notify.h"
 #include "classd/privileges.h"

@@ -16,8 +16,8 @@
 //
 // It answers "ready" when all have registered, and ends with its input.
 #include "common/client.h"
+#include "common/clock.h"
 #include "common/status_page.h"
-#include "common/units.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -32,7 +32,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TIMEOUT_MS = 30000, PAUSE_US = 500, URGENT_NICE = -15 /* as classd's */ };
@@ -49,13 +48,6 @@ struct order {
     char kind; // 'r': one timed request, 'f': many
     uint32_t count;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 static _Noreturn void give_up(const char *what, const struct error *err)
 {
@@ -113,11 +105,11 @@ static uint64_t one_request(int fd, const struct status_page *page)
 {
     if (is_scheduled(page))
         return 0; // the first of all, when this job holds the CPU already
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = clock_now_ns();
     send_request(fd);
     while (!is_scheduled(page))
         ;
-    return now_ns() - begin_ns;
+    return clock_now_ns() - begin_ns;
 }
 
 static uint64_t many_requests(int fd, uint32_t count)
@@ -125,13 +117,13 @@ static uint64_t many_requests(int fd, uint32_t count)
     struct error err;
     struct protocol_request last = protocol_request_new(PROTOCOL_QUERY, 3);
     struct protocol_reply reply;
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = clock_now_ns();
     last.query.kind = PROTOCOL_QUERY_NODE;
     for (uint32_t i = 0; i < count; i++)
         send_request(fd);
     if (client_transact(fd, &last, &reply, NULL, TIMEOUT_MS, &err) < 0)
         give_up("query", &err);
-    return now_ns() - begin_ns;
+    return clock_now_ns() - begin_ns;
 }
 
 static _Noreturn void ask_on_order(const struct asker *asker, int fd, int page_fd)
@@ -192,10 +184,10 @@ static uint64_t one_switch(int fd, uint32_t sequence)
     struct error err;
     struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, sequence);
     struct protocol_reply reply;
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = clock_now_ns();
     if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, &err) < 0)
         give_up("switch", &err);
-    return now_ns() - begin_ns;
+    return clock_now_ns() - begin_ns;
 }
 
 // ---- the machine's part
@@ -244,11 +236,11 @@ static struct echo start_echo(const cpu_set_t *cpus)
 static uint64_t one_wake(const struct echo *echo)
 {
     uint32_t seen = atomic_load_explicit(echo->seen, memory_order_relaxed);
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = clock_now_ns();
     send_request(echo->fd);
     while (atomic_load_explicit(echo->seen, memory_order_relaxed) == seen)
         ;
-    return now_ns() - begin_ns;
+    return clock_now_ns() - begin_ns;
 }
 
 static uint64_t one_wake_apart(const struct echo *echo, const cpu_set_t *here)

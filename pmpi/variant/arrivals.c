@@ -1,13 +1,12 @@
 #include "pmpi/variant/arrivals.h"
 
-#include "common/units.h"
+#include "common/clock.h"
 
 #include <dirent.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
 enum {
     SOCKETS_MAX = 256,
@@ -24,13 +23,6 @@ static struct {
     uint64_t next_look_up_ns;
     atomic_flag busy; // one thread at a time
 } own = {.busy = ATOMIC_FLAG_INIT};
-
-static uint64_t now_monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 static int option(int fd, int name)
 {
@@ -99,7 +91,7 @@ bool arrivals_sleep(uint64_t most_ns)
         nanosleep(&most, NULL);
         return true;
     }
-    uint64_t now = now_monotonic();
+    uint64_t now = clock_now_ns();
     if (now >= own.next_look_up_ns) {
         look_up_sockets();
         own.next_look_up_ns = now + LOOK_UP_INTERVAL_NS;

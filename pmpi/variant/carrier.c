@@ -188,7 +188,7 @@ static void hear(int peer, bool scheduled)
         atomic_fetch_add_explicit(&own.scheduled_contacts, scheduled ? 1 : -1,
                                   memory_order_relaxed);
     if (scheduled)
-        atomic_store_explicit(&own.evidence_ns, core_now(), memory_order_relaxed);
+        atomic_store_explicit(&own.evidence_ns, clock_now_ns(), memory_order_relaxed);
     else if (atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
         atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
 }
@@ -268,7 +268,7 @@ void carrier_idle_arrival(int peer)
                          ? carrier.peers[peer].remote && carrier.peers[peer].heard_scheduled
                          : atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) > 0;
     if (scheduled)
-        request(core_now());
+        request(clock_now_ns());
 }
 
 void carrier_heard_scheduled(void)
@@ -276,7 +276,7 @@ void carrier_heard_scheduled(void)
     carrier_look();
     if (!session_word_idle(session_word()))
         return;
-    uint64_t now = core_now();
+    uint64_t now = clock_now_ns();
     atomic_store_explicit(&own.evidence_ns, now, memory_order_relaxed);
     request(now);
 }
@@ -290,7 +290,7 @@ void carrier_idle_look(void)
     uint64_t evidence = atomic_load_explicit(&own.evidence_ns, memory_order_relaxed);
     if (evidence == 0)
         return;
-    uint64_t now = core_now();
+    uint64_t now = clock_now_ns();
     if (now - evidence < EVIDENCE_NS)
         request(now);
 }

@@ -2,12 +2,12 @@
 #ifndef COSCHED_PMPI_VARIANT_CORE_H
 #define COSCHED_PMPI_VARIANT_CORE_H
 
+#include "common/clock.h"
 #include "mpi_next.h"
 #include "pmpi/variant/stats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 // Without it the compiler goes to every global by way of a table.
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -41,13 +41,6 @@ static inline bool core_nested(void)
     return !core_active || core_depth > 0;
 }
 
-static inline uint64_t core_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // One call of the program; the times are kept only under COSCHED_STATS=1.
 struct core_call {
     bool blocking;
@@ -61,20 +54,20 @@ static inline struct core_call core_enter(bool blocking)
     core_depth++;
     struct core_call call = {.blocking = blocking};
     if (stats_on)
-        call.entered_ns = core_now();
+        call.entered_ns = clock_now_ns();
     return call;
 }
 
 static inline void core_before_real(struct core_call *call)
 {
     if (stats_on)
-        call->real_ns = core_now();
+        call->real_ns = clock_now_ns();
 }
 
 static inline void core_after_real(struct core_call *call)
 {
     if (stats_on)
-        call->returned_ns = core_now();
+        call->returned_ns = clock_now_ns();
 }
 
 static inline void core_leave(const struct core_call *call)
@@ -82,7 +75,7 @@ static inline void core_leave(const struct core_call *call)
     core_depth--;
     if (!stats_on)
         return;
-    uint64_t own = core_now() - call->returned_ns + (call->real_ns - call->entered_ns);
+    uint64_t own = clock_now_ns() - call->returned_ns + (call->real_ns - call->entered_ns);
     stats_add(STATS_OWN_NS, own);
     if (call->blocking)
         stats_add(STATS_WAITED_NS, call->returned_ns - call->real_ns);

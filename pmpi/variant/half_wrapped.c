@@ -34,7 +34,7 @@ static void roll_call(struct presence *present, int rank, int size)
         if (i != rank)
             mpi->Isend(own, sizeof *own, MPI_BYTE, i, ROLL_CALL_TAG, MPI_COMM_WORLD, &request);
     }
-    for (uint64_t end = core_now() + ROLL_CALL_NS; core_now() < end; sched_yield()) {
+    for (uint64_t end = clock_now_ns() + ROLL_CALL_NS; clock_now_ns() < end; sched_yield()) {
         MPI_Status status;
         int flag = 0;
         mpi->Iprobe(MPI_ANY_SOURCE, ROLL_CALL_TAG, MPI_COMM_WORLD, &flag, &status);

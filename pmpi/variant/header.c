@@ -402,8 +402,8 @@ void header_look_after_orphans(void)
 
 void header_stop(void)
 {
-    uint64_t deadline = core_now() + ORPHANS_NS;
-    while (atomic_load_explicit(&header_orphans, memory_order_relaxed) && core_now() < deadline)
+    uint64_t deadline = clock_now_ns() + ORPHANS_NS;
+    while (atomic_load_explicit(&header_orphans, memory_order_relaxed) && clock_now_ns() < deadline)
         header_look_after_orphans();
     header_on = false;
 }

@@ -47,7 +47,7 @@ static struct {
 // Polls a request of the library's own without burning a CPU that others need. False on timeout.
 static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
 {
-    uint64_t deadline = core_now() + timeout_ns;
+    uint64_t deadline = clock_now_ns() + timeout_ns;
     int flag = 0;
     for (unsigned polls = 0; job.mpi->Test(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
          polls++) {
@@ -56,7 +56,7 @@ static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
         if (polls < 100)
             continue;
         sched_yield();
-        if (polls % 1024 == 0 && core_now() > deadline)
+        if (polls % 1024 == 0 && clock_now_ns() > deadline)
             return false;
     }
     return flag != 0;
@@ -86,7 +86,7 @@ static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
             return;
     }
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
-        random = core_now() ^ (uint64_t)getpid() << 40;
+        random = clock_now_ns() ^ (uint64_t)getpid() << 40;
     snprintf(id, PROTOCOL_JOB_ID_MAX, "mpi-%016" PRIx64, random);
 }
 
@@ -323,8 +323,8 @@ static void finish_carrier(void)
     if (job.mpi->Ireduce_scatter_block(carrier_sent(), &expected, 1, MPI_INT, MPI_SUM, job.comm,
                                        &request) == MPI_SUCCESS &&
         patient_wait(&request, UINT64_MAX / 2)) {
-        uint64_t deadline = core_now() + FINALIZE_DRAIN_NS;
-        while (carrier_received() < expected && core_now() < deadline) {
+        uint64_t deadline = clock_now_ns() + FINALIZE_DRAIN_NS;
+        while (carrier_received() < expected && clock_now_ns() < deadline) {
             carrier_drain();
             sched_yield();
         }

@@ -1,14 +1,13 @@
 #include "pmpi/variant/session.h"
 
 #include "common/client.h"
-#include "common/units.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -39,13 +38,6 @@ static struct {
     uint64_t next_renewal_ns;
     atomic_flag busy; // one thread at a time; the others skip, they would only say the same
 } session = {.fd = -1, .busy = ATOMIC_FLAG_INIT};
-
-static uint64_t now_monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 static void remember_descriptor(int fd)
 {
@@ -175,7 +167,7 @@ void session_check_generation(uint64_t word)
     if (session.page == NULL || status_word_generation(word) == session.generation ||
         atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire))
         return;
-    renew(now_monotonic());
+    renew(clock_now_ns());
     atomic_flag_clear_explicit(&session.busy, memory_order_release);
 }
 

@@ -31,7 +31,7 @@ static void pause_scheduled(struct wait *wait)
 {
     if (wait->polls % POLLS_PER_CLOCK != 0)
         return;
-    uint64_t now = core_now();
+    uint64_t now = clock_now_ns();
     if (wait->last_word_ns == 0)
         wait->last_word_ns = now;
     if (now - wait->last_word_ns < STILL_WAITING_NS)
@@ -44,7 +44,7 @@ static bool is_idle_long(uint64_t word)
 {
     static _Atomic uint64_t since_ns;
     static _Atomic uint32_t epoch;
-    uint64_t now = core_now();
+    uint64_t now = clock_now_ns();
     if (atomic_exchange_explicit(&epoch, status_word_epoch(word), memory_order_relaxed) !=
         status_word_epoch(word))
         atomic_store_explicit(&since_ns, now, memory_order_relaxed);

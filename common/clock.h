@@ -1,7 +1,7 @@
-// The daemons' one clock: monotonic, so that nobody can turn it back. Read where an event enters
-// and handed on from there; the scheduler reads no clock.
-#ifndef COSCHED_CLASSD_CLOCK_H
-#define COSCHED_CLASSD_CLOCK_H
+// The one clock of daemons and library: monotonic, so that nobody can turn it back. In the daemons
+// it is read where an event enters and handed on from there; the scheduler reads no clock.
+#ifndef COSCHED_COMMON_CLOCK_H
+#define COSCHED_COMMON_CLOCK_H
 
 #include "common/units.h"
 
