@@ -1,38 +1,15 @@
 // The scheduler over the backend in memory: order of effects, failures that must leave a job free,
 // and adoption. class_set_share() is wrapped, so that a test sees what the status page said at the
 // moment of each write.
-#include "cgroup-backend/test_backend.h"
 #include "classd/adopt.h"
-#include "classd/log.h"
 #include "classd/process.h"
-#include "classd/scheduler.h"
-#include "common/units.h"
+#include "tests/unit/scheduler_node.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-struct node {
-    char dir[32];
-    int dir_fd;
-    struct config config;
-    backend_t *backend;
-    pages_t *pages;
-    scheduler_t *scheduler;
-    uint64_t now_ns;
-    uint16_t generation;
-};
 
 // What was effected, in order: "a quota 10000 page idle" and the like.
 static struct {
@@ -69,53 +46,16 @@ int __wrap_class_set_share(class_t *class_, uint32_t share_ppm, struct error *er
     return __real_class_set_share(class_, share_ppm, err);
 }
 
-static void start(struct node *node)
-{
-    node->generation++;
-    assert_int_equal(
-        pages_open(node->dir_fd, &node->config, 42, node->generation, &node->pages, NULL), 0);
-    assert_int_equal(scheduler_open(&node->config, node->backend, node->pages, node->now_ns,
-                                    &node->scheduler, NULL),
-                     0);
-}
-
-static void stop(struct node *node)
-{
-    scheduler_close(node->scheduler);
-    pages_close(node->pages);
-}
-
 static int set_up(void **state)
 {
-    struct node *node = calloc(1, sizeof *node);
-    log_init("test", "err");
-    strcpy(node->dir, "/tmp/cosched-test-XXXXXX");
-    assert_non_null(mkdtemp(node->dir));
-    node->dir_fd = open(node->dir, O_RDONLY | O_DIRECTORY);
-    config_defaults(&node->config);
+    struct node *node = node_new();
     node->config.strict = true;
-    node->config.cpus = 1;
     node->config.max_jobs = 3;
     node->config.max_processes = 2;
-    node->now_ns = NS_PER_SEC;
-    node->backend = test_backend_new();
     effects.node = node;
-    start(node);
+    node_start(node);
     *state = node;
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct node *node = *state;
-    scheduler_dissolve(node->scheduler, node->now_ns);
-    stop(node);
-    backend_close(node->backend);
-    unlinkat(node->dir_fd, STATUS_PAGE_DIRECTORY, AT_REMOVEDIR);
-    close(node->dir_fd);
-    int rc = rmdir(node->dir);
-    free(node);
-    return rc;
 }
 
 static int try(struct node *node, const char *job_id, pid_t pid, struct process **process)
@@ -447,10 +387,10 @@ static void adoption_keeps_those_that_live(void **state)
     scheduler_switch(node->scheduler, node->now_ns, 0);
     test_backend_set_usage(node->backend, "job-0-a", 3 * NS_PER_SEC);
     scheduler_switch(node->scheduler, node->now_ns, 0);
-    stop(node);
+    node_stop(node);
     end(dies);
     clear(node);
-    start(node);
+    node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
     assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-c\n"));
@@ -479,8 +419,8 @@ static void adopt_anew(struct node *node, bool farewell)
 {
     if (farewell)
         scheduler_lift(node->scheduler);
-    stop(node);
-    start(node);
+    node_stop(node);
+    node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
 }
@@ -598,9 +538,9 @@ static void a_reused_pid_is_not_adopted(void **state)
     pid_t pid = sleeper();
     struct process *process = come(node, "a", pid);
     process->job->page->members[0].start_time--; // as if the member had started earlier
-    stop(node);
+    node_stop(node);
     clear(node);
-    start(node);
+    node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
     assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
@@ -616,8 +556,8 @@ static void members_listed_twice_are_adopted_once(void **state)
     // As a classd leaves it that was killed between the two steps of forgetting a member.
     process->job->page->members[1] = process->job->page->members[0];
     process->job->page->member_count = 2;
-    stop(node);
-    start(node);
+    node_stop(node);
+    node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
     assert_true(scheduler_describe_job(node->scheduler, 0, true, 0, &job, node->now_ns));
@@ -631,9 +571,9 @@ static void what_cannot_be_adopted_is_not_limited(void **state)
     pid_t a = sleeper(), b = sleeper();
     come(node, "a", a);
     come(node, "b", b);
-    stop(node);
+    node_stop(node);
     clear(node);
-    start(node);
+    node_start(node);
     test_backend_fail(node->backend, "open", EMFILE, 1);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
@@ -799,8 +739,8 @@ static void a_restart_keeps_it_in_place(void **state)
     pid_t pid = sleeper();
     test_backend_offer_place(node->backend, true);
     come(node, "a", pid);
-    stop(node);
-    start(node);
+    node_stop(node);
+    node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
     struct process *a = come(node, "a", pid);
@@ -809,7 +749,7 @@ static void a_restart_keeps_it_in_place(void **state)
     end(pid);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, node_free)
 
 int main(void)
 {

@@ -1,94 +1,40 @@
 // The sequential class in the scheduler, over the backend in memory: when it takes part, what is
 // limited then, and that whatever fails leaves everybody free.
-#include "cgroup-backend/test_backend.h"
 #include "classd/adopt.h"
-#include "classd/log.h"
-#include "classd/scheduler.h"
-#include "common/units.h"
+#include "tests/unit/scheduler_node.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 enum { A = 5000001, B }; // pids that no process can have
 
-struct node {
-    char dir[32];
-    int dir_fd;
-    struct config config;
-    backend_t *backend;
-    pages_t *pages;
-    scheduler_t *scheduler;
-    uint64_t now_ns;
-    uint64_t usage_ns[2]; // of the groups
-};
+static uint64_t usage_ns[2]; // of the groups
 
 static void start(struct node *node)
 {
-    assert_int_equal(pages_open(node->dir_fd, &node->config, 42, 1, &node->pages, NULL), 0);
-    assert_int_equal(scheduler_open(&node->config, node->backend, node->pages, node->now_ns,
-                                    &node->scheduler, NULL),
-                     0);
+    node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
 }
 
-static void stop(struct node *node)
+static int set_up_with(void **state, const char *groups)
 {
-    scheduler_close(node->scheduler);
-    pages_close(node->pages);
-}
-
-static struct node *new_node(const char *groups)
-{
-    struct node *node = calloc(1, sizeof *node);
-    log_init("test", "err");
-    strcpy(node->dir, "/tmp/cosched-test-XXXXXX");
-    assert_non_null(mkdtemp(node->dir));
-    node->dir_fd = open(node->dir, O_RDONLY | O_DIRECTORY);
-    config_defaults(&node->config);
-    node->config.cpus = 1;
+    struct node *node = node_new();
     snprintf(node->config.sequential_groups, CONFIG_TEXT_MAX, "%s", groups);
-    node->now_ns = NS_PER_SEC;
-    node->backend = test_backend_new();
-    return node;
+    memset(usage_ns, 0, sizeof usage_ns);
+    start(node);
+    *state = node;
+    return 0;
 }
 
 static int set_up(void **state)
 {
-    struct node *node = new_node("user.slice");
-    start(node);
-    *state = node;
-    return 0;
+    return set_up_with(state, "user.slice");
 }
 
 static int set_up_two(void **state)
 {
-    struct node *node = new_node("user.slice, other");
-    start(node);
-    *state = node;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct node *node = *state;
-    scheduler_dissolve(node->scheduler, node->now_ns);
-    stop(node);
-    backend_close(node->backend);
-    unlinkat(node->dir_fd, STATUS_PAGE_DIRECTORY, AT_REMOVEDIR);
-    close(node->dir_fd);
-    int rc = rmdir(node->dir);
-    free(node);
-    return rc;
+    return set_up_with(state, "user.slice, other");
 }
 
 static struct process *come(struct node *node, const char *job_id, pid_t pid)
@@ -106,8 +52,8 @@ static struct process *come(struct node *node, const char *job_id, pid_t pid)
 static void spend(struct node *node, unsigned ms)
 {
     node->now_ns += NS_PER_SEC;
-    node->usage_ns[0] += ms * NS_PER_MS;
-    test_backend_set_usage(node->backend, "sequential-0", node->usage_ns[0]);
+    usage_ns[0] += ms * NS_PER_MS;
+    test_backend_set_usage(node->backend, "sequential-0", usage_ns[0]);
     scheduler_watch(node->scheduler, node->now_ns);
 }
 
@@ -229,7 +175,8 @@ static void when_the_last_job_leaves_nothing_is_limited(void **state)
 
 static void a_group_that_is_not_there_is_looked_for(void **state)
 {
-    struct node *node = new_node("user.slice");
+    struct node *node = node_new();
+    snprintf(node->config.sequential_groups, CONFIG_TEXT_MAX, "user.slice");
     *state = node;
     test_backend_fail(node->backend, "named", ENOENT, 2);
     start(node);
@@ -254,7 +201,7 @@ static void a_group_that_is_gone_is_looked_for(void **state)
     test_backend_fail(node->backend, "usage", ENODEV, 1);
     spend(node, 500);
     // (The backend in memory keeps nothing of a removed group, the kernel neither.)
-    node->usage_ns[0] = 0;
+    usage_ns[0] = 0;
     spend(node, 0);
     assert_true(said(node, "remove sequential-0\n"));
     assert_true(said(node, "share job-0-a max\n"));
@@ -295,14 +242,14 @@ static void what_a_killed_one_left_is_given_back(void **state)
     come(node, "a", A);
     spend(node, 0);
     spend(node, 500);
-    stop(node);
+    node_stop(node);
     clear(node);
     start(node);
     const char *log = test_backend_log(node->backend);
     const char *removed = strstr(log, "remove sequential-0\n");
     assert_non_null(removed);
     assert_non_null(strstr(removed, "named sequential-0 user.slice\n"));
-    stop(node);
+    node_stop(node);
     // Also when nobody names it any more.
     node->config.sequential_groups[0] = '\0';
     clear(node);
@@ -317,8 +264,8 @@ static void groups_divide_the_share(void **state)
     come(node, "a", A);
     spend(node, 0);
     clear(node);
-    node->usage_ns[1] = 90 * NS_PER_MS;
-    test_backend_set_usage(node->backend, "sequential-1", node->usage_ns[1]);
+    usage_ns[1] = 90 * NS_PER_MS;
+    test_backend_set_usage(node->backend, "sequential-1", usage_ns[1]);
     spend(node, 90); // only together they are more than the share and two seconds' worth of it
     assert_true(said(node, "share sequential-0 25000\nshare sequential-1 25000\n"));
 }
@@ -335,7 +282,7 @@ static void a_reload_changes_the_share(void **state)
     assert_true(said(node, "share sequential-0 100000\n"));
 }
 
-#define with(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define with(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, node_free)
 
 int main(void)
 {
