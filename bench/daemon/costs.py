@@ -1,10 +1,11 @@
 """What classd costs, and how quick it is: requests, switches, an idle daemon.
 
 A classd of its own, with a runtime directory and a cgroup root of its own, and stub processes that
-register with it (stubs.c). Needs root.
+register with it (stubs.c). It is in a cgroup with the weight that its unit has. Needs root.
 
     request to quota   from sending SCHEDULE until the status page, which is written after the quota, says
-                       that the job is scheduled; the machine idle, and with a busy process on every CPU
+                       that the job is scheduled; the machine idle, idle with its CPUs kept from sleeping
+                       (/dev/cpu_dma_latency), and with a busy process on every CPU
     wake               the same with a process that only says that a packet came: the machine's part
     wake, other CPU    the same with the process that sends and the one that answers on different CPUs
     requests           handled per second, sent as fast as one process can
@@ -18,14 +19,19 @@ import json
 import os
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
+from labkit import cgroups
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 SWITCH_SIZES = ((2, 1), (8, 1), (64, 1), (8, 64), (64, 64))
-TARGETS = {"request to quota, idle": ("p99", 100.0), "request to quota, busy": ("p99", 500.0),
+WAKE_LATENCY = "/dev/cpu_dma_latency"  # how late a CPU may wake, while the file is open; 0: it never sleeps
+TARGETS = {"request to quota, idle": ("p99", 100.0), "request to quota, awake": ("p99", 100.0),
+           "request to quota, busy": ("p99", 500.0),
            "switch, 64 jobs of 1": ("p50", 2000.0), "switch, 64 jobs of 64": ("p50", 2000.0)}
 IDLE_JOBS, IDLE_PROCESSES = 8, 64
 IDLE_CPU_PERCENT, IDLE_MEMORY_MB = 0.1, 8.0
@@ -44,6 +50,10 @@ class Classd:
                 "daemon": {"runtime_dir": os.path.join(self.folder, "run"), "log_level": "warning"}}
         for name, value in settings.items():
             keys["scheduler"][name] = value
+        self.service = f"cosched-bench-{os.getpid()}-daemons"
+        for top in cpu_hierarchies():
+            os.mkdir(os.path.join(top, self.service))
+            cgroups.weigh(os.path.join(top, self.service), cgroups.DAEMONS_WEIGHT)
         self.config = os.path.join(self.folder, "cosched.ini")
         with open(self.config, "w", encoding="ascii") as file:
             for section, values in keys.items():
@@ -61,7 +71,12 @@ class Classd:
 
     def _start(self, folder, name):
         return subprocess.Popen([os.path.join(self.build, folder, name), "--config", self.config],
-                                stdin=subprocess.DEVNULL)
+                                stdin=subprocess.DEVNULL, preexec_fn=self._enter_service)
+
+    def _enter_service(self):
+        for top in cpu_hierarchies():
+            with open(os.path.join(top, self.service, "cgroup.procs"), "w", encoding="ascii") as procs:
+                procs.write(str(os.getpid()))
 
     def _ctl(self, *arguments):
         return subprocess.run([os.path.join(self.build, "ctl", "coschedctl"), "--config", self.config,
@@ -103,6 +118,7 @@ class Classd:
         subprocess.run(["rm", "-r", self.folder], check=False)
         for place in cgroup_roots():
             remove_group(os.path.join(place, f"cosched-bench-{os.getpid()}"))
+            remove_group(os.path.join(place, self.service))
 
 
 def cgroup_roots():
@@ -110,11 +126,31 @@ def cgroup_roots():
         return [line.split()[1] for line in mounts if line.split()[2] in ("cgroup", "cgroup2")]
 
 
+def cpu_hierarchies():
+    for root in cgroup_roots():
+        passed_on = os.path.join(root, "cgroup.subtree_control")
+        if os.path.exists(os.path.join(root, "cpu.shares")):
+            yield root
+        elif os.path.exists(passed_on) and "cpu" in open(passed_on, encoding="ascii").read().split():
+            yield root
+
+
 def remove_group(path):
     try:
         os.rmdir(path)
     except OSError:
         pass  # there is none in this hierarchy
+
+
+class Awake:
+    """Idle CPUs that poll instead of sleeping: without the time that a CPU takes to wake."""
+
+    def __enter__(self):
+        self.file = os.open(WAKE_LATENCY, os.O_WRONLY)
+        os.write(self.file, struct.pack("=i", 0))
+
+    def __exit__(self, *_):
+        os.close(self.file)
 
 
 class Busy:
@@ -143,8 +179,11 @@ def line(name, values_us):
 def measure(build, count):
     with Classd(build, 2, 1) as classd:
         classd.ask("requests", 200, 200)
-        for load, busy in (("idle", contextlib.nullcontext()), ("busy", Busy())):
-            with busy:
+        loads = {"idle": contextlib.nullcontext(), "awake": Awake(), "busy": Busy()}
+        if not os.path.exists(WAKE_LATENCY):
+            del loads["awake"]
+        for load, held in loads.items():
+            with held:
                 for what, name in (("wakes", "wake"), ("wakes_apart", "wake, other CPU"),
                                    ("requests", "request to quota")):
                     if what == "wakes_apart" and len(os.sched_getaffinity(0)) < 2:

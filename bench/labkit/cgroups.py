@@ -8,6 +8,7 @@ import os
 import time
 
 CONTROLLERS = {"cpu", "cpuacct", "freezer"}
+DAEMONS_WEIGHT = 10000  # CPUWeight= of the units of classd and timerd
 
 
 def _mounts():
@@ -53,15 +54,31 @@ def make(lab, nodes):
             continue
         top = os.path.join(point, lab)
         os.makedirs(top, exist_ok=True)
-        cpus = os.cpu_count() or 1
-        _write_if_there(os.path.join(top, "cpu.shares"), str(min(1024 * cpus, 262144)))
-        _write_if_there(os.path.join(top, "cpu.weight"), str(min(100 * cpus, 10000)))
+        weigh(top, 100 * (os.cpu_count() or 1))
         if version == "v2":
             _pass_on_cpu(point)
             _pass_on_cpu(top)
+        os.makedirs(os.path.join(point, _daemons_group(lab)), exist_ok=True)
+        weigh(os.path.join(point, _daemons_group(lab)), DAEMONS_WEIGHT)
         for node in nodes:
             os.makedirs(os.path.join(top, node), exist_ok=True)
             os.makedirs(os.path.join(point, users_group(lab, node)), exist_ok=True)
+
+
+def weigh(group, weight):
+    """Gives a group, where it has the cpu controller, a weight as cgroup v2 has them: 100 is usual."""
+    weight = min(weight, 10000)
+    _write_if_there(os.path.join(group, "cpu.shares"), str(weight * 1024 // 100))
+    _write_if_there(os.path.join(group, "cpu.weight"), str(weight))
+
+
+def _daemons_group(lab):
+    return f"{lab}/daemons"
+
+
+def enter_daemons_group(lab):
+    """This process is one of the lab's daemons, which have their units' weight."""
+    _enter(lab, _daemons_group(lab))
 
 
 def users_group(lab, node):
@@ -71,8 +88,12 @@ def users_group(lab, node):
 
 def enter_users_group(lab, node):
     """This process, and what it becomes and starts, is the node's sequential class."""
+    _enter(lab, users_group(lab, node))
+
+
+def _enter(lab, group):
     for top in existing(lab):
-        _write(os.path.join(os.path.dirname(top), users_group(lab, node), "cgroup.procs"), str(os.getpid()))
+        _write(os.path.join(os.path.dirname(top), group, "cgroup.procs"), str(os.getpid()))
 
 
 def existing(lab):

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-from . import LabError, cluster, processes
+from . import LabError, cgroups, cluster, processes
 
 PROGRAMS = {"classd": "classd/classd", "timerd": "timerd/timerd"}  # in the order of starting
 COSCHEDCTL = "ctl/coschedctl"
@@ -38,7 +38,7 @@ def _spawn(store, lab, node, title, program):
         process = subprocess.Popen(
             [*cluster.enter(node), program, "--config", "/etc/cosched.ini"], cwd="/",
             env=cluster.clean_environment(lab), stdin=subprocess.DEVNULL, stdout=log,
-            stderr=log, start_new_session=True)
+            stderr=log, start_new_session=True, preexec_fn=lambda: cgroups.enter_daemons_group(lab["name"]))
     node["daemons"][title] = processes.identity(process.pid)
     store.save(lab)
     return process

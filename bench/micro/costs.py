@@ -33,9 +33,10 @@ LOST_MAX = 0.02  # of a turn's time without a CPU; more, and the turn is repeate
 ATTEMPTS = 8
 PAUSE_S = 0.004  # before another attempt
 KERNELS = "kernels"  # as a case: whole programs, in turns of bench/micro/interleave.py
-# Long enough that the first seconds, in which all jobs run at once, hardly count.
-OUR_KERNELS = (("cg", "A", 15), ("ep", "A", 5))
+# Name, class and repetitions; long enough that the first seconds, in which all jobs run at once, hardly count.
+OUR_KERNELS = (("cg", "A", 8), ("ep", "W", 12))
 OFFICIAL_KERNEL = "lu.A.x"
+KERNEL_VARIANTS = ("plain", "again", "notice")
 KERNEL_TARGET = ("<=", 1.003)
 
 
@@ -307,29 +308,39 @@ def cell(pairs, goal, seed):
 
 
 def kernel_programs(options, mpi):
-    """[(name, [path and arguments])]."""
+    """[(name, [path and arguments])] of those that are wanted."""
     programs = [(f"{kernel}.{size}", [os.path.join(options.build, "bench", "npb", mpi, "bin", kernel),
                                       size, "--repeat", str(repeat)])
                 for kernel, size, repeat in OUR_KERNELS]
     if options.npb_dir:
         folder = options.npb_dir.replace("{mpi}", mpi)
         programs.append((OFFICIAL_KERNEL[:4], [os.path.join(folder, "bin", OFFICIAL_KERNEL)]))
-    return programs
+    return [(name, program) for name, program in programs
+            if not options.kernel or name.split(".")[0] in options.kernel]
+
+
+def kernel_progress(name, mpi, count):
+    """Called with each run, so that whoever waits sees how it goes."""
+    def show(number, one):
+        one = {key.removeprefix("micro-"): seconds for key, seconds in one.items()}
+        say(f"{KERNELS}, {mpi}: {name}, {number} of {count}: {one['plain']:.2f} s, with the library "
+            f"{one['notice'] / one['plain']:.4f}")
+    return show
 
 
 def kernel_lines(options, folder, mpi, times):
     """The table's lines of whole programs, as records; every single time goes to `times`."""
     with contextlib.ExitStack() as stack:
         chosen = [variant for variant in Bench(options, CASES[0], folder, stack).usable(mpi)
-                  if variant.name in ("plain", "again", "notice")]
+                  if variant.name in KERNEL_VARIANTS
+                  and (variant.name != "again" or not options.no_again)]
     # What follows the options of `lab mpiexec` is the program: a prefix may stand there.
     jobs = [interleave.Variant(f"micro-{variant.name}", *variant.options, *variant.prefix)
             for variant in chosen]
     for name, program in kernel_programs(options, mpi):
-        say(f"{KERNELS}, {mpi}: {name}, {options.kernel_runs} times")
         try:
-            runs = interleave.compare(jobs, options.build, mpi, program, options.kernel_runs,
-                                      options.seed)
+            runs = interleave.compare(jobs, options.build, mpi, program, options.kernel_runs, options.seed,
+                                      progress=kernel_progress(name, mpi, options.kernel_runs))
         except interleave.Disturbed as error:
             raise standing.Failed(str(error)) from error
         runs = [{key.removeprefix("micro-"): seconds for key, seconds in one.items()} for one in runs]
@@ -412,6 +423,10 @@ def parse(arguments):
                              "(default: 8)")
     parser.add_argument("--kernel-runs", type=int, default=20, metavar="N",
                         help="pairs of each kernel's ratio (default: 20)")
+    parser.add_argument("--kernel", action="append", choices=[*(name for name, *_ in OUR_KERNELS), "lu"],
+                        help="only this one; may be repeated")
+    parser.add_argument("--no-again", action="store_true",
+                        help="kernels without `again`, a third quicker")
     parser.add_argument("--npb-dir", metavar="DIR",
                         help=f"also DIR/bin/{OFFICIAL_KERNEL} of the official NPB; {{mpi}} stands for "
                              "the MPI")
@@ -466,14 +481,21 @@ def run(options):
                     say(f"{case.name}: {bench.disturbed} turns were disturbed {ATTEMPTS} times and "
                         "are counted all the same; the machine is busy")
         for mpi in mpis if KERNELS in options.case else ():
-            results["table"] += kernel_lines(options, folder, mpi, results["times"])
+            for line in kernel_lines(options, folder, mpi, results["times"]):
+                results["table"].append(line)
+                keep(results, options.json)
     results["pieces_ns"] = pieces(options)
     print(f"kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs, {options.rounds} rounds "
           f"in {options.sittings} sittings, seed {options.seed}\n")
     print_table(results["table"], sys.stdout)
     print_pieces(results["pieces_ns"], sys.stdout)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
+    keep(results, options.json)
+
+
+def keep(results, path):
+    """Writes what there is so far: an hour's kernels are not lost with the last one."""
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
 
 

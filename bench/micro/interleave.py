@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from labkit import processes
+from labkit import cgroups, processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 MARK = r"^Run \d+ of|^\s*Time step\s+\d+"  # lines of which a job prints one for each part of its work
@@ -46,7 +46,8 @@ class Variant:
     def __init__(self, name, *options):
         self.name = name
         self.options = list(options)
-        self.lab = [os.path.join(BENCH, "lab"), "--name", f"cosched-lab-turns-{name}"]
+        self.lab_name = f"cosched-lab-turns-{name}"
+        self.lab = [os.path.join(BENCH, "lab"), "--name", self.lab_name]
 
     def command(self, *arguments):
         return [*self.lab, *arguments]
@@ -110,7 +111,12 @@ class Job:
         self.process = subprocess.Popen(
             variant.command("mpiexec", "--mpi", mpi, "-n", "2", "--timeout", "900", "--done-pattern",
                             DONE, "--grace", "600", *variant.options, *program),
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, preexec_fn=self._enter_lab)
+
+    def _enter_lab(self):
+        """A job without the library is below its lab's cgroup too, as classes are: beside whatever else runs
+        on the machine all jobs weigh the same."""
+        cgroups.enter_users_group(self.variant.lab_name, "node0")
 
     def resume(self):
         self.clock.resume()

@@ -109,6 +109,10 @@ class Units(unittest.TestCase):
         self.assertEqual(limits(), before)
         self.assertEqual(limited(), [CLASS_B])
 
+    def test_their_weight_counts_beside_the_jobs(self):
+        for unit in UNITS:
+            self.assertEqual(show(unit, "ControlGroup"), f"/{unit}")
+
     def test_units_are_sound(self):
         for unit in UNITS:
             with self.subTest(unit):
