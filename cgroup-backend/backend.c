@@ -161,6 +161,16 @@ int class_set_share(class_t *class_, uint32_t share_ppm, struct error *err)
     return class_->ops->set_share(class_, share_ppm, err);
 }
 
+int class_begin_periods(class_t *class_, uint32_t share_ppm, struct error *err)
+{
+    return class_->ops->begin_periods(class_, share_ppm, err);
+}
+
+uint64_t class_period_ns(const class_t *class_)
+{
+    return class_->ops->period_us(class_) * NS_PER_US;
+}
+
 int class_usage(class_t *class_, uint64_t *usage_ns, struct error *err)
 {
     return class_->ops->usage(class_, usage_ns, err);

@@ -99,6 +99,14 @@ int class_expel(class_t *class_, pid_t pid, struct error *err);
 // BACKEND_UNLIMITED. One pwrite. A share below what the kernel can enforce is raised to that.
 int class_set_share(class_t *class_, uint32_t share_ppm, struct error *err);
 
+// The same, and has the periods of the limit begin now, to within a millisecond: 1. It cannot be
+// done for a class that had a limit during the last period, since the kernel goes on with that one;
+// who knows that it had none calls this. 0: the class is limited, its periods begin as before.
+int class_begin_periods(class_t *class_, uint32_t share_ppm, struct error *err);
+
+// How long the periods are that class_begin_periods() can begin; 0: those of this class it cannot.
+uint64_t class_period_ns(const class_t *class_);
+
 // CPU time that the class has consumed since it was made, user and system, in ns.
 int class_usage(class_t *class_, uint64_t *usage_ns, struct error *err);
 

@@ -60,8 +60,7 @@ static int open_files(const struct cgroup_backend *backend, const char *path,
 {
     bool v2 = is_v2(backend);
     files->quota = file_open(path, v2 ? "cpu.max" : "cpu.cfs_quota_us", O_RDWR, err);
-    files->period =
-        v2 || files->quota < 0 ? -1 : file_open(path, "cpu.cfs_period_us", O_RDONLY, err);
+    files->period = v2 || files->quota < 0 ? -1 : file_open(path, "cpu.cfs_period_us", O_RDWR, err);
     if (files->quota >= 0 && (v2 || files->period >= 0))
         return 0;
     close_files(files);
@@ -105,26 +104,48 @@ static bool same(const struct limit *a, const struct limit *b)
     return a->quota_us == b->quota_us && a->period_us == b->period_us;
 }
 
-// v1's period is never changed.
-static int write_limit(const struct limit_files *files, const char *path, const struct limit *limit,
-                       struct error *err)
+static bool put(int fd, const char *text)
+{
+    size_t length = strlen(text);
+    return pwrite(fd, text, length, 0) == (ssize_t)length;
+}
+
+// v1 has a file for each number. Between the writes there is no limit: that is what the kernel
+// takes in any case, and nobody has less than his share.
+static bool put_in_pieces(const struct limit_files *files, const struct limit *now,
+                          const struct limit *limit, const char *word)
+{
+    char quota[32], period[32];
+    snprintf(quota, sizeof quota, "%s\n", word);
+    snprintf(period, sizeof period, "%" PRIu64 "\n", limit->period_us);
+    if (now->period_us != limit->period_us &&
+        !(put(files->quota, "-1\n") && put(files->period, period)))
+        return false;
+    return put(files->quota, quota);
+}
+
+static int write_limit(const struct limit_files *files, const char *path, const struct limit *now,
+                       const struct limit *limit, struct error *err)
 {
     char text[64], quota[32];
     bool v2 = files->period < 0;
     snprintf(quota, sizeof quota, "%" PRIu64, limit->quota_us);
     const char *word = limit->quota_us != LIMIT_NONE ? quota : v2 ? "max" : "-1";
-    if (v2)
-        snprintf(text, sizeof text, "%s %" PRIu64 "\n", word, limit->period_us);
-    else
-        snprintf(text, sizeof text, "%s\n", word);
-    size_t length = strlen(text);
-    if (pwrite(files->quota, text, length, 0) == (ssize_t)length)
+    snprintf(text, sizeof text, "%s %" PRIu64 "\n", word, limit->period_us);
+    if (v2 ? put(files->quota, text) : put_in_pieces(files, now, limit, word))
         return 0;
     int code = errno;
     return error_errno(err, code, "cannot set the limit of %s to %s%s", path, word,
                        code == EINVAL ? " (more than a group above allows, or less than one below "
                                         "has?)"
                                       : "");
+}
+
+// One of those that the record names, or one on the way between them (put_in_pieces()).
+static bool is_ours(const struct record *record, const struct limit *limit)
+{
+    return same(limit, &record->set[0]) || same(limit, &record->set[1]) ||
+           (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
 }
 
 // What is not ours any more is left as somebody else has set it. A group that is gone needs
@@ -136,13 +157,13 @@ static int restore(const struct limit_files *files, const char *path, const stru
     struct error fault = {0};
     if (read_limit(files, path, &now, &fault) != 0)
         return fault.code == ENODEV ? 0 : error_set(err, fault.code, "%s", fault.text);
-    if (same(&now, &record->own) || (!same(&now, &record->set[0]) && !same(&now, &record->set[1])))
+    if (same(&now, &record->own) || !is_ours(record, &now))
         return 0;
-    if (write_limit(files, path, &record->own, &fault) == 0 || fault.code == ENODEV)
+    if (write_limit(files, path, &now, &record->own, &fault) == 0 || fault.code == ENODEV)
         return 0;
     // Rather no limit than ours.
     struct limit none = {LIMIT_NONE, now.period_us};
-    write_limit(files, path, &none, NULL);
+    write_limit(files, path, &now, &none, NULL);
     return error_set(err, fault.code, "%s", fault.text);
 }
 
@@ -524,7 +545,7 @@ static int in_place_expel(class_t *base, pid_t pid, struct error *err)
 static int learn_own(struct in_place *class_, const struct limit *now, struct error *err)
 {
     struct record *record = &class_->record;
-    if (same(now, &record->own) || same(now, &record->set[0]) || same(now, &record->set[1]))
+    if (same(now, &record->own) || is_ours(record, now))
         return 0;
     record->own = record->set[0] = record->set[1] = *now;
     return note(class_, err);
@@ -540,28 +561,61 @@ static struct limit limit_of_share(const struct in_place *class_, uint32_t share
     return limit;
 }
 
+// The limit in force, once it is known that the group may be given another one.
+static int look(struct in_place *class_, uint32_t share_ppm, struct limit *now, struct error *err)
+{
+    if (share_ppm != BACKEND_UNLIMITED && check(class_, 0, err) != 0) {
+        restore(&class_->files, class_->path, &class_->record, NULL);
+        return -1;
+    }
+    return read_limit(&class_->files, class_->path, now, err) == 0 ? learn_own(class_, now, err)
+                                                                   : -1;
+}
+
+static int change(struct in_place *class_, const struct limit *now, const struct limit *limit,
+                  struct error *err)
+{
+    struct record *record = &class_->record;
+    if (same(limit, now))
+        return 0;
+    record->set[0] = *now;
+    record->set[1] = *limit;
+    if (record_intend(class_->record_fd, record, err) != 0)
+        return -1;
+    return write_limit(&class_->files, class_->path, now, limit, err);
+}
+
 static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *err)
 {
     struct in_place *class_ = (struct in_place *)base;
-    struct record *record = &class_->record;
     struct limit now = {0};
-    if (share_ppm != BACKEND_UNLIMITED && check(class_, 0, err) != 0) {
-        restore(&class_->files, class_->path, record, NULL);
-        return -1;
-    }
-    if (read_limit(&class_->files, class_->path, &now, err) != 0 ||
-        learn_own(class_, &now, err) != 0)
+    if (look(class_, share_ppm, &now, err) != 0)
         return -1;
     if (share_ppm == BACKEND_UNLIMITED)
-        return restore(&class_->files, class_->path, record, err);
+        return restore(&class_->files, class_->path, &class_->record, err);
     struct limit limit = limit_of_share(class_, share_ppm);
-    if (same(&limit, &now))
-        return 0;
-    record->set[0] = now;
-    record->set[1] = limit;
-    if (record_intend(class_->record_fd, record, err) != 0)
+    return change(class_, &now, &limit, err);
+}
+
+// A group with a limit of its own has periods all the time.
+static uint64_t in_place_period_us(const class_t *base)
+{
+    const struct limit *own = &((const struct in_place *)base)->record.own;
+    return own->quota_us == LIMIT_NONE ? own->period_us : 0;
+}
+
+static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct in_place *class_ = (struct in_place *)base;
+    struct limit now = {0};
+    if (look(class_, share_ppm, &now, err) != 0)
         return -1;
-    return write_limit(&class_->files, class_->path, &limit, err);
+    struct limit limit = limit_of_share(class_, share_ppm);
+    struct limit shortest = {limit.quota_us, BACKEND_SHORTEST_PERIOD_US};
+    int begun = in_place_period_us(base) != 0 && change(class_, &now, &shortest, NULL) == 0;
+    if (read_limit(&class_->files, class_->path, &now, err) != 0)
+        return -1;
+    return change(class_, &now, &limit, err) == 0 ? begun : -1;
 }
 
 static int in_place_usage(class_t *base, uint64_t *usage_ns, struct error *err)
@@ -648,6 +702,8 @@ static const struct backend_ops in_place_ops = {
     .place = in_place_place,
     .expel = in_place_expel,
     .set_share = in_place_set_share,
+    .begin_periods = in_place_begin_periods,
+    .period_us = in_place_period_us,
     .usage = in_place_usage,
     .members = in_place_members,
     .freeze = not_ours,
@@ -663,6 +719,8 @@ static const struct backend_ops named_ops = {
     .place = named_place,
     .expel = in_place_expel,
     .set_share = in_place_set_share,
+    .begin_periods = in_place_begin_periods,
+    .period_us = in_place_period_us,
     .usage = in_place_usage,
     .members = in_place_members,
     .freeze = not_ours,

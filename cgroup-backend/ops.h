@@ -23,6 +23,8 @@ struct backend_ops {
     int (*place)(class_t *class_, pid_t pid, struct error *err);
     int (*expel)(class_t *class_, pid_t pid, struct error *err);
     int (*set_share)(class_t *class_, uint32_t share_ppm, struct error *err);
+    int (*begin_periods)(class_t *class_, uint32_t share_ppm, struct error *err);
+    uint64_t (*period_us)(const class_t *class_);
     int (*usage)(class_t *class_, uint64_t *usage_ns, struct error *err);
     int (*members)(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
     int (*freeze)(class_t *class_, struct error *err);
@@ -46,6 +48,12 @@ bool backend_name_valid(const char *name);
 // The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at
 // least the kernel's minimum of 1 ms, at most all CPUs.
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);
+
+// The kernel takes each expiry of the timer behind a limit from the one before, by adding periods.
+// So a limit whose period is the shortest there is, and then at once the one that is meant, has
+// periods that begin within that much from now. The quota is that of the long period both times:
+// the class has at least its share meanwhile.
+#define BACKEND_SHORTEST_PERIOD_US UINT64_C(1000)
 
 // Opens cgroup v2, mounted at `mount`. A parameter, so that tests can give a tree of plain files.
 int v2_open(const char *mount, const struct backend_settings *settings, backend_t **backend,

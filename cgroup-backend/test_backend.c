@@ -2,6 +2,7 @@
 
 #include "cgroup-backend/ops.h"
 #include "cgroup-backend/processes.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,6 +34,7 @@ struct test_backend {
     struct failure *failures;
     bool backwards;
     bool offers_place;
+    uint64_t period_us;
     char *log;
     size_t log_length;
 };
@@ -217,6 +219,21 @@ static int test_set_share(class_t *base, uint32_t share_ppm, struct error *err)
     return 0;
 }
 
+static int test_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct test_class *class_ = (struct test_class *)base;
+    struct error fault = {0};
+    if (class_fault(base, "begin", &fault) != 0)
+        return test_set_share(base, share_ppm, err);
+    note(class_->backend, "begin %s %" PRIu32, base->name, share_ppm);
+    return 1;
+}
+
+static uint64_t test_period_us(const class_t *base)
+{
+    return ((const struct test_class *)base)->backend->period_us;
+}
+
 static int test_usage(class_t *base, uint64_t *usage_ns, struct error *err)
 {
     if (class_fault(base, "usage", err) != 0)
@@ -361,6 +378,8 @@ static const struct backend_ops test_ops = {
     .place = test_place,
     .expel = test_expel,
     .set_share = test_set_share,
+    .begin_periods = test_begin_periods,
+    .period_us = test_period_us,
     .usage = test_usage,
     .members = test_members,
     .freeze = test_freeze,
@@ -375,6 +394,8 @@ static const struct backend_ops in_place_ops = {
     .place = test_place_in_place,
     .expel = test_expel_in_place,
     .set_share = test_set_share,
+    .begin_periods = test_begin_periods,
+    .period_us = test_period_us,
     .usage = test_usage,
     .members = test_members,
     .remove = test_remove,
@@ -415,6 +436,11 @@ void test_backend_list_backwards(backend_t *backend, bool backwards)
 void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns)
 {
     record_of((struct test_backend *)backend, name)->usage_ns = usage_ns;
+}
+
+void test_backend_set_period(backend_t *backend, uint64_t period_ns)
+{
+    ((struct test_backend *)backend)->period_us = period_ns / NS_PER_US;
 }
 
 void test_backend_fail(backend_t *base, const char *operation, int code, unsigned count)

@@ -10,9 +10,9 @@
 backend_t *test_backend_new(void);
 
 // The effects so far, one line each, e.g. "open a", "place a 12", "share a 10000", "share a max",
-// "expel a 12", "freeze a", "thaw a", "kill a", "remove a"; of classes in place "in-place a",
-// "check a 12" for placing and "displace a", of named groups "named a user.slice". Valid until the
-// next effect.
+// "begin a 10000" for a share whose periods begin now, "expel a 12", "freeze a", "thaw a", "kill
+// a", "remove a"; of classes in place "in-place a", "check a 12" for placing and "displace a", of
+// named groups "named a user.slice". Valid until the next effect.
 const char *test_backend_log(const backend_t *backend);
 void test_backend_clear_log(backend_t *backend);
 
@@ -21,6 +21,9 @@ void test_backend_list_backwards(backend_t *backend, bool backwards);
 
 // What class_usage() reports from now on.
 void test_backend_set_usage(backend_t *backend, const char *name, uint64_t usage_ns);
+
+// What class_period_ns() says from now on; 0 at first.
+void test_backend_set_period(backend_t *backend, uint64_t period_ns);
 
 // Whether processes live in a group of their job's own from now on; at first they do not.
 void test_backend_offer_place(backend_t *backend, bool offer);

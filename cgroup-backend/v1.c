@@ -86,15 +86,24 @@ static int read_period(struct cgroup_class *class_, struct error *err)
         return -1;
     if (sscanf(text, "%" SCNu64, &class_->period_us) != 1 || class_->period_us == 0)
         return error_set(err, EBADMSG, "%s/cpu.cfs_period_us is not a number", path);
+    // Who began its periods has not come to the end.
+    class_->unfinished = class_->period_us == BACKEND_SHORTEST_PERIOD_US;
+    if (class_->unfinished)
+        class_->period_us = class_->backend->period_us;
     return 0;
+}
+
+static int write_period(const struct cgroup_class *class_, uint64_t period_us, struct error *err)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, period_us);
+    return file_write(class_->groups[0].path, "cpu.cfs_period_us", text, err);
 }
 
 static int open_files(struct cgroup_class *class_, bool fresh, struct error *err)
 {
     const char *path = class_->groups[0].path;
-    char period[32];
-    snprintf(period, sizeof period, "%" PRIu64, class_->backend->period_us);
-    if (fresh && file_write(path, "cpu.cfs_period_us", period, err) != 0)
+    if (fresh && write_period(class_, class_->backend->period_us, err) != 0)
         return -1;
     if (read_period(class_, err) != 0)
         return -1;
@@ -139,6 +148,20 @@ static int write_quota(struct cgroup_class *class_, const char *quota, struct er
                        code == EINVAL ? " (more than a group above allows?)" : "");
 }
 
+// A limit on a period that is not the class's would be another share.
+static int finish(struct cgroup_class *class_, struct error *err)
+{
+    if (write_quota(class_, "-1\n", err) != 0 || write_period(class_, class_->period_us, err) != 0)
+        return -1;
+    class_->unfinished = false;
+    return 0;
+}
+
+static uint64_t v1_period_us(const class_t *class_)
+{
+    return ((const struct cgroup_class *)class_)->period_us;
+}
+
 static int v1_set_share(class_t *base, uint32_t share_ppm, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
@@ -146,7 +169,23 @@ static int v1_set_share(class_t *base, uint32_t share_ppm, struct error *err)
     if (share_ppm != BACKEND_UNLIMITED)
         snprintf(quota, sizeof quota, "%" PRIu64 "\n",
                  backend_quota_us(share_ppm, class_->backend->cpus, class_->period_us));
+    if (class_->unfinished && finish(class_, err) != 0)
+        return -1;
     return write_quota(class_, quota, err);
+}
+
+// The quota comes before the long period, and once more behind it: a kernel that is kept from its
+// timer for long makes quota and period larger together.
+static int v1_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    if (class_->unfinished)
+        return v1_set_share(base, share_ppm, err);
+    int begun = write_period(class_, BACKEND_SHORTEST_PERIOD_US, NULL) == 0 &&
+                v1_set_share(base, share_ppm, NULL) == 0 &&
+                write_period(class_, class_->period_us, NULL) == 0;
+    class_->unfinished = !begun;
+    return v1_set_share(base, share_ppm, err) == 0 ? begun : -1;
 }
 
 static int v1_usage(class_t *base, uint64_t *usage_ns, struct error *err)
@@ -256,6 +295,8 @@ static const struct backend_ops v1_ops = {
     .place = groups_place,
     .expel = groups_expel,
     .set_share = v1_set_share,
+    .begin_periods = v1_begin_periods,
+    .period_us = v1_period_us,
     .usage = v1_usage,
     .members = groups_members,
     .freeze = v1_freeze,

@@ -130,17 +130,38 @@ static int write_limit(struct cgroup_class *class_, const char *limit, struct er
                        limit, class_path(class_));
 }
 
+static uint64_t v2_period_us(const class_t *class_)
+{
+    return ((const struct cgroup_class *)class_)->backend->period_us;
+}
+
+// The share of its usual period, in each of `period_us`.
+static int limit_to(struct cgroup_class *class_, uint32_t share_ppm, uint64_t period_us,
+                    struct error *err)
+{
+    const struct cgroup_backend *backend = class_->backend;
+    char limit[64];
+    snprintf(limit, sizeof limit, "%" PRIu64 " %" PRIu64 "\n",
+             backend_quota_us(share_ppm, backend->cpus, backend->period_us), period_us);
+    return write_limit(class_, limit, err);
+}
+
 static int v2_set_share(class_t *base, uint32_t share_ppm, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     uint64_t period_us = class_->backend->period_us;
-    char limit[64];
-    if (share_ppm == BACKEND_UNLIMITED)
-        snprintf(limit, sizeof limit, "max %" PRIu64 "\n", period_us);
-    else
-        snprintf(limit, sizeof limit, "%" PRIu64 " %" PRIu64 "\n",
-                 backend_quota_us(share_ppm, class_->backend->cpus, period_us), period_us);
-    return write_limit(class_, limit, err);
+    char none[64];
+    if (share_ppm != BACKEND_UNLIMITED)
+        return limit_to(class_, share_ppm, period_us, err);
+    snprintf(none, sizeof none, "max %" PRIu64 "\n", period_us);
+    return write_limit(class_, none, err);
+}
+
+static int v2_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    int begun = limit_to(class_, share_ppm, BACKEND_SHORTEST_PERIOD_US, NULL) == 0;
+    return v2_set_share(base, share_ppm, err) == 0 ? begun : -1;
 }
 
 static int v2_usage(class_t *base, uint64_t *usage_ns, struct error *err)
@@ -238,6 +259,8 @@ static const struct backend_ops v2_ops = {
     .place = groups_place,
     .expel = groups_expel,
     .set_share = v2_set_share,
+    .begin_periods = v2_begin_periods,
+    .period_us = v2_period_us,
     .usage = v2_usage,
     .members = groups_members,
     .freeze = v2_freeze,

@@ -3,6 +3,13 @@
 #include "classd/job_class.h"
 #include "classd/log.h"
 
+void decisions_date(struct scheduler *scheduler, uint64_t now_ns)
+{
+    bool known = scheduler->config->align_periods && scheduler->wall_offset_ns != 0;
+    scheduler->moment = (struct phase_moment){
+        .now_ns = now_ns, .wall_ns = known ? now_ns + scheduler->wall_offset_ns : 0};
+}
+
 static void carry_out(struct scheduler *scheduler, struct job *job, bool scheduled, bool limited,
                       uint32_t share_ppm)
 {
@@ -11,7 +18,7 @@ static void carry_out(struct scheduler *scheduler, struct job *job, bool schedul
     bool held = limited && (!scheduled || scheduler->config->strict);
     if (!scheduled)
         pages_publish(scheduler->pages, job->page, false, limited);
-    if (!job_class_limit(scheduler->config, job, held, share_ppm))
+    if (!job_class_limit(scheduler->config, &scheduler->moment, job, held, share_ppm))
         pages_publish(scheduler->pages, job->page, true, false);
     else if (scheduled)
         pages_publish(scheduler->pages, job->page, true, limited);
@@ -88,6 +95,7 @@ static void take_one(struct scheduler *scheduler, const struct engine_decision *
 enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_event event,
                                    uint64_t now_ns)
 {
+    decisions_date(scheduler, now_ns);
     struct engine_result result = engine_event(scheduler->engine, &event, now_ns);
     for (size_t i = 0; i < result.decision_count; i++)
         take_one(scheduler, &result.decisions[i], now_ns);

@@ -1,6 +1,7 @@
 #include "classd/job_class.h"
 
 #include "classd/log.h"
+#include "classd/periods.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ static bool displace(const struct config *config, struct job *job, const struct 
                  job->job_id, err.text);
         return false;
     }
+    job->phase = (struct phase){0};
     log_line(LOG_NOTICE, "job %u/%s is moved out of its group: %s", (unsigned)job->uid, job->job_id,
              why->text);
     for (uint32_t i = 0; i < job->process_count; i++)
@@ -74,13 +76,15 @@ int job_class_place(const struct config *config, struct job *job, pid_t pid, str
     return error_set(err, fault.code, "%s", fault.text);
 }
 
-bool job_class_limit(const struct config *config, struct job *job, bool limited, uint32_t share_ppm)
+bool job_class_limit(const struct config *config, const struct phase_moment *moment,
+                     struct job *job, bool limited, uint32_t share_ppm)
 {
     struct error err;
     uint32_t wanted_ppm = limited ? share_ppm : BACKEND_UNLIMITED;
     job->stuck = false;
-    if (class_set_share(job->class_, wanted_ppm, &err) == 0 ||
-        (displace(config, job, &err) && class_set_share(job->class_, wanted_ppm, &err) == 0))
+    if (periods_set_share(&job->phase, moment, job->class_, wanted_ppm, &err) == 0 ||
+        (displace(config, job, &err) &&
+         periods_set_share(&job->phase, moment, job->class_, wanted_ppm, &err) == 0))
         return true;
     // Said once per job: a kernel that refuses one write will refuse the next.
     if (!job->share_failed)

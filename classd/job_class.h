@@ -27,7 +27,7 @@ int job_class_place(const struct config *config, struct job *job, pid_t pid, str
 // Sets or lifts the limit; fails open. Returns false when the job must go unlimited because the
 // limit could not be set. A kernel that refused one write may accept a later one, so a job whose
 // limit could not even be lifted is marked as stuck, to be tried again every turn.
-bool job_class_limit(const struct config *config, struct job *job, bool limited,
-                     uint32_t share_ppm);
+bool job_class_limit(const struct config *config, const struct phase_moment *moment,
+                     struct job *job, bool limited, uint32_t share_ppm);
 
 #endif

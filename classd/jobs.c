@@ -64,7 +64,8 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
     // A class of this name may have stayed behind, with its limit.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
         job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {
-        job_class_limit(scheduler->config, job, false, ENGINE_WHOLE_PPM);
+        decisions_date(scheduler, now_ns);
+        job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
         jobs_publish_degree(scheduler);
         return job;
     }

@@ -85,6 +85,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
     bool was_silent = scheduler->last_switch_ns == 0 || scheduler->unasked ||
                       now_ns - scheduler->last_switch_ns > slice_ns + slice_ns / 2;
     scheduler->last_switch_ns = now_ns;
+    scheduler->wall_offset_ns = wall_ns != 0 ? wall_ns - now_ns : 0;
     sequential_search(scheduler);
     accounts_read_all(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
@@ -207,7 +208,7 @@ void scheduler_lift(scheduler_t *scheduler)
         struct job *job = table_job_at(scheduler->table, i);
         // Its record may be gone, with the runtime directory.
         if (class_is_in_place(job->class_))
-            job_class_limit(scheduler->config, job, false, ENGINE_WHOLE_PPM);
+            job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
         pages_publish(scheduler->pages, job->page, true, false);
     }
 }

@@ -36,6 +36,8 @@ struct scheduler {
     uint64_t last_switch_ns; // the last turn, whoever asked for it
     bool unasked;            // it was taken without a SWITCH
     uint64_t deadline_ns;
+    struct phase_moment moment; // of the event in hand, see decisions_date()
+    uint64_t wall_offset_ns;    // time of day at the monotonic clock's zero; 0: not known
     uint64_t switches;
     uint64_t requests;
     uint64_t granted;
@@ -46,6 +48,10 @@ struct scheduler {
 
 // The same on all nodes: a hash of the job's id.
 uint64_t job_name_hash(const struct job *job);
+
+// An event has come: limits are set at its time from now on. That of day is the last turn's, and
+// what has passed since.
+void decisions_date(struct scheduler *scheduler, uint64_t now_ns);
 
 // Tells the engine of an event and carries out what it decides, in its order. Returns what became
 // of the event.

@@ -64,7 +64,7 @@ void sequential_carry_out(struct scheduler *scheduler, bool scheduled, bool limi
                           uint32_t share_ppm)
 {
     bool held = limited && (!scheduled || scheduler->config->strict);
-    sequential_class_limit(scheduler->sequential.class_, held, share_ppm);
+    sequential_class_limit(scheduler->sequential.class_, &scheduler->moment, held, share_ppm);
     if (log_wants(LOG_DEBUG))
         log_line(LOG_DEBUG, "sequential processes: %s, %s%.1f%% of the node",
                  scheduled ? "scheduled" : "idle", limited ? "" : "no limit, ",
@@ -77,7 +77,8 @@ void sequential_reassert(struct scheduler *scheduler)
     if (find_view(scheduler, &view))
         sequential_carry_out(scheduler, view.scheduled, view.limited, view.share_ppm);
     else
-        sequential_class_limit(scheduler->sequential.class_, false, ENGINE_WHOLE_PPM);
+        sequential_class_limit(scheduler->sequential.class_, &scheduler->moment, false,
+                               ENGINE_WHOLE_PPM);
 }
 
 uint64_t sequential_turn_name(void)
@@ -121,7 +122,7 @@ static void go(struct scheduler *scheduler, uint64_t now_ns)
         .kind = ENGINE_EXIT, .job = SEQUENTIAL_JOB, .width = sequential->width};
     sequential->takes_part = false;
     decisions_take(scheduler, event, now_ns);
-    sequential_class_limit(sequential->class_, false, ENGINE_WHOLE_PPM);
+    sequential_class_limit(sequential->class_, &scheduler->moment, false, ENGINE_WHOLE_PPM);
     trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, TURN_NAME, 0, now_ns);
     jobs_publish_degree(scheduler);
     log_line(LOG_INFO, "sequential processes take no part in the turns any more");

@@ -1,6 +1,7 @@
 #include "classd/sequential_class.h"
 
 #include "classd/log.h"
+#include "classd/periods.h"
 #include "common/config.h"
 #include "common/group_list.h"
 
@@ -15,7 +16,8 @@ enum { GROUPS_MAX = CONFIG_TEXT_MAX / 2 };
 
 struct group {
     char path[CONFIG_TEXT_MAX];
-    class_t *class_;   // null while it is not open
+    class_t *class_; // null while it is not open
+    struct phase phase;
     uint64_t usage_ns; // when last read
     bool missed;       // why it cannot be opened was said
     bool usage_failed; // said
@@ -67,6 +69,7 @@ static void open_group(struct group *group, unsigned number, backend_t *backend)
         if (class_usage(group->class_, &group->usage_ns, NULL) < 0)
             group->usage_ns = 0;
         log_line(LOG_INFO, "sequential group %s found", group->path);
+        group->phase = (struct phase){0};
         group->missed = group->usage_failed = group->share_failed = false;
         return;
     }
@@ -133,10 +136,11 @@ uint64_t sequential_class_usage(sequential_class_t *class_)
     return class_->usage_ns;
 }
 
-static void limit_group(struct group *group, uint32_t share_ppm)
+static void limit_group(struct group *group, const struct phase_moment *moment, uint32_t share_ppm)
 {
     struct error err;
-    if (class_set_share(group->class_, share_ppm, &err) == 0 || err.code == ENODEV)
+    if (periods_set_share(&group->phase, moment, group->class_, share_ppm, &err) == 0 ||
+        err.code == ENODEV)
         return;
     class_set_share(group->class_, BACKEND_UNLIMITED, NULL);
     // A kernel that refuses one write will refuse the next.
@@ -146,12 +150,13 @@ static void limit_group(struct group *group, uint32_t share_ppm)
     group->share_failed = true;
 }
 
-void sequential_class_limit(sequential_class_t *class_, bool limited, uint32_t share_ppm)
+void sequential_class_limit(sequential_class_t *class_, const struct phase_moment *moment,
+                            bool limited, uint32_t share_ppm)
 {
     unsigned open = sequential_class_open_groups(class_);
     for (unsigned i = 0; i < class_->count; i++) {
         if (class_->groups[i].class_ != NULL)
-            limit_group(&class_->groups[i], limited ? share_ppm / open : BACKEND_UNLIMITED);
+            limit_group(&class_->groups[i], moment, limited ? share_ppm / open : BACKEND_UNLIMITED);
     }
 }
 

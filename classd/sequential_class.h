@@ -4,6 +4,7 @@
 #define COSCHED_CLASSD_SEQUENTIAL_CLASS_H
 
 #include "cgroup-backend/backend.h"
+#include "classd/policy/phase.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,8 @@ uint64_t sequential_class_usage(sequential_class_t *class_);
 
 // Limits the groups together to share_ppm of the node, the same for each of them, or lifts the
 // limits.
-void sequential_class_limit(sequential_class_t *class_, bool limited, uint32_t share_ppm);
+void sequential_class_limit(sequential_class_t *class_, const struct phase_moment *moment,
+                            bool limited, uint32_t share_ppm);
 
 // Gives the groups back as they were. They are closed then, also one that could not be restored.
 void sequential_class_give_back(sequential_class_t *class_);

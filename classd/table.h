@@ -5,6 +5,7 @@
 
 #include "cgroup-backend/backend.h"
 #include "classd/policy/engine.h"
+#include "classd/policy/phase.h"
 #include "common/protocol.h"
 #include "common/status_page.h"
 
@@ -34,6 +35,7 @@ struct job {
     uint64_t registered_ns;
     uint64_t requests;
     class_t *class_;
+    struct phase phase; // of the class's limit
     struct status_page *page;
     int page_fd;
     uint64_t usage_base_ns; // the job's usage when the engine first heard of it

@@ -30,6 +30,7 @@ struct config {
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;
+    bool align_periods;
     char placement[CONFIG_TEXT_MAX];
     char sequential_groups[CONFIG_TEXT_MAX];
     uint32_t interactive_share_ppm;

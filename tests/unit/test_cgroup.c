@@ -1118,6 +1118,164 @@ static void groups_that_may_not_be_limited(void **state)
     assert_int_equal(rmdir(records), 0);
 }
 
+// ---- periods
+
+static uint64_t periods_of(const char *class_)
+{
+    char text[512];
+    const char *at;
+    read_text(class_, "cpu.stat", text, sizeof text);
+    at = strstr(text, "nr_periods ");
+    assert_non_null(at);
+    return strtoull(at + strlen("nr_periods "), NULL, 10);
+}
+
+#define PERIOD_NS (100 * NS_PER_MS)
+
+// Looks for a moment at which a period of the class began, to within a few milliseconds: only a
+// look that comes soon after the one before tells that, and this process may be kept from looking.
+struct lookout {
+    const char *class_;
+    uint64_t count, looked_ns;
+    uint64_t began_ns; // 0: not seen yet
+};
+
+static void look(struct lookout *lookout)
+{
+    uint64_t before_ns = now_ns(), count = periods_of(lookout->class_), after_ns = now_ns();
+    if (count == lookout->count + 1 && after_ns - lookout->looked_ns < 5 * NS_PER_MS)
+        lookout->began_ns = after_ns;
+    lookout->count = count;
+    lookout->looked_ns = before_ns;
+}
+
+// By how much of a period b's begin later than a's.
+static double phase_between(const char *a, const char *b)
+{
+    struct lookout both[] = {{.class_ = a}, {.class_ = b}};
+    while (both[0].began_ns == 0 || both[1].began_ns == 0) {
+        look(&both[0]);
+        look(&both[1]);
+        sleep_ms(1);
+    }
+    return (double)((both[1].began_ns + 1000 * PERIOD_NS - both[0].began_ns) % PERIOD_NS) /
+           (double)PERIOD_NS;
+}
+
+// A class with a busy process, without a limit for longer than a period.
+static class_t *open_busy(const char *name)
+{
+    class_t *class_ = open_class(name);
+    assert_ok(class_place(class_, start(burn, NULL), &err));
+    return class_;
+}
+
+// After more than a period without a limit. Returns when they began, which is told again when this
+// process was kept from looking.
+static uint64_t begin(class_t *class_)
+{
+    for (uint64_t begin_ns, end_ns;;) {
+        assert_ok(class_set_share(class_, BACKEND_UNLIMITED, &err));
+        sleep_ms(150);
+        begin_ns = now_ns();
+        assert_int_equal(class_begin_periods(class_, 20000, &err), 1);
+        end_ns = now_ns();
+        if (end_ns - begin_ns < 3 * NS_PER_MS)
+            return end_ns;
+    }
+}
+
+static void assert_phase(const char *a, const char *b, uint64_t later_ns)
+{
+    double phase = phase_between(a, b);
+    double expected = (double)(later_ns % PERIOD_NS) / (double)PERIOD_NS;
+    double off = phase > expected ? phase - expected : expected - phase;
+    print_message("told %.3f of a period apart: %.3f\n", expected, phase);
+    assert_true(off < 0.1 || off > 0.9);
+}
+
+static void periods_begin_when_they_are_told(void **state)
+{
+    (void)state;
+    class_t *a = open_busy("a"), *b = open_busy("b");
+    uint64_t a_ns = begin(a);
+    assert_int_equal(quota_of("a"), 4000);
+    assert_int_equal(limit_of("a").period_us, 100000);
+    uint64_t b_ns = begin(b);
+    assert_phase("a", "b", b_ns - a_ns);
+    sleep_ms(30);
+    b_ns = begin(b);
+    assert_phase("a", "b", b_ns - a_ns);
+    // Who only limits leaves them where they are.
+    assert_ok(class_set_share(b, BACKEND_UNLIMITED, &err));
+    sleep_ms(170);
+    assert_ok(class_set_share(b, 10000, &err));
+    assert_phase("a", "b", b_ns - a_ns);
+    assert_int_equal(class_period_ns(a), 100 * NS_PER_MS);
+    assert_ok(class_remove(a, &err));
+    assert_ok(class_remove(b, &err));
+}
+
+// A daemon was killed between the two writes.
+static void v1_periods_that_were_not_begun_to_the_end(void **state)
+{
+    (void)state;
+    char path[512];
+    class_t *a = open_class("a");
+    assert_ok(class_set_share(a, 20000, &err));
+    class_close(a);
+    snprintf(path, sizeof path, "%s/%s/a/cpu.cfs_period_us", mounts[0], root);
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    fprintf(stream, "1000\n");
+    assert_int_equal(fclose(stream), 0);
+    a = open_class("a");
+    assert_int_equal(limit_of("a").period_us, 1000); // who only looks changes nothing
+    assert_ok(class_set_share(a, 20000, &err));
+    assert_int_equal(limit_of("a").period_us, 100000);
+    assert_int_equal(quota_of("a"), 4000);
+    assert_ok(class_remove(a, &err));
+}
+
+static void the_periods_of_a_group_in_place(void **state)
+{
+    (void)state;
+    char from[128];
+    live_elsewhere(from);
+    class_t *a = NULL;
+    assert_ok(class_open_named(backend, "sequential-0", from, &a, &err));
+    assert_int_equal(class_period_ns(a), 100 * NS_PER_MS);
+    assert_int_equal(class_begin_periods(a, 50000, &err), 1);
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_int_equal(limit_from().period_us, 100000);
+    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    assert_int_equal(limit_from().quota_us, -1);
+    // A daemon was killed between the two writes, at each of the places where that can be.
+    const char *const v2_left[] = {"10000 1000"};
+    const char *const v1_left[] = {"10000", "-1"};
+    for (unsigned i = 0; i < (version == &v1 ? 2 : 1); i++) {
+        assert_int_equal(class_begin_periods(a, 50000, &err), 1);
+        class_close(a);
+        if (version == &v1)
+            set_limit_from("cpu.cfs_period_us", "1000");
+        set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max",
+                       version == &v1 ? v1_left[i] : v2_left[i]);
+        open_with_records();
+        assert_ok(backend_release_all(backend, NULL, &err));
+        assert_int_equal(limit_from().quota_us, -1);
+        assert_int_equal(limit_from().period_us, 100000);
+        a = open_class("sequential-0");
+    }
+    // One that has a limit of its own keeps its periods.
+    own_limit_from(150000);
+    assert_int_equal(class_begin_periods(a, 50000, &err), 0);
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_int_equal(class_period_ns(a), 0);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 150000);
+    assert_int_equal(rmdir(records), 0);
+}
+
 #define real(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
 
 // Why the tests cannot run here; null when they can.
@@ -1166,11 +1324,14 @@ int main(void)
         real(groups_that_may_not_be_limited),
         real(a_named_group_is_limited_whoever_lives_there),
         real(named_groups_that_may_not_be_limited),
+        real(periods_begin_when_they_are_told),
+        real(the_periods_of_a_group_in_place),
     };
     const struct CMUnitTest v1_tests[] = {
         real(v1_without_a_freezer),
         real(v1_by_hand),
         real(v1_with_one_hierarchy_for_both),
+        real(v1_periods_that_were_not_begun_to_the_end),
     };
     const struct CMUnitTest v2_tests[] = {
         real(v2_root_passes_cpu_on),

@@ -155,6 +155,9 @@ static void limits_are_one_line(void **state)
     assert_file("lab/node0/a", "cpu.max", "4000 100000\n");
     assert_int_equal(class_set_share(a, 970000, NULL), 0);
     assert_file("lab/node0/a", "cpu.max", "388000 100000\n");
+    assert_int_equal(class_begin_periods(a, 970000, NULL), 1);
+    assert_file("lab/node0/a", "cpu.max", "388000 100000\n");
+    assert_int_equal(class_period_ns(a), 100 * NS_PER_MS);
     put("lab/node0/a", "cpu.max", "");
     assert_int_equal(class_set_share(a, BACKEND_UNLIMITED, NULL), 0);
     assert_file("lab/node0/a", "cpu.max", "max 100000\n");

@@ -282,6 +282,73 @@ static void a_reload_changes_the_share(void **state)
     assert_true(said(node, "share sequential-0 100000\n"));
 }
 
+// ---- when periods begin
+
+#define PERIOD_NS (100 * NS_PER_MS)
+#define WALL_NS   (UINT64_C(1700000000) * NS_PER_SEC) // a multiple of the period
+
+// A turn so long after the last one, in which the group went on computing, and the time of day.
+static void turn_at(struct node *node, uint64_t after_ns, uint64_t wall_ns)
+{
+    node->now_ns += after_ns;
+    usage_ns[0] += after_ns / 2;
+    test_backend_set_usage(node->backend, "sequential-0", usage_ns[0]);
+    clear(node);
+    scheduler_switch(node->scheduler, node->now_ns, wall_ns);
+}
+
+static void come_both(struct node *node)
+{
+    test_backend_set_period(node->backend, PERIOD_NS);
+    come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+}
+
+static void periods_begin_with_the_turns_of_the_clock(void **state)
+{
+    struct node *node = *state;
+    node->config.timer_align = false; // turns by the accounts: they alternate
+    come_both(node);
+    turn_at(node, NS_PER_SEC, WALL_NS);
+    assert_true(said(node, "begin job-0-a 10000\nshare sequential-0 max\n"));
+    turn_at(node, 50 * NS_PER_MS, WALL_NS + 50 * NS_PER_MS);
+    assert_true(said(node, "share sequential-0 50000\nshare job-0-a max\n"));
+    turn_at(node, 950 * NS_PER_MS, WALL_NS + NS_PER_SEC);
+    assert_true(said(node, "share job-0-a 10000\nshare sequential-0 max\n")); // they did already
+    turn_at(node, NS_PER_SEC, WALL_NS + 2 * NS_PER_SEC);
+    assert_true(said(node, "begin sequential-0 50000\nshare job-0-a max\n"));
+    for (uint64_t s = 3; s < 9; s++) {
+        turn_at(node, NS_PER_SEC, WALL_NS + s * NS_PER_SEC);
+        assert_false(said(node, "begin"));
+    }
+    // The clock was set: once for each of them.
+    unsigned begun = 0;
+    node->now_ns += 30 * NS_PER_MS;
+    for (uint64_t s = 9; s < 20; s++) {
+        turn_at(node, NS_PER_SEC, WALL_NS + s * NS_PER_SEC);
+        begun += said(node, "begin");
+    }
+    assert_int_equal(begun, 2);
+}
+
+static void periods_stay_where_they_are(void **state)
+{
+    struct node *node = *state;
+    come_both(node);
+    turn_at(node, NS_PER_SEC, 0); // the time of day is not known
+    assert_false(said(node, "begin"));
+    node->config.align_periods = false;
+    turn_at(node, NS_PER_SEC, WALL_NS);
+    assert_false(said(node, "begin"));
+    node->config.align_periods = true;
+    // A kernel that refuses: the share is set all the same, and it is tried again.
+    test_backend_fail(node->backend, "begin", EINVAL, 1);
+    turn_at(node, NS_PER_SEC, WALL_NS + NS_PER_SEC);
+    assert_false(said(node, "begin"));
+    assert_true(said(node, " 10000\n") || said(node, " 50000\n"));
+}
+
 #define with(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, node_free)
 
 int main(void)
@@ -299,6 +366,8 @@ int main(void)
         with(set_up, what_a_killed_one_left_is_given_back),
         with(set_up_two, groups_divide_the_share),
         with(set_up, a_reload_changes_the_share),
+        with(set_up, periods_begin_with_the_turns_of_the_clock),
+        with(set_up, periods_stay_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

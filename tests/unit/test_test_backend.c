@@ -21,14 +21,16 @@ static void effects_are_recorded_in_order(void **state)
     assert_int_equal(class_place(a, 12, NULL), 0);
     assert_int_equal(class_set_share(a, 10000, NULL), 0);
     assert_int_equal(class_set_share(a, BACKEND_UNLIMITED, NULL), 0);
+    assert_int_equal(class_begin_periods(a, 10000, NULL), 1);
     assert_int_equal(class_expel(a, 12, NULL), 0);
     assert_int_equal(class_freeze(a, NULL), 0);
     assert_int_equal(class_thaw(a, NULL), 0);
     assert_int_equal(class_kill(a, NULL), 0);
     assert_int_equal(class_remove(a, NULL), 0);
-    assert_string_equal(test_backend_log(backend),
-                        "open a\nplace a 12\nshare a 10000\nshare a max\nexpel a 12\nfreeze a\n"
-                        "thaw a\nkill a\nremove a\n");
+    assert_string_equal(
+        test_backend_log(backend),
+        "open a\nplace a 12\nshare a 10000\nshare a max\nbegin a 10000\nexpel a 12\nfreeze a\n"
+        "thaw a\nkill a\nremove a\n");
     test_backend_clear_log(backend);
     assert_string_equal(test_backend_log(backend), "");
     backend_close(backend);
