@@ -18,6 +18,7 @@ static struct engine_settings engine_settings(const struct config *config)
         .cpus = config_cpus(config),
         .idle_share_ppm = config->idle_share_ppm,
         .interactive_share_ppm = config->interactive_share_ppm,
+        .sequential_share_ppm = config->sequential_share_ppm,
         .time_slice_ns = config->time_slice_ns,
         .gmet_ns = config->gmet_ns,
         .dcs = {.exponent = (int)config->dcs_exponent,

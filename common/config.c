@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum key_type { DURATION, SHARE, COUNT, INTEGER, CHOICE, TEXT, GROUPS, FLAG };
+enum key_type { DURATION, SHARE, PORTION, COUNT, INTEGER, CHOICE, TEXT, GROUPS, FLAG };
 
 struct key {
     const char *section;
@@ -59,6 +59,7 @@ static int parse_number(enum key_type type, const char *value, uint64_t *number,
     case DURATION:
         return units_parse_duration(value, number, err);
     case SHARE:
+    case PORTION:
         if (units_parse_share(value, &share, err) < 0)
             return -1;
         *number = share;
@@ -79,10 +80,23 @@ static int set_number(struct config *config, const struct key *key, const char *
     if (number < minimum || number > maximum)
         return error_set(err, ERANGE, "%s is out of range; use %s to %s", value, key->minimum,
                          key->maximum);
-    if (key->type == SHARE)
+    if (key->type == SHARE || key->type == PORTION)
         *(uint32_t *)field_of(config, key) = (uint32_t)number;
     else
         *(uint64_t *)field_of(config, key) = number;
+    return 0;
+}
+
+static int set_portion(struct config *config, const struct key *key, const char *value,
+                       struct error *err)
+{
+    if (strcmp(value, "fair") != 0) {
+        struct error fault;
+        return set_number(config, key, value, &fault) == 0
+                   ? 0
+                   : error_set(err, fault.code, "%s; or use fair", fault.text);
+    }
+    *(uint32_t *)field_of(config, key) = 0;
     return 0;
 }
 
@@ -136,6 +150,8 @@ static int set_key(struct config *config, const struct key *key, const char *val
     case SHARE:
     case COUNT:
         return set_number(config, key, value, err);
+    case PORTION:
+        return set_portion(config, key, value, err);
     case INTEGER:
         return set_integer(config, key, value, err);
     case CHOICE:
@@ -357,6 +373,12 @@ static void format_value(const struct config *config, const struct key *key, cha
     case SHARE:
         units_format_share(*(const uint32_t *)field, buffer, size);
         break;
+    case PORTION:
+        if (*(const uint32_t *)field != 0)
+            units_format_share(*(const uint32_t *)field, buffer, size);
+        else
+            snprintf(buffer, size, "fair");
+        break;
     case COUNT:
         snprintf(buffer, size, "%llu", (unsigned long long)*(const uint64_t *)field);
         break;
@@ -384,6 +406,8 @@ static void print_values(const struct key *key, FILE *stream)
         fputc('.', stream);
     } else if (key->type == FLAG) {
         fputs(" yes or no.", stream);
+    } else if (key->type == PORTION) {
+        fprintf(stream, " fair, or %s to %s.", key->minimum, key->maximum);
     } else if (key->type != TEXT && key->type != GROUPS) {
         fprintf(stream, " %s to %s.", key->minimum, key->maximum);
     }

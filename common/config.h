@@ -33,6 +33,7 @@ struct config {
     bool align_periods;
     char placement[CONFIG_TEXT_MAX];
     char sequential_groups[CONFIG_TEXT_MAX];
+    uint32_t sequential_share_ppm; // 0: fair
     uint32_t interactive_share_ppm;
     char runtime_dir[CONFIG_TEXT_MAX];
     char log_level[CONFIG_TEXT_MAX];

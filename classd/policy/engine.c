@@ -37,6 +37,7 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->idle_share_ppm = settings->idle_share_ppm;
     engine->interactive_share_ppm = settings->interactive_share_ppm;
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
+    engine->node.sequential_share_ppm = settings->sequential_share_ppm;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
@@ -185,6 +186,23 @@ static uint64_t held_for_nothing_ns(const struct policy_job *job, uint64_t serve
     return job->sequential && held_ns > served_ns ? held_ns - served_ns : 0;
 }
 
+// What makes the account of a class that has `sequential_share` of the time grow as fast as that of
+// a job which has its part of the rest: (1 - share) / share, and less the more jobs take turns in
+// that rest. So whoever goes by accounts, goes by the share.
+static uint64_t weighted_ns(const struct policy_node *node, uint64_t received_ns)
+{
+    const uint64_t most_ns = UINT64_C(10000000000000); // hours: the product must fit
+    uint64_t share_ppm = node->sequential_share_ppm, width = 0;
+    if (share_ppm == 0 || share_ppm >= ENGINE_WHOLE_PPM)
+        return received_ns;
+    for (size_t i = 0; i < node->count; i++)
+        width += node->jobs[i].sequential ? 0 : policy_usable_cpus(node, &node->jobs[i]);
+    uint64_t bounded_ns = received_ns < most_ns ? received_ns : most_ns;
+    uint64_t alone_ns = bounded_ns * (ENGINE_WHOLE_PPM - share_ppm) / share_ppm;
+    return width > node->cpus ? (uint64_t)((double)alone_ns * (double)node->cpus / (double)width)
+                              : alone_ns;
+}
+
 // Counted per CPU that the job can use, or a wide job would be served less often than a narrow one.
 // The first total, and one that is less than the last (the class was made anew), only set the mark.
 static void account_usage(const struct policy_node *node, const struct engine_event *event)
@@ -193,7 +211,8 @@ static void account_usage(const struct policy_node *node, const struct engine_ev
     if (job->usage_known) {
         uint64_t used_ns = event->usage_ns > job->usage_ns ? event->usage_ns - job->usage_ns : 0;
         uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
-        job->service_ns += served_ns + held_for_nothing_ns(job, served_ns);
+        uint64_t received_ns = served_ns + held_for_nothing_ns(job, served_ns);
+        job->service_ns += job->sequential ? weighted_ns(node, received_ns) : received_ns;
     }
     job->usage_ns = event->usage_ns;
     job->held_ns = job->scheduled_total_ns;
@@ -217,6 +236,21 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     return ENGINE_DONE;
 }
 
+// The most slices that a job may wait, as long as its turns come evenly: all jobs of the node, or
+// where the sequential class has a share of the time, what that leaves to each, and one for slices
+// being whole.
+static uint32_t round_slices(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t share_ppm = node->sequential_share_ppm, others = 0;
+    for (size_t i = 0; i < node->count; i++)
+        others += !node->jobs[i].sequential;
+    if (share_ppm == 0 || share_ppm >= ENGINE_WHOLE_PPM || others == node->count)
+        return (uint32_t)node->count;
+    uint64_t turns = job->sequential ? 1 : others;
+    uint64_t part_ppm = job->sequential ? share_ppm : ENGINE_WHOLE_PPM - share_ppm;
+    return (uint32_t)((turns * ENGINE_WHOLE_PPM + part_ppm - 1) / part_ppm + 1);
+}
+
 static void carry_out(struct policy_node *node, bool tick)
 {
     for (size_t i = 0; i < node->count; i++) {
@@ -230,8 +264,9 @@ static void carry_out(struct policy_node *node, bool tick)
             bool starts_waiting = job->slices_waited == 0;
             if (starts_waiting || tick)
                 job->slices_waited++;
-            if (job->most_jobs < node->count)
-                job->most_jobs = (uint32_t)node->count;
+            uint32_t round = round_slices(node, job);
+            if (job->most_jobs < round)
+                job->most_jobs = round;
         }
         job->scheduled = job->next;
     }

@@ -34,6 +34,7 @@ struct engine_settings {
     unsigned cpus;                  // C, at least 1
     uint32_t idle_share_ppm;        // of the node, for each idle job
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
+    uint32_t sequential_share_ppm;  // of the time, for the sequential class; 0: as much as each job
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs; // read by policy dcs alone
@@ -115,12 +116,12 @@ struct engine_job_view {
     bool limited;
     uint32_t share_ppm;
     bool sequential;
-    uint64_t service_ns;         // CPU time received, per CPU that it can use
+    uint64_t service_ns; // CPU time received, per CPU that it can use; weighted, see engine.c
     uint64_t scheduled_since_ns; // meaningful while scheduled
     uint64_t scheduled_total_ns; // up to the last event
     uint64_t switches;           // times it became scheduled
     uint32_t slices_waited;      // the slices of this wait, 0 while scheduled
-    uint32_t most_jobs;          // that the node had during this wait
+    uint32_t most_jobs;          // that the node had during this wait, or the slices of a round
 };
 
 // A new engine, or null when memory is short or the policy is not known. Ended by engine_free().

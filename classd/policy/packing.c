@@ -140,11 +140,6 @@ struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal
     return least_served(node, UINT64_MAX, ALL_JOBS, equal_ns);
 }
 
-uint64_t packing_least_service_ns(const struct policy_node *node)
-{
-    return least_service_ns(node, UINT64_MAX, ALL_JOBS);
-}
-
 // Takes members out of the next set, most served first, until it fits. Members that fit after all,
 // because a wider one had to go too, stay: nobody is disturbed for nothing. False when the set
 // cannot be made to fit by members scheduled for at least age_ns.

@@ -17,9 +17,8 @@ void packing_on_change(struct policy_node *node, uint64_t equal_ns);
 // A slice begins: empties the set, for the policy to choose who goes first...
 void packing_begin_slice(struct policy_node *node);
 
-// ... of whom these are the least served and its account...
+// ... of whom this is the least served...
 struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal_ns);
-uint64_t packing_least_service_ns(const struct policy_node *node);
 
 // ... and then the set is the chosen job, or the longest waiting one where the wait of all would
 // not be bounded otherwise, and those that fit beside it.

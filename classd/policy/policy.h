@@ -29,8 +29,9 @@ struct policy_job {
 
     uint64_t boosted_ns; // policy dcs: when a request last scheduled it; else when it came
 
-    // The engine's own.
     bool sequential;
+
+    // The engine's own.
     bool usage_known;
     uint64_t usage_ns;              // the last total that was reported
     uint64_t held_ns;               // scheduled_total_ns at that time
@@ -45,6 +46,7 @@ struct policy_node {
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs;
+    uint32_t sequential_share_ppm; // 0: as much as each job
     uint64_t turn; // of the tick that is being decided, the same on all nodes; 0: not known
 };
 

@@ -9,21 +9,80 @@ static void on_change(struct policy_node *node)
     packing_on_change(node, node->gmet_ns);
 }
 
-// Whose turn it is by the number of the slice, all jobs in the order of their names. Nodes with the
-// same jobs agree on that without a word.
-static struct policy_job *whose_turn(struct policy_node *node)
+// The sequential class, where it has a share of the time and not one turn like the others.
+static struct policy_job *with_a_share(struct policy_node *node)
 {
-    for (size_t i = 0; i < node->count && node->turn != 0; i++) {
-        uint64_t before = 0;
-        for (size_t k = 0; k < node->count; k++) {
-            const struct policy_job *other = &node->jobs[k];
-            before +=
-                other->name < node->jobs[i].name || (other->name == node->jobs[i].name && k < i);
-        }
-        if (before == node->turn % node->count)
+    for (size_t i = 0; i < node->count && node->sequential_share_ppm != 0; i++) {
+        if (node->jobs[i].sequential)
             return &node->jobs[i];
     }
     return NULL;
+}
+
+// How many of the slices before this one are its own: spread as evenly as whole slices can be.
+static uint64_t slots_before(const struct policy_node *node, uint64_t turn)
+{
+    uint64_t share_ppm = node->sequential_share_ppm;
+    return turn / ENGINE_WHOLE_PPM * share_ppm +
+           turn % ENGINE_WHOLE_PPM * share_ppm / ENGINE_WHOLE_PPM;
+}
+
+// How many jobs but `but` come before this one in the order of their names.
+static uint64_t place_of(const struct policy_node *node, size_t index, const struct policy_job *but)
+{
+    const struct policy_job *job = &node->jobs[index];
+    uint64_t before = 0;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *other = &node->jobs[i];
+        before +=
+            other != but && (other->name < job->name || (other->name == job->name && i < index));
+    }
+    return before;
+}
+
+// Whose turn it is by the number of the slice: the sequential class's share first, all other jobs
+// in the order of their names. Nodes with the same jobs agree on that without a word.
+static struct policy_job *whose_turn(struct policy_node *node)
+{
+    struct policy_job *class_ = with_a_share(node);
+    uint64_t turn = node->turn, jobs = node->count;
+    if (turn == 0)
+        return NULL;
+    if (class_ != NULL) {
+        uint64_t slots = slots_before(node, turn);
+        if (slots_before(node, turn + 1) > slots || jobs == 1)
+            return class_;
+        turn -= slots;
+        jobs--;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        if (&node->jobs[i] != class_ && place_of(node, i, class_) == turn % jobs)
+            return &node->jobs[i];
+    }
+    return NULL;
+}
+
+// Half a slice of lead is noise. Where one of a pair has a share of the time, its account grows in
+// steps of another size than that of the rest: up to a round of the share apart, and a slice.
+static uint64_t even_ns(const struct policy_node *node, const struct policy_job *one,
+                        const struct policy_job *other)
+{
+    uint64_t half_ns = node->time_slice_ns / 2;
+    if (node->sequential_share_ppm == 0 || one->sequential == other->sequential)
+        return half_ns;
+    return 3 * half_ns +
+           (uint64_t)((double)node->time_slice_ns * ENGINE_WHOLE_PPM / node->sequential_share_ppm);
+}
+
+static bool is_even(const struct policy_node *node, const struct policy_job *job)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *other = &node->jobs[i];
+        if (job->service_ns > other->service_ns &&
+            job->service_ns - other->service_ns > even_ns(node, job, other))
+            return false;
+    }
+    return true;
 }
 
 // (i) Turns by the clock: where accounts differ by no more than half a slice, the number of the
@@ -33,8 +92,7 @@ static struct policy_job *whose_turn(struct policy_node *node)
 static struct policy_job *next_in_turn(struct policy_node *node)
 {
     struct policy_job *turn = whose_turn(node);
-    uint64_t least_ns = packing_least_service_ns(node);
-    if (turn != NULL && turn->service_ns - least_ns <= node->time_slice_ns / 2)
+    if (turn != NULL && is_even(node, turn))
         return turn;
     return packing_least_served(node, node->gmet_ns);
 }

@@ -197,8 +197,9 @@ static void config_errors_name_file_and_line(void **state)
         {"[sequential]\ngroups = cosched\n", "\"cosched\" is [cgroup] root"},
         {"[sequential]\ngroups = a, cosched/job-0-a\n", "\"cosched/job-0-a\" is [cgroup] root"},
         {"[sequential]\ngroups = a/b c a\n", "\"a/b\" and \"a\" are one group"},
+        {"[sequential]\nshare = 3%\n", "share: 3% is out of range; use 5% to 90%; or use fair"},
+        {"[sequential]\nshare = unfair\n", "x.ini:2: [sequential] share: \"unfair\""},
         {"[sequential]\ninteractive_share = 50%\n", "interactive_share: 50% is out of range"},
-        {"[sequential]\nshare = fair\n", "x.ini:2: [sequential] share: unknown key"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -273,8 +274,9 @@ static void the_printed_configuration_is_a_configuration(void **state)
     size_t size = 0;
     (void)state;
     assert_int_equal(load("[scheduler]\ntime_slice = 1500ms\ngmet = 0s\n[daemon]\nmax_jobs = 7\n"
-                          "[sequential]\ngroups = a b/c\n"
-                          "[dcs]\nexponent = -3\nconstant = 100ms\n", &config, NULL),
+                          "[sequential]\ngroups = a b/c\nshare = 12.5%\n"
+                          "[dcs]\nexponent = -3\nconstant = 100ms\n",
+                          &config, NULL),
                      0);
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);

@@ -212,6 +212,122 @@ static void test_nodes_agree_on_its_turn(void **state)
     caller_close(&nodes[1]);
 }
 
+// ---- a share of the time
+
+enum { SLICES = 400 };
+
+static struct caller node_with_share(const char *policy, uint32_t share_ppm)
+{
+    struct caller node = node_under(policy, 2);
+    node.settings.sequential_share_ppm = share_ppm;
+    node.settings.gmet_ns =
+        SECOND / 50; // what is less goes unnoticed, and is many slots of a share
+    caller_post(&node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &node.settings});
+    return node;
+}
+
+// Jobs as wide as the node and the class, all of them busy: their slots in so many slices. By the
+// clock from slice `turn` on, or by the accounts where that is 0.
+static void run_slices(struct caller *node, unsigned jobs, uint64_t turn, unsigned slots[])
+{
+    struct appetite all[5] = {{.job = CLASS, .pct = 100}};
+    enter_class(node);
+    for (unsigned i = 1; i <= jobs; i++) {
+        all[i] = (struct appetite){.job = i, .pct = 100};
+        caller_post(node, (struct engine_event){
+                              .kind = ENGINE_REGISTER, .job = i, .width = 2, .name = 1000 - i});
+        caller_event(node, ENGINE_USAGE, i, 0, 0);
+    }
+    caller_post(node, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn});
+    for (unsigned k = 1; k <= SLICES; k++) {
+        node->now_ns += SLICE;
+        for (unsigned i = 0; i <= jobs; i++) {
+            bool scheduled = view_of(node, all[i].job).scheduled;
+            slots[i] += scheduled;
+            all[i].cpu_ns += scheduled ? 2 * SLICE : 0;
+            caller_event(node, ENGINE_USAGE, all[i].job, 0, all[i].cpu_ns);
+        }
+        caller_post(node,
+                    (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn != 0 ? turn + k : 0});
+    }
+}
+
+static void assert_about(const char *what, unsigned slots, double expected, double tolerance)
+{
+    if (slots < expected - tolerance || slots > expected + tolerance)
+        fail_msg("%s: %u slots, %.1f expected", what, slots, expected);
+}
+
+// Beside every number of jobs, by the clock and by accounts, under both policies that take turns
+// (dcs does not look at the clock). By accounts the jobs have their slots of a round one after the
+// other.
+static void test_it_has_its_share_of_the_time(void **state)
+{
+    (void)state;
+    static const uint32_t shares_ppm[] = {50000, 100000, 300000, 330000, 500000, 750000, 900000};
+    static const char *const policies[] = {"yoo-jette", "dcs"};
+    for (unsigned i = 0; i < 2 * 2 * 4 * sizeof shares_ppm / sizeof *shares_ppm; i++) {
+        uint32_t share_ppm = shares_ppm[i / 16];
+        unsigned jobs = i % 4 + 1, slots[5] = {0};
+        bool clock = i / 4 % 2 == 0;
+        char what[64];
+        struct caller node = node_with_share(policies[i / 8 % 2], share_ppm);
+        run_slices(&node, jobs, clock ? 113000000 + i : 0, slots);
+        caller_close(&node);
+        snprintf(what, sizeof what, "%u ppm, %u jobs, %s, by the %s", share_ppm, jobs,
+                 policies[i / 8 % 2], clock ? "clock" : "accounts");
+        double own = SLICES * (share_ppm / 1e6);
+        assert_about(what, slots[0], own, clock && i / 8 % 2 == 0 ? 1 : jobs);
+        for (unsigned k = 1; k <= jobs; k++)
+            assert_about(what, slots[k], (SLICES - own) / jobs, 1.5);
+    }
+}
+
+// Narrow jobs have their slots together, and its share is the same.
+static void test_its_share_beside_packed_jobs(void **state)
+{
+    (void)state;
+    struct caller node = node_with_share("yoo-jette", 200000);
+    struct appetite all[] = {
+        {.job = A, .pct = 50}, {.job = B, .pct = 50}, {.job = CLASS, .pct = 9}};
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    enter_class(&node);
+    for (unsigned i = 0; i < SLICES; i++)
+        slice(&node, all, 3);
+    assert_in_range(all[2].slots, SLICES / 5 - 1, SLICES / 5 + 1);
+    assert_in_range(all[0].slots, SLICES * 4 / 5 - 1, SLICES * 4 / 5 + 1);
+    caller_close(&node);
+}
+
+// Nodes on which the jobs came in another order, and at other times, have the same slices.
+static void test_nodes_agree_on_a_share(void **state)
+{
+    (void)state;
+    struct caller nodes[2] = {node_with_share("yoo-jette", 300000),
+                              node_with_share("yoo-jette", 300000)};
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < 3; k++) {
+            unsigned which = i == 0 ? k : 2 - k;
+            caller_post(&nodes[i], (struct engine_event){.kind = ENGINE_REGISTER,
+                                                         .job = A + which,
+                                                         .width = 2,
+                                                         .name = 70 + which,
+                                                         .sequential = A + which == CLASS});
+        }
+    }
+    for (uint64_t turn = 1000; turn < 1000 + SLICES; turn++) {
+        for (unsigned i = 0; i < 2; i++) {
+            nodes[i].now_ns += SLICE + i;
+            caller_post(&nodes[i], (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn});
+        }
+        for (engine_job_t job = A; job <= CLASS; job++)
+            assert_int_equal(view_of(&nodes[0], job).scheduled, view_of(&nodes[1], job).scheduled);
+    }
+    caller_close(&nodes[0]);
+    caller_close(&nodes[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +339,9 @@ int main(void)
         cmocka_unit_test(test_slots_that_it_hardly_uses_count),
         cmocka_unit_test(test_a_reload_changes_its_share),
         cmocka_unit_test(test_nodes_agree_on_its_turn),
+        cmocka_unit_test(test_it_has_its_share_of_the_time),
+        cmocka_unit_test(test_its_share_beside_packed_jobs),
+        cmocka_unit_test(test_nodes_agree_on_a_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
