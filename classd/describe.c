@@ -1,7 +1,18 @@
 #include "classd/scheduler_state.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+static void describe_dcs(const struct config *config, struct protocol_node_record *record)
+{
+    if (strcmp(config->policy, "dcs") != 0)
+        return;
+    record->dcs_quantum_ns = config->dcs_quantum_ns;
+    record->dcs_constant_ns = config->dcs_constant_ns;
+    record->dcs_exponent = (int32_t)config->dcs_exponent;
+    record->dcs_calibrate = config->dcs_calibrate;
+}
 
 void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_record *record,
                              uint64_t now_ns)
@@ -23,6 +34,7 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
         .generation = pages_generation(scheduler->pages),
         .pid = (uint32_t)getpid(),
     };
+    describe_dcs(config, record);
     snprintf(record->policy, sizeof record->policy, "%s", config->policy);
     snprintf(record->backend, sizeof record->backend, "%s", backend_name(scheduler->backend));
     snprintf(record->version, sizeof record->version, "%s", COSCHED_VERSION);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Replies have room at their ends, which is zero: what is added there needs no other version, as
+// long as zero means that nothing is said.
 #define PROTOCOL_MAGIC   0x64656863u // "ched"
 #define PROTOCOL_VERSION 1u
 
@@ -143,6 +145,12 @@ struct protocol_node_record {
     char policy[24];
     char backend[16];
     char version[16];
+    // Of policy dcs, in place of gmet_ns; all 0 under another, and from a classd that does not know
+    // them, so that dcs_quantum_ns, which is never 0, tells whether they are there.
+    uint64_t dcs_quantum_ns;
+    uint64_t dcs_constant_ns;
+    int32_t dcs_exponent;
+    uint32_t dcs_calibrate; // 0 or 1
 };
 
 struct protocol_job_record {

@@ -30,32 +30,58 @@ static json_t *json_node_id(uint64_t node_id)
     return json_string(text);
 }
 
-static json_t *json_node(const struct protocol_node_record *node)
+static json_t *json_preemption(const struct protocol_node_record *node)
 {
-    return json_pack(
-        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, "
-        "s:I, s:I}",
+    if (node->dcs_quantum_ns == 0)
+        return json_pack("{s:f}", "gmet_s", seconds(node->gmet_ns));
+    return json_pack("{s:i, s:f, s:f, s:b}", "exponent", (int)node->dcs_exponent, "constant_s",
+                     seconds(node->dcs_constant_ns), "quantum_s", seconds(node->dcs_quantum_ns),
+                     "calibrate", node->dcs_calibrate != 0);
+}
+
+json_t *show_node_json(const struct protocol_node_record *node)
+{
+    json_t *object = json_pack(
+        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
         "node_id", json_node_id(node->node_id), "version", node->version, "policy", node->policy,
         "backend", node->backend, "pid", (int)node->pid, "uptime_s", seconds(node->uptime_ns),
-        "time_slice_s", seconds(node->time_slice_ns), "gmet_s", seconds(node->gmet_ns),
-        "idle_share", (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (int)node->cpus,
-        "jobs", (int)node->jobs, "processes", (int)node->processes, "generation",
-        (int)node->generation, "switches", (json_int_t)node->switches, "requests",
-        (json_int_t)node->requests, "requests_granted", (json_int_t)node->requests_granted,
-        "requests_discarded", (json_int_t)node->requests_discarded);
+        "time_slice_s", seconds(node->time_slice_ns), "idle_share",
+        (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (int)node->cpus, "jobs",
+        (int)node->jobs, "processes", (int)node->processes, "generation", (int)node->generation,
+        "switches", (json_int_t)node->switches, "requests", (json_int_t)node->requests,
+        "requests_granted", (json_int_t)node->requests_granted, "requests_discarded",
+        (json_int_t)node->requests_discarded);
+    json_t *preemption = json_preemption(node);
+    json_object_update(object, preemption);
+    json_decref(preemption);
+    return object;
+}
+
+void show_preemption(const struct protocol_node_record *node, char text[SHOW_PREEMPTION_MAX])
+{
+    char gmet[24], constant[24], quantum[24];
+    units_format_duration(node->gmet_ns, gmet, sizeof gmet);
+    units_format_duration(node->dcs_constant_ns, constant, sizeof constant);
+    units_format_duration(node->dcs_quantum_ns, quantum, sizeof quantum);
+    if (node->dcs_quantum_ns == 0)
+        snprintf(text, SHOW_PREEMPTION_MAX, "GMET %s", gmet);
+    else
+        snprintf(text, SHOW_PREEMPTION_MAX,
+                 "exponent %" PRId32 ", constant %s, quantum %s, calibrate %s", node->dcs_exponent,
+                 constant, quantum, node->dcs_calibrate != 0 ? "yes" : "no");
 }
 
 static void print_node(const struct protocol_node_record *node)
 {
-    char slice[32], gmet[32], idle[32];
+    char slice[32], preemption[SHOW_PREEMPTION_MAX], idle[32];
     units_format_duration(node->time_slice_ns, slice, sizeof slice);
-    units_format_duration(node->gmet_ns, gmet, sizeof gmet);
+    show_preemption(node, preemption);
     units_format_share(node->idle_share_ppm, idle, sizeof idle);
     printf("classd      version %s, pid %" PRIu32 ", up %.0f s, start %" PRIu32 "\n", node->version,
            node->pid, seconds(node->uptime_ns), node->generation);
     printf("node        %016" PRIx64 ", %" PRIu32 " CPUs, cgroup %s\n", node->node_id, node->cpus,
            node->backend);
-    printf("policy      %s, time slice %s, GMET %s, idle share %s\n", node->policy, slice, gmet,
+    printf("policy      %s, time slice %s, %s, idle share %s\n", node->policy, slice, preemption,
            idle);
     printf("jobs        %" PRIu32 " with %" PRIu32 " processes\n", node->jobs, node->processes);
     printf("switches    %" PRIu64 "\n", node->switches);
@@ -66,7 +92,7 @@ static void print_node(const struct protocol_node_record *node)
 void show_node(const struct protocol_node_record *node, bool json)
 {
     if (json)
-        print_json(json_node(node));
+        print_json(show_node_json(node));
     else
         print_node(node);
 }

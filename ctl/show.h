@@ -4,8 +4,18 @@
 
 #include "common/protocol.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#define SHOW_PREEMPTION_MAX 128
+
+// Writes what decides when a message preempts under the node's policy, a phrase for people, into
+// `text`: GMET, or what policy dcs has instead.
+void show_preemption(const struct protocol_node_record *node, char text[SHOW_PREEMPTION_MAX]);
+
+// The node for programs, a new reference; null without memory.
+json_t *show_node_json(const struct protocol_node_record *node);
 
 void show_node(const struct protocol_node_record *node, bool json);
 void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json);

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "ctl/show.h"
 #include "ctl/talk.h"
 
 #include <errno.h>
@@ -63,11 +64,13 @@ static void format_node(char text[LINE_MAX_BYTES], const struct look *look,
                         const struct look *before)
 {
     double elapsed_s = look->at_s - before->at_s;
+    char preemption[SHOW_PREEMPTION_MAX];
+    show_preemption(&look->node, preemption);
     snprintf(text, LINE_MAX_BYTES,
-             "%s, slice %.3g s, GMET %.3g s, %" PRIu32 " CPUs, %" PRIu32
+             "%s, slice %.3g s, %s, %" PRIu32 " CPUs, %" PRIu32
              " jobs; per second: %.2f switches, %.1f requests, %.1f granted",
-             look->node.policy, (double)look->node.time_slice_ns / (double)NS_PER_SEC,
-             (double)look->node.gmet_ns / (double)NS_PER_SEC, look->node.cpus, look->node.jobs,
+             look->node.policy, (double)look->node.time_slice_ns / (double)NS_PER_SEC, preemption,
+             look->node.cpus, look->node.jobs,
              per_second(look->node.switches, before->node.switches, elapsed_s),
              per_second(look->node.requests, before->node.requests, elapsed_s),
              per_second(look->node.requests_granted, before->node.requests_granted, elapsed_s));

@@ -338,6 +338,25 @@ static void dynamic_coscheduling_follows_its_section(void **state)
     assert_true(request_preempts(node, a, came_ns + 260 * NS_PER_MS)); // it has had so much less
 }
 
+static void only_dynamic_coscheduling_tells_its_terms(void **state)
+{
+    struct node *node = *state;
+    struct config *config = &node->config;
+    struct protocol_node_record record;
+    config->dcs_exponent = -2;
+    config->dcs_constant_ns = 30 * NS_PER_MS;
+    config->dcs_calibrate = true;
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.dcs_quantum_ns, 0);
+    assert_int_equal(record.dcs_exponent, 0);
+    strcpy(config->policy, "dcs");
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.dcs_quantum_ns, config->dcs_quantum_ns);
+    assert_int_equal(record.dcs_constant_ns, 30 * NS_PER_MS);
+    assert_int_equal(record.dcs_exponent, -2);
+    assert_int_equal(record.dcs_calibrate, 1);
+}
+
 static void requests_are_counted(void **state)
 {
     struct node *node = *state;
@@ -769,6 +788,7 @@ int main(void)
         TEST(exit_expels_and_the_last_one_removes),
         TEST(usage_is_counted_from_registration),
         TEST(dynamic_coscheduling_follows_its_section),
+        TEST(only_dynamic_coscheduling_tells_its_terms),
         TEST(requests_are_counted),
         TEST(adoption_keeps_those_that_live),
         TEST(adoption_keeps_who_was_scheduled),

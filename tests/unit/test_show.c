@@ -1,0 +1,99 @@
+// What coschedctl says of a node: what decides when a message preempts under its policy, and only
+// that.
+#include "ctl/show.h"
+
+#include "common/units.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct protocol_node_record record_of(const char *policy)
+{
+    struct protocol_node_record node = {.time_slice_ns = NS_PER_SEC, .gmet_ns = 250 * NS_PER_MS};
+    strcpy(node.policy, policy);
+    return node;
+}
+
+static struct protocol_node_record record_of_dcs(void)
+{
+    struct protocol_node_record node = record_of("dcs");
+    node.dcs_quantum_ns = 20 * NS_PER_MS;
+    node.dcs_constant_ns = 100 * NS_PER_MS;
+    node.dcs_exponent = -1;
+    return node;
+}
+
+static void people_read_gmet_where_it_decides(void **state)
+{
+    (void)state;
+    char text[SHOW_PREEMPTION_MAX];
+    struct protocol_node_record node = record_of("yoo-jette");
+    show_preemption(&node, text);
+    assert_string_equal(text, "GMET 250ms");
+}
+
+static void people_read_the_terms_of_dcs(void **state)
+{
+    (void)state;
+    char text[SHOW_PREEMPTION_MAX];
+    struct protocol_node_record node = record_of_dcs();
+    show_preemption(&node, text);
+    assert_string_equal(text, "exponent -1, constant 100ms, quantum 20ms, calibrate no");
+    node.dcs_calibrate = 1;
+    show_preemption(&node, text);
+    assert_non_null(strstr(text, "calibrate yes"));
+}
+
+// An older classd, or one that means harm.
+static void any_reply_can_be_shown(void **state)
+{
+    (void)state;
+    char text[SHOW_PREEMPTION_MAX];
+    struct protocol_node_record node = record_of("dcs");
+    show_preemption(&node, text);
+    assert_string_equal(text, "GMET 250ms");
+    node.dcs_quantum_ns = node.dcs_constant_ns = UINT64_MAX;
+    node.dcs_exponent = INT32_MIN;
+    node.dcs_calibrate = UINT32_MAX;
+    show_preemption(&node, text);
+    assert_string_equal(text + strlen(text) - strlen("calibrate yes"), "calibrate yes");
+}
+
+static void programs_read_gmet_where_it_decides(void **state)
+{
+    (void)state;
+    struct protocol_node_record node = record_of("yoo-jette");
+    json_t *object = show_node_json(&node);
+    assert_float_equal(json_real_value(json_object_get(object, "gmet_s")), 0.25, 1e-9);
+    assert_null(json_object_get(object, "exponent"));
+    json_decref(object);
+}
+
+static void programs_read_the_terms_of_dcs(void **state)
+{
+    (void)state;
+    struct protocol_node_record node = record_of_dcs();
+    json_t *object = show_node_json(&node);
+    assert_string_equal(json_string_value(json_object_get(object, "policy")), "dcs");
+    assert_null(json_object_get(object, "gmet_s"));
+    assert_int_equal(json_integer_value(json_object_get(object, "exponent")), -1);
+    assert_float_equal(json_real_value(json_object_get(object, "constant_s")), 0.1, 1e-9);
+    assert_float_equal(json_real_value(json_object_get(object, "quantum_s")), 0.02, 1e-9);
+    assert_true(json_is_false(json_object_get(object, "calibrate")));
+    json_decref(object);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(people_read_gmet_where_it_decides),
+        cmocka_unit_test(people_read_the_terms_of_dcs),
+        cmocka_unit_test(any_reply_can_be_shown),
+        cmocka_unit_test(programs_read_gmet_where_it_decides),
+        cmocka_unit_test(programs_read_the_terms_of_dcs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
