@@ -2,34 +2,13 @@
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import time
 
-from . import NasError, environment, hosts, lab_site, options as asked, plan, session, store, times
+from . import NasError, environment, hosts, lab_site, options as asked, plan, session, signals, store, times
 
 BENCH = lab_site.BENCH
-
-
-class Interrupted(BaseException):
-    """A signal; not an Exception, so that nobody takes it for a fault of his own."""
-
-    def __init__(self, number):
-        super().__init__(number)
-        self.number = number
-
-
-def _interrupted(number, _frame):
-    # What is left behind is put away now; a second ctrl-C must not stop that.
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)
-    raise Interrupted(number)
-
-
-def _catch_signals():
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupted)
 
 
 def _new(options):
@@ -77,10 +56,10 @@ def _site(options):
 
 def _hold(current):
     """Runs the session; returns the number of the signal that ended it, or None."""
-    _catch_signals()
+    signals.catch()
     try:
         current.run()
-    except Interrupted as signalled:
+    except signals.Interrupted as signalled:
         current.put_away()  # the signal may have come while that was done
         print("\ninterrupted", file=sys.stderr)
         return signalled.number

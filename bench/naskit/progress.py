@@ -4,27 +4,28 @@ import shutil
 import statistics
 import sys
 
-from . import plan, times
+from . import times
 
 
-def left_s(units, wall_s):
+def left_s(units, wall_s, nominal_s):
     """Seconds for the units of the plan that are not in `wall_s` ({place: seconds}): what the same
-    cost before, else what the plan guesses, corrected by how wrong it was so far."""
+    cost before, else what `nominal_s(unit)` guesses, corrected by how wrong it was so far."""
     known = {}
     for place, seconds in wall_s.items():
         known.setdefault(units[place].key, []).append(seconds)
-    guessed_s = sum(plan.nominal_s(units[place]) for place in wall_s)
+    guessed_s = sum(nominal_s(units[place]) for place in wall_s)
     correction = sum(wall_s.values()) / guessed_s if guessed_s else 1.0
     return sum(statistics.median(known[unit.key]) if unit.key in known
-               else correction * plan.nominal_s(unit)
+               else correction * nominal_s(unit)
                for place, unit in enumerate(units) if place not in wall_s)
 
 
 class Progress:
     """Lines for people; on a terminal the present one is shown while it runs."""
 
-    def __init__(self, units, stream=sys.stderr):
+    def __init__(self, units, nominal_s, stream=sys.stderr):
         self.units = units
+        self.nominal_s = nominal_s
         self.stream = stream
         self.wall_s = {}
         self.terminal = stream.isatty()
@@ -44,7 +45,7 @@ class Progress:
                   flush=True)
 
     def _left(self):
-        return f"{times.left(left_s(self.units, self.wall_s))} left"
+        return f"{times.left(left_s(self.units, self.wall_s, self.nominal_s))} left"
 
     def end(self, place, run, wall_s):
         self.wall_s[place] = wall_s

@@ -33,10 +33,12 @@ class _Running:
 class Runner:
     """`command(index)` is the command that runs a job and writes `base(index)` + ".json",
     `hog_commands(job)` one for each process of a hog. `gated`: the commands wait for a line on their
-    standard input; `counts_cpu`: processes run on this machine, so that their CPU time is known.
-    Times are seconds after the first job may start."""
+    standard input; `counts_cpu`: processes run on this machine, so that their CPU time is known;
+    `verified(report, output, loop)` says whether a job did its work. Times are seconds after the first job
+    may start."""
 
-    def __init__(self, unit, cluster, command, hog_commands, base, gated, counts_cpu=True):
+    def __init__(self, unit, cluster, command, hog_commands, base, gated, counts_cpu=True,
+                 verified=output.verified):
         self.unit = unit
         self.cluster = cluster
         self.command = command
@@ -44,6 +46,7 @@ class Runner:
         self.base = base
         self.gated = gated
         self.counts_cpu = counts_cpu
+        self.verified = verified
         self.launchers = {}  # by index
         self.running = {}
         self.done = {}
@@ -231,7 +234,7 @@ class Runner:
         except (FileNotFoundError, ValueError):
             raise NasError(f"{job}: could not be run, see {base}.log") from None
         with open(base + ".log", encoding="utf-8", errors="replace") as file:
-            good = output.verified(report, file.read(), report["loop"])
+            good = self.verified(report, file.read(), report["loop"])
         return {"cpu_s": report["cpu_s"], "verified": good,
                 "hung_in_finalize": report["hung_in_finalize"], "timed_out": report["timed_out"],
                 "exit_status": report["exit_status"], "started": report["started"],

@@ -1,7 +1,8 @@
 """summary.txt: what people see on a terminal. No system call in here."""
 
 
-def _columns(rows):
+def columns(rows):
+    """The rows, the first of which are headings, as lines with aligned cells."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
@@ -71,7 +72,7 @@ def text(summary):
         lines += [f"{name}: {experiment['title']}", ""]
         for rows in (_jobs(experiment), _totals(experiment)):
             if len(rows) > 1:
-                lines += _columns(rows) + [""]
+                lines += columns(rows) + [""]
     lines.append("Medians; in brackets Student's 90 % interval of the mean."
                  + ("" if summary["complete"] else " INCOMPLETE: not all runs were made."))
     return "\n".join(lines) + "\n"

@@ -5,8 +5,7 @@ import json
 import os
 import sys
 
-from . import ReportError, blocks, folder, gantts, html, markdown, sections
-from .draw import gnuplot, svg
+from . import ReportError, folder, gantts, pages, sections
 
 PAPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "paper.json")
 
@@ -24,29 +23,10 @@ def _text(path):
         return file.read()
 
 
-def figures_in(found):
-    """All figures, those inside of details too."""
-    for block in found:
-        if isinstance(block, blocks.Figure):
-            yield block
-        elif isinstance(block, blocks.Details):
-            yield from figures_in(block.blocks)
-
-
 def make(results, charts, rosters, paper):
     """{relative path: bytes} of the report."""
     found = sections.report(results, charts, rosters, paper)
-    colours = sections.colours(results.experiments.values(), charts)
-    files, drawings = {}, {}
-    for figure in figures_in(found):
-        wide = gnuplot.vector(figure.shape, gnuplot.WIDE_PX, colours, figure.name, figure.alt)
-        narrow = gnuplot.vector(figure.shape, gnuplot.NARROW_PX, colours, f"{figure.name}-narrow", figure.alt)
-        drawings[figure.name] = (svg.inline(wide), svg.inline(narrow))
-        files[f"figures/{figure.name}.svg"] = svg.alone(wide)
-        files[f"figures/{figure.name}.png"] = gnuplot.bitmap(figure.shape, colours)
-    files["report.md"] = markdown.page(found).encode()
-    files["report.html"] = html.page(found, drawings, _text(html.STYLE)).encode()
-    return files
+    return pages.files(found, sections.colours(results.experiments.values(), charts))
 
 
 def run(path):

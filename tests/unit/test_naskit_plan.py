@@ -116,17 +116,17 @@ class Plan(unittest.TestCase):
         units = plan.build([request()], ["mpich"], 1, 1.0)
         half = len(units) // 2
         wall_s = {place: 10.0 for place in range(half)}
-        self.assertAlmostEqual(progress.left_s(units, wall_s), 10.0 * half)
-        self.assertGreater(progress.left_s(units, {}), 0)
+        self.assertAlmostEqual(progress.left_s(units, wall_s, plan.nominal_s), 10.0 * half)
+        self.assertGreater(progress.left_s(units, {}, plan.nominal_s), 0)
 
     def test_time_left_learns_how_wrong_the_guess_was(self):
         units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
         wall_s = {0: 10 * plan.nominal_s(units[0])}
-        self.assertAlmostEqual(progress.left_s(units, wall_s), 10 * sum(map(plan.nominal_s, units[1:])))
+        self.assertAlmostEqual(progress.left_s(units, wall_s, plan.nominal_s), 10 * sum(map(plan.nominal_s, units[1:])))
 
     def test_no_time_is_left_at_the_end(self):
         units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
-        self.assertEqual(progress.left_s(units, dict.fromkeys(range(len(units)), 1.0)), 0)
+        self.assertEqual(progress.left_s(units, dict.fromkeys(range(len(units)), 1.0), plan.nominal_s), 0)
 
 
 if __name__ == "__main__":

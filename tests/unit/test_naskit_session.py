@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import processes  # noqa: E402
-from naskit import NasError, cli, experiments, plan, schedulers, session, store, workload_file  # noqa: E402
+from naskit import NasError, experiments, plan, schedulers, session, signals, store, workload_file  # noqa: E402
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
 LAUNCHER = """
@@ -200,11 +200,11 @@ class SessionTest(unittest.TestCase):
     def test_an_interruption_keeps_what_was_measured_and_ends_all(self):
         made = self.session("jobs = cg.S.2*500, hog.2\n", "uncoordinated,cosched", runs=2)
         made.units[0] = self.session("jobs = cg.S.2\n", "uncoordinated").units[0]
-        cli._catch_signals()  # pylint: disable=protected-access
+        signals.catch()
         self.addCleanup(self.default_signals)
         thread = threading.Thread(target=self.interrupt_in_second_run)
         thread.start()
-        with self.assertRaises(cli.Interrupted) as caught:
+        with self.assertRaises(signals.Interrupted) as caught:
             made.run()
         thread.join()
         self.assertEqual(caught.exception.number, signal.SIGTERM)

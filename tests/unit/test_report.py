@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 import reportkit  # noqa: E402
 from report import (ReportError, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
-                    markdown, model, names, numbers, sections, tables)
+                    markdown, model, names, numbers, pages, sections, tables)
 from report.draw import canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
@@ -223,7 +223,7 @@ HOSTILE = "<script>alert('1')</script>\"`touch /tmp/owned`$(x)|*_[a](b)\n\x1b[31
 class Pages(unittest.TestCase):
     def pages(self, summary, environment=None):
         found = sections.report(results(summary, environment), [], [], PAPER)
-        drawings = {figure.name: ("<svg/>", "<svg/>") for figure in cli.figures_in(found)}
+        drawings = {figure.name: ("<svg/>", "<svg/>") for figure in pages.figures_in(found)}
         return html.page(found, drawings, ""), markdown.page(found)
 
     def hostile(self):
@@ -315,10 +315,10 @@ class Damage(unittest.TestCase):
         found = results({"format": 1, "complete": True, "experiments": {name: experiment}})
         used = [row.scheduler for row in (*found.experiments[name].rows, *found.experiments[name].jobs)]
         made = sections.report(found, [], [], PAPER)
-        for figure in cli.figures_in(made):
+        for figure in pages.figures_in(made):
             for width in (gnuplot.WIDE_PX, gnuplot.NARROW_PX):
                 gnuplot.canvas(figure.shape, width, names.colours(used)).script().encode()
-        html.page(made, {figure.name: ("", "") for figure in cli.figures_in(made)}, "").encode()
+        html.page(made, {figure.name: ("", "") for figure in pages.figures_in(made)}, "").encode()
         markdown.page(made).encode()
 
     def test_damaged_summaries(self):
