@@ -11,6 +11,13 @@ COLOURS = {
     "yield": "#00946b",
     "gang": "#9a7b00",
     "cosched": "#0077bb",
+    # Of bench/run_dcs.sh.
+    "spin": "#d55e00",
+    "spin-block": "#9a7b00",
+    "dcs-spin": "#a0569b",
+    "dcs-spin-block": "#00946b",
+    "dcs": "#0077bb",
+    "yoo-jette": "#4b62d6",
 }
 VARIANTS = ("#4b62d6", "#00879e", "#8a63d2")  # of cosched: other policies, other time-slices
 SPARE_COLOURS = ("#9a7b00", "#a0569b", "#b5495b", "#668b2b")
@@ -23,6 +30,12 @@ LABELS = {
     "yield": "MPI yields",
     "gang": "gang",
     "cosched": "coscheduled",
+    "spin": "no DCS, spin only",
+    "spin-block": "no DCS, spin-block",
+    "dcs-spin": "DCS, spin only",
+    "dcs-spin-block": "DCS, spin-block",
+    "dcs": "DCS, calibrated",
+    "yoo-jette": "Yoo & Jette",
 }
 EXPLANATIONS = {
     "dedicated": "one job at a time has the nodes to itself: the best that it can do",
@@ -32,6 +45,12 @@ EXPLANATIONS = {
     "yield": "jobs share the nodes; a process that waits gives its CPU away, a setting of the MPI library itself",
     "gang": "all nodes switch between jobs together, by a common table",
     "cosched": "jobs share the nodes, and cosched makes all processes of a job run at the same moment",
+    "spin": "each node's kernel decides by itself who runs; a process that waits for a message spins",
+    "spin-block": "each node's kernel decides by itself who runs; a process that waits for a message spins, then blocks",
+    "dcs-spin": "dynamic coscheduling as in the paper, E = -1, C = 0; a process that waits spins",
+    "dcs-spin-block": "dynamic coscheduling as in the paper, E = 2, C = 100 ms; a process that waits spins, then blocks",
+    "dcs": "dynamic coscheduling with cosched's defaults: calibrated, waiting as it finds best",
+    "yoo-jette": "cosched's default policy, the nodes' timers aligned",
 }
 ORDER = list(LABELS)
 

@@ -1,0 +1,1 @@
+"""The comparison that bench/run_dcs.sh makes. See README.md."""

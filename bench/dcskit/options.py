@@ -1,0 +1,88 @@
+"""The options of bench/run_dcs.sh: what they are, and whether they make sense."""
+
+import argparse
+import os
+import shutil
+
+from naskit import NasError, environment, times
+
+from . import variants, workloads
+
+MPIS = {"mpich": ["mpich"], "openmpi": ["openmpi"], "both": ["mpich", "openmpi"]}
+QUICK_SCALE = 0.1
+
+
+def parser():
+    top = argparse.ArgumentParser(
+        prog="run_dcs.sh", description="Dynamic coscheduling on a virtual cluster: the workloads of Sobalvarro et al., "
+                                       "section 4.1.2, under their four variants and two of ours; redraws Figures 3, "
+                                       "4, 6, 7 and 8.")
+    top.add_argument("--figure", type=int, action="append", choices=list(workloads.FIGURES), metavar="N",
+                     help="3, 4, 6, 7 or 8; may be repeated (default: all)")
+    top.add_argument("--mpi", choices=list(MPIS), default="mpich", help="default: mpich")
+    top.add_argument("--variants", metavar="LIST", help="of " + ", ".join(variants.VARIANTS) + " (default: all)")
+    top.add_argument("--competitors", default="1,2,3", metavar="LIST",
+                     help="how many sequential competitors on each node (default: 1,2,3; none is always run)")
+    top.add_argument("--as", dest="kinds", default="users,jobs", metavar="LIST",
+                     help="what competitors are: users (processes of the sequential class), jobs (default: both)")
+    top.add_argument("--runs", type=int, metavar="N", help="repetitions (default: 3)")
+    top.add_argument("--scale", type=float, metavar="F", help="make programs F times as long")
+    top.add_argument("--spread", type=int, default=0, metavar="PCT",
+                     help="of Barrier's computing between barriers: 0 (as in the paper's figure) to 100")
+    top.add_argument("--slice", default="100ms", metavar="T", help="time-slice (default: 100ms, the shortest)")
+    top.add_argument("--quick", action="store_true",
+                     help="does it work? about a minute: one competitor, programs a tenth as long, one run")
+    top.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                     help="any other setting of cosched.ini")
+    top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs")
+    top.add_argument("--noise", type=float, default=1.2, metavar="F",
+                     help="a run is disturbed when the calibration before or after it takes F times its median "
+                          "(default: 1.2; 0: do not look)")
+    top.add_argument("--retries", type=int, default=1, metavar="N",
+                     help="how often a disturbed run is repeated (default: 1)")
+    top.add_argument("--timeout", type=float, default=600, metavar="S", help="limit of one job")
+    top.add_argument("--out", metavar="DIR", help="where results go (default: results/dcs-<time>)")
+    top.add_argument("--build", default=os.path.join(environment.ROOT, "build", "release"), metavar="DIR",
+                     help="use this build as it is (default: build/release, made anew)")
+    top.add_argument("--dry-run", action="store_true", help="print the plan and how long it takes, and run nothing")
+    return top
+
+
+def _counts(text):
+    try:
+        found = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        raise NasError(f"--competitors {text!r}: must be numbers like 1,2,3") from None
+    if not found or found[0] < 1 or found[-1] > 16:
+        raise NasError(f"--competitors {text!r}: must be from 1 to 16")
+    return found
+
+
+def _kinds(text):
+    found = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for word in found:
+        if word not in (workloads.USERS, workloads.JOBS):
+            raise NasError(f"--as {word!r}: must be {workloads.USERS} or {workloads.JOBS}")
+    return found
+
+
+def check(options):
+    """Fills in what was left out, and turns texts into values."""
+    if options.quick:
+        options.competitors, options.kinds = "1", workloads.USERS
+    options.figures = sorted(set(options.figure or workloads.FIGURES))
+    options.mpi = MPIS[options.mpi]
+    options.variants = variants.choose(options.variants)
+    if variants.BASE not in options.variants:
+        options.variants.insert(0, variants.BASE)  # what is ideal is learnt from it
+    options.competitors = _counts(options.competitors)
+    options.kinds = _kinds(options.kinds)
+    options.runs = options.runs or (1 if options.quick else 3)
+    options.scale = options.scale or (QUICK_SCALE if options.quick else 1.0)
+    options.slice_s = times.seconds(options.slice)
+    for name, low, high in (("runs", 1, 1000), ("scale", 0.001, 1000), ("spread", 0, 100), ("retries", 0, 100)):
+        if not low <= getattr(options, name) <= high:
+            raise NasError(f"--{name}: must be from {low} to {high}")
+    options.nodes, options.cpus_per_node = 2, 1
+    options.build = os.path.abspath(options.build)
+    options.sequential = ["tar"] + ["gs"] * bool(shutil.which("gs"))

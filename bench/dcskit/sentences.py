@@ -1,0 +1,112 @@
+"""One sentence on each figure, made from the data alone: what is claimed lies outside both 90 % intervals. No system
+call in here."""
+
+from report import names, numbers
+
+from . import figures, plan
+
+VERDICTS = (("yes", "as in the paper"), ("no", "unlike in the paper, not"), ("unclear", "not told apart:"))
+MARGIN = 0.03  # of a fair F, as doc/design/waiting.md has it
+
+
+def most_crowded(rows):
+    """{(mpi, competitors): rows with the most competitors}: where the paper's differences are largest."""
+    found = {}
+    for row in rows:
+        if row["count"]:
+            most = found.setdefault((row["mpi"], row["competitors"], row["program"]), [])
+            if most and most[0]["count"] < row["count"]:
+                most.clear()
+            if not most or most[0]["count"] == row["count"]:
+                most.append(row)
+    return found
+
+
+def compare(faster, slower):
+    """"yes", "no" or "unclear": whether the first statistic lies below the second."""
+    if faster is None or slower is None:
+        return None
+    if faster["bootstrap"] is None or slower["bootstrap"] is None:
+        return "unclear"
+    if faster["bootstrap"][1] < slower["bootstrap"][0]:
+        return "yes"
+    if faster["bootstrap"][0] > slower["bootstrap"][1]:
+        return "no"
+    return "unclear"
+
+
+def _where(row):
+    return (f"{names.mpi(row['mpi'])}, {numbers.count(row['count'], 'competitor')} on each node "
+            f"({figures.KINDS[row['competitors']]})")
+
+
+def _pairs(order, by_variant, measure):
+    """{"yes": [...], "no": [...], "unclear": [...]} of "A before B"."""
+    found = {"yes": [], "no": [], "unclear": []}
+    for first, second in order:
+        if first in by_variant and second in by_variant:
+            verdict = compare(by_variant[first]["measures"][measure], by_variant[second]["measures"][measure])
+            if verdict:
+                found[verdict].append(f"{names.scheduler(first)} before {names.scheduler(second)}")
+    return found
+
+
+def _slowdowns(rows):
+    known = [row for row in rows if row["measures"]["slowdown"]]
+    known.sort(key=lambda row: row["measures"]["slowdown"]["median"])
+    return numbers.listing(f"{names.scheduler(row['variant'])} {row['measures']['slowdown']['median']:.2f}"
+                           for row in known)
+
+
+def _order(rows, paper):
+    parts = []
+    for group in most_crowded(rows).values():
+        text = f"{_where(group[0])}: times ideal, {_slowdowns(group)}"
+        verdicts = _pairs(paper["order"], {row["variant"]: row for row in group}, "slowdown")
+        text += "".join(f"; {label} {numbers.listing(verdicts[verdict])}" for verdict, label in VERDICTS
+                        if verdicts[verdict])
+        parts.append(text)
+    return ". ".join(parts)
+
+
+def _fairness(rows):
+    """Which variants keep F within the margin, and how far off the others get."""
+    by_variant = {}
+    for row in rows:
+        if row["measures"]["fairness"] and (row["count"] or row["count"] is None):
+            by_variant.setdefault(row["variant"], []).append(row["measures"]["fairness"]["median"])
+    fair = [name for name, values in by_variant.items() if all(abs(value - 1) <= MARGIN for value in values)]
+    parts = []
+    if fair:
+        parts.append(f"within {1 - MARGIN:.2f} and {1 + MARGIN:.2f} throughout: "
+                     + numbers.listing(names.scheduler(name) for name in fair))
+    others = [f"{names.scheduler(name)} {min(values):.2f} to {max(values):.2f}"
+              for name, values in by_variant.items() if name not in fair]
+    if others:
+        parts.append("F of the others: " + numbers.listing(others))
+    return "; ".join(parts)
+
+
+def _mixed(rows):
+    parts = []
+    for mpi in figures.mpis(rows):
+        of_mpi = figures.chosen(rows, mpi=mpi, program="sor")
+        known = [row for row in of_mpi if row["variant"] != plan.ALONE and row["measures"]["cpu_ratio"]]
+        if known:
+            parts.append(f"{names.mpi(mpi)}: SOR's CPU time, times that alone: " + numbers.listing(
+                f"{names.scheduler(row['variant'])} {row['measures']['cpu_ratio']['median']:.2f}" for row in known))
+    return ". ".join(parts)
+
+
+def of(number, rows, paper):
+    """What is seen in a figure, or that nothing is."""
+    if number in (3, 4):
+        text = _order(rows, paper)
+    elif number == 7:
+        text = _mixed(rows)
+    elif number == 6:
+        text = _fairness(rows)
+    else:
+        text = ". ".join(f"{figures.PROGRAMS[name]}: {said}" for name in figures.PROGRAMS
+                         for said in [_fairness(figures.chosen(rows, program=name))] if said)
+    return f"{text}." if text else "There is nothing to compare yet."

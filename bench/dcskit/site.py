@@ -1,0 +1,87 @@
+"""The lab as the variants need it. Only `bench/lab` and programs of the build are called."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from naskit import NasError, lab_site
+
+from . import outcome, workloads
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+LAB_NAME = "cosched-lab-dcs"
+
+
+class Site(lab_site.LabSite):
+    def __init__(self, options):
+        super().__init__(options, os.environ.get("COSCHED_DCS_LAB", LAB_NAME))
+
+    # -- what there is
+
+    def program(self, mpi, name):
+        path = os.path.join(self.options.build, "bench", "dcs", mpi, name)
+        if not os.access(path, os.X_OK):
+            raise NasError(f"{path} is not there: build first (cmake --build), or name a build with --build DIR")
+        return path
+
+    def takes_wait(self, value):
+        """Whether the build knows `[client] wait = VALUE`: asked of its own classd."""
+        classd = os.path.join(self.options.build, "classd", "classd")
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as config:
+            config.write(f"[client]\nwait = {value}\n")
+            config.flush()
+            try:
+                done = subprocess.run([classd, "--config", config.name, "--check-config"], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            except FileNotFoundError:
+                raise NasError(f"{classd} is not there: build first, or name a build with --build DIR") from None
+        return done.returncode == 0
+
+    # -- daemons
+
+    def use(self, settings, lag_s):
+        """Fresh daemons with these settings on all nodes; the timers of all but the first begin `lag_s` later."""
+        if self.daemons:
+            self._lab("daemons", "stop")
+        self.daemons = None
+        first, *others = self.nodes
+        # A stopped node's timer would leave time-slices to nobody: it is not started before its time.
+        self._lab("daemons", "start", "--only", "classd", *(f"--set={key}={value}" for key, value in settings.items()))
+        self.daemons = dict(settings)
+        self._lab("daemons", "start", "--only", "timerd", "--node", first)
+        time.sleep(lag_s)
+        if others:
+            self._lab("daemons", "start", "--only", "timerd", *(f"--node={node}" for node in others))
+
+    # -- jobs
+
+    def command(self, mpi, job, report, limit_s):
+        """The command that runs a job that ends, writes `report`, and waits for a line first."""
+        common = ["--gate", "--report", report, "--timeout", str(limit_s)]
+        if job.in_class:
+            loops, program = self._sequential(job.name)
+            return [sys.executable, "-B", os.path.join(HERE, "sequential_job.py"), "--lab", self.name, "--node",
+                    self.nodes[job.node], *common, "--loop", str(loops), "-n", "1", *program]
+        arguments = workloads.PROGRAMS[job.name].arguments(self.options.scale, self.options.spread)
+        return [lab_site.LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(len(self.nodes)), "--preload",
+                "--done-pattern", outcome.DONE, *common, self.program(mpi, job.name), *arguments]
+
+    def _sequential(self, name):
+        """(how often, command)."""
+        loops = {"tar": workloads.TAR_LOOPS, "gs": workloads.GS_LOOPS}[name]
+        files = self.options.files
+        commands = {"tar": ["sh", "-c", "tar -chf - -C \"$0\" text | gzip >/dev/null", files],
+                    "gs": ["gs", "-q", "-dNODISPLAY", "-dNOPAUSE", "-dBATCH", os.path.join(files, "pages.ps")]}
+        return max(1, round(loops * self.options.scale)), commands[name]
+
+    def competitor_commands(self, mpi, job):
+        if job.in_class:
+            return self.hog_commands_of_users()
+        return [[lab_site.LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(len(self.nodes)), "--preload",
+                 self.program(mpi, "competitor")]]
+
+    def hog_commands_of_users(self):
+        return [[lab_site.LAB, "--name", self.name, "exec", "--users", node, "sh", "-c", "while :; do :; done"]
+                for node in self.nodes]

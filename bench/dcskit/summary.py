@@ -1,0 +1,130 @@
+"""summary.json: what follows from the runs. No system call in here.
+
+The unit of response is the program's own timed part where it has one (latency, barrier): launching is no part of it. In
+the mixed workload it is the time from launch to end, for all programs alike."""
+
+from naskit import records, statistic, workload
+
+from . import jobs, plan, variants
+
+MEASURES = ("response_s", "cpu_s", "slowdown", "cpu_ratio", "useful", "fairness", "coscheduled")
+
+
+def counting(runs):
+    """Of each unit's attempts the one that counts."""
+    return records.valid(runs)
+
+
+def _job(record):
+    """The Job of a record."""
+    return jobs.Job(record["name"], record["node"], in_class=record["in_class"], is_hog=record["is_hog"])
+
+
+def cpu_s(record):
+    """Of one process, or of one node's processes where the program does not say."""
+    return record.get("program_cpu_s", record["cpu_s"])
+
+
+def _response(run, record):
+    lasted_s = record["end_s"] - record["start_s"]
+    return lasted_s if run["experiment"] == "mixed" else record.get("program_s", lasted_s)
+
+
+def _is_alone(run):
+    return run["scheduler"] == plan.ALONE or (run["value"] == 0 and run["scheduler"] == variants.BASE)
+
+
+def _ending(run):
+    return [job for job in run["jobs"] if not job["is_hog"] and job["verified"]]
+
+
+def alone(runs):
+    """{(mpi, experiment, job): {"response_s", "cpu_s"}}, medians of the verified runs of the job alone."""
+    found = {}
+    for run in runs:
+        for job in _ending(run) if _is_alone(run) else ():
+            of_job = found.setdefault((run["mpi"], run["experiment"], job["job"]), {"response_s": [], "cpu_s": []})
+            of_job["response_s"].append(_response(run, job))
+            of_job["cpu_s"].append(cpu_s(job))
+    return {key: {name: statistic.describe(values)["median"] for name, values in measured.items()}
+            for key, measured in found.items()}
+
+
+def ideal_s(run, sharing, known):
+    """{job: response time when the nodes are shared perfectly}; {} where that is not known."""
+    everybody = [_job(job) for job in run["jobs"]]
+    alone_s = [float("inf") if job["is_hog"] else known.get((run["mpi"], run["experiment"], job["job"]), {}).get(
+        "response_s") for job in run["jobs"]]
+    if None in alone_s:
+        return {}
+    if run["scheduler"] == plan.ALONE:
+        return {job["job"]: seconds for job, seconds in zip(run["jobs"], alone_s)}
+    fair_s = workload.fair_response(sharing, everybody, alone_s)
+    return {job["job"]: seconds for job, seconds in zip(run["jobs"], fair_s)}
+
+
+def fairness(run, job):
+    """F of equation 2. In the mixed workload up to the end of the first job, as in the paper."""
+    if run["experiment"] == "mixed":
+        return job["fairness"]
+    if "program_s" not in job or not job["program_s"]:
+        return None
+    return run["parties"] * job["program_cpu_s"] / job["program_s"]
+
+
+def measures(run, job, ideal, known):
+    """The figures of one job of a run, by name."""
+    base = known.get((run["mpi"], run["experiment"], job["job"]), {})
+    used_s, taken_s = cpu_s(job), _response(run, job)
+    return {"response_s": taken_s, "cpu_s": used_s,
+            "slowdown": records.ratio(taken_s, ideal.get(job["job"])),
+            "cpu_ratio": records.ratio(used_s, base.get("cpu_s")),
+            "useful": records.ratio(base.get("cpu_s"), used_s),
+            "fairness": None if run["scheduler"] == plan.ALONE else fairness(run, job),
+            "coscheduled": run["coscheduled"] if not job["in_class"] and run["scheduler"] != plan.ALONE else None}
+
+
+def _rows_of(group, sharing, known):
+    """One row per program: of its jobs on several nodes the mean counts."""
+    by_name = {}
+    for run in group:
+        ideal = ideal_s(run, sharing, known)
+        of_run = {}
+        for job in _ending(run):
+            of_run.setdefault(job["name"], []).append(measures(run, job, ideal, known))
+        for name, found in of_run.items():
+            by_name.setdefault(name, []).append({measure: records.mean(one[measure] for one in found)
+                                                 for measure in MEASURES})
+    for name, found in by_name.items():
+        yield name, {measure: statistic.describe([one[measure] for one in found]) for measure in MEASURES}
+
+
+def _key(run):
+    return run["experiment"], run["mpi"], run["workload"], run["value"], run["scheduler"]
+
+
+def _order(key):
+    names = [plan.ALONE, *variants.VARIANTS]
+    experiment, mpi, kind, count, scheduler = key
+    return experiment, mpi, kind, -1 if count is None else count, names.index(scheduler)
+
+
+def describe(runs, sharing, complete, figures, waits):
+    """`runs` are all lines of runs.jsonl, `waits` {variant: value of [client] wait that ran}."""
+    counted = counting(runs)
+    known = alone(counted)
+    groups = {}
+    for run in counted:
+        groups.setdefault(_key(run), []).append(run)
+    disturbed = sum(run["disturbed"] for run in counted)
+    rows = []
+    for key in sorted(groups, key=_order):
+        group = groups[key]
+        makespan = statistic.describe([run["makespan_s"] for run in group])
+        for program, measured in _rows_of(group, sharing, known):
+            rows.append({**dict(zip(("experiment", "mpi", "competitors", "count", "variant"), key)),
+                         "program": program, "runs": len(group), "parties": group[0]["parties"],
+                         "unverified": sum(not job["verified"] for run in group for job in run["jobs"]),
+                         "measures": measured, "makespan_s": makespan})
+    return {"format": 1, "complete": complete, "figures": list(figures), "waits": waits, "disturbed": disturbed,
+            "runs": len(counted), "load": statistic.describe([run["load"] for run in counted]), "rows": rows}

@@ -1,0 +1,52 @@
+"""summary.txt: what people see on a terminal. No system call in here."""
+
+from naskit.tables import columns
+
+from . import variants
+
+HEADER = ("workload", "program", "mpi", "competitors", "variant", "runs", "response s", "/ ideal", "CPU s", "/ alone",
+          "F", "coscheduled")
+DIGITS = {"response_s": 2, "slowdown": 2, "cpu_s": 2, "cpu_ratio": 2, "fairness": 3, "coscheduled": 2}
+
+
+def _cell(row, name):
+    found = row["measures"][name]
+    if found is None:
+        return "-"
+    digits = DIGITS[name]
+    text = f"{found['median']:.{digits}f}"
+    if found["bootstrap"]:
+        low, high = found["bootstrap"]
+        text += f" ({low:.{digits}f}..{high:.{digits}f})"
+    return text
+
+
+def competitors(row):
+    return "-" if not row["count"] else f"{row['count']} {row['competitors']}"
+
+
+def body(summary):
+    """The table's rows below HEADER."""
+    for row in summary["rows"]:
+        unverified = f", {row['unverified']} NOT VERIFIED" if row["unverified"] else ""
+        yield (row["experiment"], row["program"], row["mpi"], competitors(row), row["variant"],
+               f"{row['runs']}{unverified}", *(_cell(row, name) for name in DIGITS))
+
+
+def remarks(summary):
+    """What readers must know of the session."""
+    for name, wait in summary["waits"].items():
+        wanted = variants.WAITS[variants.VARIANTS[name].wait][0]
+        if wait != wanted:
+            yield f"{name} ran with wait = {wait}, as this build has no {wanted}."
+    if summary["disturbed"]:
+        yield f"{summary['disturbed']} of {summary['runs']} runs were disturbed by something else on the machine."
+    if not summary["complete"]:
+        yield "Incomplete: not all runs were made."
+
+
+def text(summary):
+    lines = columns([HEADER, *body(summary)])
+    lines += ["", "Medians; in brackets their 90 % bootstrap interval. ideal: perfect sharing. F: N x CPU time / "
+              "response time.", *remarks(summary)]
+    return "\n".join(lines) + "\n"

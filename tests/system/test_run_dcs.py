@@ -1,0 +1,55 @@
+"""bench/run_dcs.sh with real programs on a virtual cluster, as short as can be: every figure is drawn, every job did
+its work, and nothing is left. Times are never asserted. Needs root."""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BENCH = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
+BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
+NAME = "cosched-lab-run-dcs"
+FAMILY = next((family for family in ("mpich", "openmpi") if shutil.which("mpiexec." + family)), None)
+
+
+class RunDcs(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cosched-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(subprocess.run, [os.path.join(BENCH, "lab"), "--name", NAME, "down"],
+                        stdin=subprocess.DEVNULL, check=False)
+        self.out = os.path.join(self.folder, "out")
+
+    def run_dcs(self, *arguments):
+        return subprocess.run([os.path.join(BENCH, "run_dcs.sh"), "--build", BUILD, "--out", self.out, "--mpi", FAMILY,
+                               "--quick", "--scale", "0.02", "--retries", "0", "--noise", "0", *arguments],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "COSCHED_DCS_LAB": NAME})
+
+    def test_figures_of_a_tiny_session(self):
+        done = self.run_dcs("--figure", "4", "--figure", "8", "--variants", "dcs-spin")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(os.path.join(self.out, "summary.json"), encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertTrue(found["complete"])
+        rows = {(row["experiment"], row["program"], row["variant"], row["count"]): row for row in found["rows"]}
+        beside = rows["barrier", "barrier", "dcs-spin", 1]
+        self.assertEqual((beside["parties"], beside["unverified"]), (2, 0))
+        for measure in ("response_s", "slowdown", "cpu_ratio", "fairness"):
+            self.assertGreater(beside["measures"][measure]["median"], 0)
+        for program in ("sor", "tar"):
+            self.assertIsNotNone(rows["mixed", program, "dcs-spin", None]["measures"]["fairness"], program)
+        for number in (4, 8):
+            self.assertTrue(os.path.exists(os.path.join(self.out, "figures", f"figure-{number}.svg")))
+        self.assertEqual(glob.glob(f"/run/{NAME}*"), [])
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0 or FAMILY is None or not BUILD:
+        print("needs root, an MPI and COSCHED_BUILD_DIR", file=sys.stderr)
+        sys.exit(77)
+    unittest.main()
