@@ -9,6 +9,11 @@ VERDICTS = (("yes", "as in the paper"), ("no", "unlike in the paper, not"), ("un
 MARGIN = 0.03  # of a fair F, as doc/design/waiting.md has it
 
 
+def _name(variant):
+    """As the paper writes them, since there are commas in its names."""
+    return f"⟨{names.scheduler(variant)}⟩"
+
+
 def most_crowded(rows):
     """{(mpi, competitors): rows with the most competitors}: where the paper's differences are largest."""
     found = {}
@@ -47,14 +52,14 @@ def _pairs(order, by_variant, measure):
         if first in by_variant and second in by_variant:
             verdict = compare(by_variant[first]["measures"][measure], by_variant[second]["measures"][measure])
             if verdict:
-                found[verdict].append(f"{names.scheduler(first)} before {names.scheduler(second)}")
+                found[verdict].append(f"{_name(first)} before {_name(second)}")
     return found
 
 
 def _slowdowns(rows):
     known = [row for row in rows if row["measures"]["slowdown"]]
     known.sort(key=lambda row: row["measures"]["slowdown"]["median"])
-    return numbers.listing(f"{names.scheduler(row['variant'])} {row['measures']['slowdown']['median']:.2f}"
+    return numbers.listing(f"{_name(row['variant'])} {row['measures']['slowdown']['median']:.2f}"
                            for row in known)
 
 
@@ -79,12 +84,20 @@ def _fairness(rows):
     parts = []
     if fair:
         parts.append(f"within {1 - MARGIN:.2f} and {1 + MARGIN:.2f} throughout: "
-                     + numbers.listing(names.scheduler(name) for name in fair))
-    others = [f"{names.scheduler(name)} {min(values):.2f} to {max(values):.2f}"
+                     + numbers.listing(_name(name) for name in fair))
+    others = [f"{_name(name)} {min(values):.2f} to {max(values):.2f}"
               for name, values in by_variant.items() if name not in fair]
     if others:
         parts.append("F of the others: " + numbers.listing(others))
     return "; ".join(parts)
+
+
+def _batch(rows):
+    """"; all programs, times in succession: ..." of the rows of one MPI."""
+    alone = [row["makespan_s"] for row in rows if row["variant"] == plan.ALONE]
+    parts = [f"{_name(row['variant'])} {row['makespan_s']['median'] / alone[0]['median']:.2f}"
+             for row in rows if row["variant"] != plan.ALONE] if alone else []
+    return f"; until the last program ended, times one after the other: {numbers.listing(parts)}" if parts else ""
 
 
 def _mixed(rows):
@@ -94,7 +107,8 @@ def _mixed(rows):
         known = [row for row in of_mpi if row["variant"] != plan.ALONE and row["measures"]["cpu_ratio"]]
         if known:
             parts.append(f"{names.mpi(mpi)}: SOR's CPU time, times that alone: " + numbers.listing(
-                f"{names.scheduler(row['variant'])} {row['measures']['cpu_ratio']['median']:.2f}" for row in known))
+                f"{_name(row['variant'])} {row['measures']['cpu_ratio']['median']:.2f}" for row in known)
+                         + _batch(of_mpi))
     return ". ".join(parts)
 
 

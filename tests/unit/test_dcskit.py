@@ -272,13 +272,13 @@ class Sentences(unittest.TestCase):
         text = self.said({"spin": (1.5, 3.0), "dcs-spin": (1.3, 1.6), "spin-block": (1.0, 1.2),
                           "dcs-spin-block": (1.0, 1.0)})
         self.assertIn("MPICH, 2 competitors on each node (jobs): times ideal, ", text)
-        self.assertIn("as in the paper DCS, spin-block before no DCS, spin-block, no DCS, spin-block before DCS, spin "
-                      "only and DCS, spin only before no DCS, spin only", text)
+        self.assertIn("as in the paper ⟨DCS, spin-block⟩ before ⟨no DCS, spin-block⟩, ⟨no DCS, spin-block⟩ before "
+                      "⟨DCS, spin only⟩ and ⟨DCS, spin only⟩ before ⟨no DCS, spin only⟩", text)
         self.assertNotIn("unlike", text)
 
     def test_another_order(self):
         text = self.said({"spin": (1.0, 1.0), "dcs-spin": (1.0, 2.0)})
-        self.assertIn("unlike in the paper, not DCS, spin only before no DCS, spin only", text)
+        self.assertIn("unlike in the paper, not ⟨DCS, spin only⟩ before ⟨no DCS, spin only⟩", text)
 
     def test_what_cannot_be_told_apart(self):
         self.assertIn("not told apart", self.said({"spin": (1.0, 1.0), "dcs-spin": (1.0, 1.001)}))
@@ -291,12 +291,13 @@ class Sentences(unittest.TestCase):
                 one["jobs"][-1]["program_cpu_s"] *= 0.8
         rows = described(runs)["rows"]
         text = sentences.of(6, rows, PAPER["6"])
-        self.assertIn("within 0.97 and 1.03 throughout: DCS, calibrated", text)
-        self.assertIn("no DCS, spin only 0.80 to 0.80", text)
+        self.assertIn("within 0.97 and 1.03 throughout: ⟨DCS, calibrated⟩", text)
+        self.assertIn("⟨no DCS, spin only⟩ 0.80 to 0.80", text)
 
     def test_the_mixed_workload(self):
         rows = described(mixed_runs(), (7, 8))["rows"]
-        self.assertIn("no DCS, spin only 3.33", sentences.of(7, rows, PAPER["7"]))
+        self.assertIn("SOR's CPU time, times that alone: ⟨no DCS, spin only⟩ 3.33", sentences.of(7, rows, PAPER["7"]))
+        self.assertIn("one after the other: ⟨no DCS, spin only⟩ 3.00", sentences.of(7, rows, PAPER["7"]))
         self.assertIn("Ghostscript: F of the others", sentences.of(8, rows, PAPER["8"]))
 
     def test_nothing(self):
