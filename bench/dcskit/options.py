@@ -73,8 +73,6 @@ def check(options):
     options.figures = sorted(set(options.figure or workloads.FIGURES))
     options.mpi = MPIS[options.mpi]
     options.variants = variants.choose(options.variants)
-    if variants.BASE not in options.variants:
-        options.variants.insert(0, variants.BASE)  # what is ideal is learnt from it
     options.competitors = _counts(options.competitors)
     options.kinds = _kinds(options.kinds)
     options.runs = options.runs or (1 if options.quick else 3)

@@ -40,9 +40,10 @@ class Unit:
 
 
 def _competing(name, asked, mpi, repetition):
+    # What is ideal is learnt from the base alone.
+    for variant in dict.fromkeys((variants.BASE, *([] if asked.quick else asked.variants))):
+        yield Unit(name, "", 0, mpi, variant, repetition, workloads.with_competitors(name, USERS, 0))
     for variant in asked.variants:
-        if variant == variants.BASE or not asked.quick:
-            yield Unit(name, "", 0, mpi, variant, repetition, workloads.with_competitors(name, USERS, 0))
         for kind in asked.kinds:
             for count in asked.competitors:
                 yield Unit(name, kind, count, mpi, variant, repetition,

@@ -29,10 +29,10 @@ def _scaled(count, scale):
 
 
 PROGRAMS = {program.name: program for program in (
-    Program("latency", 3.0, lambda scale, spread_pct: [_scaled(100000, scale)]),
+    Program("latency", 3.0, lambda scale, spread_pct: [_scaled(50000, scale)]),
     # 60000 steps are about the paper's 78 us on a machine of 2020.
     Program("barrier", 2.5, lambda scale, spread_pct: [_scaled(20000, scale), "60000", str(spread_pct)]),
-    Program("sor", 3.0, lambda scale, spread_pct: ["128", _scaled(60, scale)]),
+    Program("sor", 3.0, lambda scale, spread_pct: ["128", _scaled(30, scale)]),
 )}
 SEQUENTIAL_S = {"tar": 3.0, "gs": 3.0}
 

@@ -110,7 +110,8 @@ class Plan(unittest.TestCase):
 
     def test_what_is_ideal_is_always_learnt(self):
         units = plan.build(asked("--variants", "dcs", "--figure", "3", "--quick"))
-        self.assertIn(("latency", "", 0, "mpich", variants.BASE), {unit.key for unit in units})
+        self.assertEqual({unit.key for unit in units}, {("latency", "", 0, "mpich", variants.BASE),
+                                                        ("latency", "users", 1, "mpich", "dcs")})
 
     def test_alone_is_one_program_after_the_other(self):
         alone = [unit for unit in plan.build(asked("--figure", "7")) if unit.scheduler == plan.ALONE]
