@@ -29,7 +29,8 @@ def _figure(number, summary, paper):
     yield blocks.Paragraph(seen, "seen")
     yield blocks.Paragraph(f"The paper: {paper['says']}", "paper")
     if shape is not None:
-        yield blocks.Figure(f"figure-{number}", shape, f"{title}; its numbers follow as a table", figures.table(number, rows, paper))
+        yield blocks.Figure(f"figure-{number}", shape, f"{title}; its numbers follow as a table",
+                            figures.table(number, rows, paper))
 
 
 def made_of(summary, paper):

@@ -50,6 +50,13 @@ def alone(runs):
             for key, measured in found.items()}
 
 
+def alone_share(runs):
+    """The part of the time that a program that spins, alone, had its CPUs: below 1, others were on the machine all the
+    time, which the noise guard cannot see. None where it is not known."""
+    return statistic.describe([job["program_cpu_s"] / job["program_s"] for run in runs if _is_alone(run)
+                               for job in _ending(run) if job.get("program_s")])
+
+
 def ideal_s(run, sharing, known):
     """{job: response time when the nodes are shared perfectly}; {} where that is not known."""
     everybody = [_job(job) for job in run["jobs"]]
@@ -127,4 +134,5 @@ def describe(runs, sharing, complete, figures, waits):
                          "unverified": sum(not job["verified"] for run in group for job in run["jobs"]),
                          "measures": measured, "makespan_s": makespan})
     return {"format": 1, "complete": complete, "figures": list(figures), "waits": waits, "disturbed": disturbed,
-            "runs": len(counted), "load": statistic.describe([run["load"] for run in counted]), "rows": rows}
+            "runs": len(counted), "alone_share": alone_share(counted),
+            "load": statistic.describe([run["load"] for run in counted]), "rows": rows}

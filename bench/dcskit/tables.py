@@ -6,6 +6,7 @@ from . import variants
 
 HEADER = ("workload", "program", "mpi", "competitors", "variant", "runs", "response s", "/ ideal", "CPU s", "/ alone",
           "F", "coscheduled")
+FREE = 0.9  # of its CPUs, that a program has alone on a free machine, at least
 DIGITS = {"response_s": 2, "slowdown": 2, "cpu_s": 2, "cpu_ratio": 2, "fairness": 3, "coscheduled": 2}
 
 
@@ -41,6 +42,10 @@ def remarks(summary):
             yield f"{name} ran with wait = {wait}, as this build has no {wanted}."
     if summary["disturbed"]:
         yield f"{summary['disturbed']} of {summary['runs']} runs were disturbed by something else on the machine."
+    free = summary["alone_share"]
+    if free and free["median"] < FREE:
+        yield (f"Programs that were alone had {free['median']:.0%} of their CPUs: something else ran all the time. Do "
+               "not trust these figures.")
     if not summary["complete"]:
         yield "Incomplete: not all runs were made."
 

@@ -263,6 +263,13 @@ class Summary(unittest.TestCase):
         self.assertIn("dcs-spin-block ran with wait = yield", text)
         self.assertNotIn("spin ran with", text)
 
+    def test_it_says_that_the_machine_was_not_free(self):
+        runs = list(latency_runs({"spin": (1.5,)}))
+        self.assertNotIn("something else ran", tables.text(described(runs)))
+        for one in runs:
+            one["jobs"][-1]["program_cpu_s"] /= 2
+        self.assertIn("alone had 50% of their CPUs", tables.text(described(runs)))
+
 
 class Sentences(unittest.TestCase):
     def said(self, slowdowns, number=3, repetitions=3):
