@@ -71,9 +71,11 @@ void pages_describe_node(const pages_t *pages, struct status_page *page)
     page->piggyback = strcmp(config->piggyback, "off") == 0      ? STATUS_PIGGYBACK_OFF
                       : strcmp(config->piggyback, "header") == 0 ? STATUS_PIGGYBACK_HEADER
                                                                  : STATUS_PIGGYBACK_NOTICE;
-    page->wait = strcmp(config->wait, "yield") == 0  ? STATUS_WAIT_YIELD
-                 : strcmp(config->wait, "spin") == 0 ? STATUS_WAIT_SPIN
-                                                     : STATUS_WAIT_AUTO;
+    page->wait = strcmp(config->wait, "yield") == 0   ? STATUS_WAIT_YIELD
+                 : strcmp(config->wait, "spin") == 0  ? STATUS_WAIT_SPIN
+                 : strcmp(config->wait, "block") == 0 ? STATUS_WAIT_BLOCK
+                                                      : STATUS_WAIT_AUTO;
+    page->spin_limit_ns = config->spin_limit_ns;
 }
 
 int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,

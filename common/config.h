@@ -47,6 +47,7 @@ struct config {
     bool timer_align;
     char piggyback[CONFIG_TEXT_MAX];
     char wait[CONFIG_TEXT_MAX];
+    uint64_t spin_limit_ns; // 0: what giving the CPU away costs
 };
 
 // Every key at its default.

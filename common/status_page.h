@@ -31,13 +31,18 @@ enum status_flag {
     STATUS_CONTENDED = 1u << 1, // shares are enforced: somebody else wants the CPUs too
 };
 
-// The configuration's words for the library, sections [client] piggyback and wait.
+// The configuration's words for the library, [client] piggyback and wait.
 enum status_piggyback {
     STATUS_PIGGYBACK_OFF = 0,
     STATUS_PIGGYBACK_NOTICE = 1,
     STATUS_PIGGYBACK_HEADER = 2,
 };
-enum status_wait { STATUS_WAIT_SPIN = 0, STATUS_WAIT_YIELD = 1, STATUS_WAIT_AUTO = 2 };
+enum status_wait {
+    STATUS_WAIT_SPIN = 0,
+    STATUS_WAIT_YIELD = 1,
+    STATUS_WAIT_AUTO = 2,
+    STATUS_WAIT_BLOCK = 3,
+};
 
 // word = generation (16 bits) | flags (16 bits) | epoch (32 bits)
 static inline uint64_t status_word(uint16_t generation, uint16_t flags, uint32_t epoch)
@@ -98,7 +103,9 @@ struct status_page {
     char job_id[PROTOCOL_JOB_ID_MAX];
     uint8_t piggyback; // enum status_piggyback: the node's default
     uint8_t wait;      // enum status_wait: the node's default
-    uint8_t reserved[STATUS_PAGE_BYTES - 98];
+    uint8_t unused[6];
+    uint64_t spin_limit_ns; // the node's default; 0, as in the page of an earlier classd: none
+    uint8_t reserved[STATUS_PAGE_BYTES - 112];
     // Behind the first page: state for adoption, not mapped by clients.
     uint64_t service_ns; // the engine's count of the CPU time that the job has received
     uint32_t member_count;

@@ -270,7 +270,7 @@ BEFORE = {
     "icollective": "carrier_collective(comm);",
     "creation": "carrier_collective({comm});",
     "idup": "carrier_collective(comm);",
-    "window": "carrier_collective(comm);",
+    "window": "block_without_sign(); carrier_collective(comm);",
     "look": "carrier_look();",
     "rma_sync": "carrier_look();",
     "win_wait": "carrier_look();",
@@ -298,6 +298,18 @@ AFTER = {
     "creation": "peers_learn(*newcomm);",
     "idup": "peers_learn_like(*newcomm, comm);",
 }
+# What may have been done for peers that sleep, and for whom: else for anybody.
+OVER = {
+    "send": "wait_over_for(comm, dest);",
+    "isend": "wait_over_for(comm, dest);",
+    "irecv": "wait_over_for(comm, source);",
+    "recv": "wait_over_for(comm, rc == MPI_SUCCESS ? status->MPI_SOURCE : source);",
+    "testsome": "wait_tested(rc == MPI_SUCCESS && *outcount > 0);",
+    **dict.fromkeys(["test", "testone", "testall", "testany", "get_status", "iprobe", "improbe"],
+                    "wait_tested(rc == MPI_SUCCESS && *flag);"),
+}
+# These bring processes of other jobs, who do not ring.
+STRANGERS = {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}
 BLOCKING = {
     "send", "recv", "mrecv", "sendrecv", "probe", "mprobe", "wait", "waitall", "waitany",
     "waitsome", "collective", "creation", "rma_sync", "win_wait",
@@ -372,7 +384,8 @@ class Body:
         polled = self.polled()
         if not polled:
             return direct
-        test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
+        test = ("wait_polls_collectives(comm)" if f.role == "collective"
+                else "wait_blocks" if f.role == "mrecv" else "wait_polls()")
         if f.shunned:
             test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
@@ -398,14 +411,23 @@ class Body:
     def polled_receive(self):
         """Waits for the message and then receives it. Faulty arguments are found before there is one, and
         a fault of the message is the blocking call's, which tells the user's error handler."""
-        f, c = self.f, self.f.suffix
-        arguments = f.call(self.replace, drop=("status",))
+        arguments = self.f.call(self.replace, drop=("status",))
         return ["MPI_Request trial = MPI_REQUEST_NULL;",
-                f"rc = next->Recv_init{c}({arguments}, &trial);",
+                f"rc = next->Recv_init{self.f.suffix}({arguments}, &trial);",
+                *self.message(arguments, "tag")]
+
+    def message(self, arguments, tag):
+        c = self.f.suffix
+        return ["bool apart = false;",
                 "if (rc == MPI_SUCCESS)",
-                "    rc = wait_for_message(next, &trial, source, tag, comm);",
-                "if (rc == MPI_SUCCESS)",
-                f"    rc = next->Recv{c}({arguments}, status);"]
+                f"    rc = wait_for_message(next, &trial, source, {tag}, comm, &apart);",
+                "if (rc == MPI_SUCCESS && apart) {",
+                f"    rc = next->Irecv{c}({arguments}, &trial);",
+                "    if (rc == MPI_SUCCESS)",
+                "        rc = wait_receive(next, &trial, status, comm, source);",
+                "} else if (rc == MPI_SUCCESS) {",
+                f"    rc = next->Recv{c}({arguments}, status);",
+                "}"]
 
     def polled_sendrecv(self):
         """The same beside a nonblocking send."""
@@ -416,10 +438,8 @@ class Body:
                 f"rc = next->Recv_init{c}({in_}, &trial);",
                 "if (rc == MPI_SUCCESS)",
                 f"    rc = next->Isend{c}({out}, &send);",
-                "if (rc == MPI_SUCCESS)",
-                "    rc = wait_for_message(next, &trial, source, recvtag, comm);",
-                "if (rc == MPI_SUCCESS)",
-                f"    rc = next->Recv{c}({in_}, status);",
+                "doorbell_ring(peers_world_rank(comm, dest));",
+                *self.message(in_, "recvtag"),
                 "rc = wait_sent(next, rc, &trial, &send);"]
 
     def polled(self):
@@ -430,13 +450,20 @@ class Body:
             return self.polled_sendrecv()
         if f.role == "recv":
             return self.polled_receive()
+        if f.role == "mrecv":
+            return ["MPI_Request request = MPI_REQUEST_NULL;",
+                    f"rc = next->Imrecv{f.suffix}({f.call(self.replace, drop=('status',), add=('&request',))});",
+                    "if (rc == MPI_SUCCESS)",
+                    "    rc = wait_request(next, &request, status, PEERS_UNKNOWN);"]
         if f.twin is None:
             return None
         if f.role in ("send", "collective"):
+            wait = ("wait_send(next, &request, comm, dest)" if f.role == "send"
+                    else "wait_request(next, &request, MPI_STATUS_IGNORE, PEERS_UNKNOWN)")
             return ["MPI_Request request = MPI_REQUEST_NULL;",
                     f"rc = next->{f.twin}({f.call(self.replace, add=('&request',))});",
                     "if (rc == MPI_SUCCESS)",
-                    "    rc = wait_request(next, &request);"]
+                    f"    rc = {wait};"]
         arguments = [self.replace.get(a, a) for a in f.arguments]
         lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
         if f.role != "waitsome":
@@ -513,6 +540,8 @@ def entry_lines(f):
         yield "if (status == MPI_STATUS_IGNORE)"
         yield "    status = &own_status;"
     yield f"struct core_call call = core_enter({'true' if f.role in BLOCKING else 'false'});"
+    if f.name in STRANGERS:
+        yield "block_without_sign();"
     if f.role in BEFORE:
         comm = f.argument_of_type("MPI_Comm")
         peer = "dest" if "dest" in f.arguments else "source"
@@ -563,6 +592,7 @@ def entry_lines(f):
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"
+    yield OVER.get(f.role, "wait_over();")
     yield "core_leave(&call);"
 
 

@@ -1,39 +1,10 @@
 #include "pmpi/variant/crowding.h"
 
 #include "pmpi/variant/cpu_limit.h"
+#include "pmpi/variant/machine.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#define HASH_START UINT64_C(0xcbf29ce484222325) // FNV-1a
-#define HASH_PRIME UINT64_C(0x100000001b3)
-
-static uint64_t hash(uint64_t state, const void *bytes, size_t count)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < count; i++)
-        state = (state ^ at[i]) * HASH_PRIME;
-    return state;
-}
-
-// The machine, not its name: containers have names of their own, and share CPUs all the same.
-static uint64_t hash_machine(uint64_t state)
-{
-    char text[64];
-    ssize_t count = -1;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        count = read(fd, text, sizeof text);
-        close(fd);
-    }
-    if (count <= 0) {
-        text[sizeof text - 1] = '\0';
-        count = gethostname(text, sizeof text - 1) == 0 ? (ssize_t)sizeof text : 0;
-    }
-    return hash(state, text, (size_t)count);
-}
 
 // OpenMP's threads where the user set them, else one.
 static uint32_t process_width(uint32_t cpus)
@@ -52,11 +23,11 @@ struct crowding_place crowding_own_place(void)
     bool known = sched_getaffinity(0, sizeof set, &set) == 0;
     // More CPUs than the set has room for are more than the ranks of one machine need.
     uint32_t cpus = known ? (uint32_t)CPU_COUNT(&set) : CPU_SETSIZE;
-    uint64_t id = hash(hash_machine(HASH_START), &set, sizeof set);
+    uint64_t id = machine_id_with(machine_id(), &set, sizeof set);
     struct cpu_limit limit;
     if (cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", &limit) && limit.cpus < cpus) {
         cpus = limit.cpus;
-        id = hash(id, &limit.group, sizeof limit.group);
+        id = machine_id_with(id, &limit.group, sizeof limit.group);
     }
     return (struct crowding_place){
         .cpus_id = id,

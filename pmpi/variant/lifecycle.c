@@ -23,6 +23,7 @@
 // What each rank tells all others at MPI_Init.
 struct ballot {
     uint64_t node_id;
+    uint64_t doorbell_place;
     struct crowding_place place;
     uint8_t registered;
     uint8_t wait;    // enum wait_mode
@@ -56,6 +57,9 @@ static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
         if (polls < 100)
             continue;
         sched_yield();
+        if (polls % 64 == 0)
+            doorbell_ring(
+                DOORBELL_ALL); // ranks that still sleep in some call, when this is the end
         if (polls % 1024 == 0 && clock_now_ns() > deadline)
             return false;
     }
@@ -103,16 +107,19 @@ static bool agree_on_job_id(void)
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
-    struct ballot ballot = {
-        .place = job.place, .registered = job.registered, .stats = job.settings.stats};
+    struct ballot ballot = {.doorbell_place = doorbell_place(DOORBELL_DIRECTORY),
+                            .place = job.place,
+                            .registered = job.registered,
+                            .stats = job.settings.stats};
     enum wait_mode wait = job.settings.wait;
     enum piggyback piggyback = job.settings.piggyback;
     if (page != NULL) {
         ballot.node_id = page->node_id;
         if (wait == WAIT_DEFAULT)
-            wait = page->wait == STATUS_WAIT_YIELD  ? WAIT_YIELD
-                   : page->wait == STATUS_WAIT_SPIN ? WAIT_SPIN
-                                                    : WAIT_AUTO;
+            wait = page->wait == STATUS_WAIT_YIELD   ? WAIT_YIELD
+                   : page->wait == STATUS_WAIT_SPIN  ? WAIT_SPIN
+                   : page->wait == STATUS_WAIT_BLOCK ? WAIT_BLOCK
+                                                     : WAIT_AUTO;
         if (piggyback == PIGGYBACK_DEFAULT)
             piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
                         : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
@@ -196,23 +203,85 @@ static void start_carrier(const struct ballot *ballots, bool headers)
 // How the ranks wait, where they agree; otherwise as their MPI does.
 static void choose_wait(const struct ballot *ballots, struct crowding_place *places)
 {
-    int count[WAIT_YIELD + 1] = {0};
+    int count[WAIT_MODES] = {0};
     for (int i = 0; i < job.size; i++)
-        count[ballots[i].wait <= WAIT_YIELD ? ballots[i].wait : WAIT_SPIN]++;
-    wait_yields = wait_collectives_polled = count[WAIT_YIELD] == job.size;
+        count[ballots[i].wait < WAIT_MODES ? ballots[i].wait : WAIT_SPIN]++;
+    wait_blocks = count[WAIT_BLOCK] == job.size;
+    wait_yields = wait_collectives_polled = wait_blocks || count[WAIT_YIELD] == job.size;
     if (count[WAIT_AUTO] != job.size) {
-        if (job.rank == 0 && count[WAIT_YIELD] != job.size && count[WAIT_SPIN] != job.size)
+        if (job.rank == 0 && !wait_yields && count[WAIT_SPIN] != job.size)
             fprintf(
                 stderr,
-                "cosched: %d of %d ranks have COSCHED_WAIT=yield, %d auto, %d spin; all of them "
-                "spin. Set the same for all\n",
-                count[WAIT_YIELD], job.size, count[WAIT_AUTO], count[WAIT_SPIN]);
+                "cosched: %d of %d ranks have COSCHED_WAIT=yield, %d auto, %d block, %d spin; all "
+                "of them spin. Set the same for all\n",
+                count[WAIT_YIELD], job.size, count[WAIT_AUTO], count[WAIT_BLOCK], count[WAIT_SPIN]);
         return;
     }
     for (int i = 0; i < job.size; i++)
         places[i] = ballots[i].place;
     wait_yields = crowding_at(places, job.size, &job.place);
     wait_collectives_polled = crowding_anywhere(places, job.size);
+}
+
+static void use_spin_limit(void)
+{
+    const struct status_page *page = session_page();
+    uint64_t limit_ns = job.settings.spin_limit_ns;
+    if (limit_ns == SETTINGS_UNSET)
+        limit_ns = page != NULL ? page->spin_limit_ns : 0;
+    wait_set_spin_limit(limit_ns <= NS_PER_SEC ? limit_ns : 0);
+}
+
+// Rank 0 makes the segment, the others join it, and then nobody else can. All ranks, or none.
+static bool agree_on_doorbell(void)
+{
+    char name[DOORBELL_NAME_MAX] = "";
+    struct error err = {0};
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool created = job.rank == 0 && doorbell_create(DOORBELL_DIRECTORY, job.size, name, &err) == 0;
+    bool told =
+        job.mpi->Ibcast(name, sizeof name, MPI_BYTE, 0, job.comm, &request) == MPI_SUCCESS &&
+        patient_wait(&request, UINT64_MAX / 2) && name[sizeof name - 1] == '\0' &&
+        name[0] != '\0' && strchr(name, '/') == NULL;
+    bool joined = job.rank == 0 ? created
+                                : told && doorbell_join(DOORBELL_DIRECTORY, name, job.size,
+                                                        job.rank, &err) == 0;
+    bool all = agree(joined);
+    if (created)
+        doorbell_remove(DOORBELL_DIRECTORY, name);
+    if (!all)
+        doorbell_leave();
+    return all;
+}
+
+// Ranks that do not know each other's places in other communicators ring for everybody.
+static void know_peers(void)
+{
+    int *nodes = peers_world_size == 0 ? calloc((size_t)job.size, sizeof *nodes) : NULL;
+    if (nodes != NULL)
+        peers_start(nodes, job.size);
+    free(nodes);
+}
+
+// How a rank that sleeps is to be woken, by where its peers are. What concerns all ranks is
+// computed alike on all.
+static void start_blocking(const struct ballot *ballots)
+{
+    int here = 0;
+    bool all_here = true;
+    MPI_Comm parent = MPI_COMM_NULL;
+    for (int i = 0; i < job.size; i++) {
+        here += ballots[i].doorbell_place == ballots[job.rank].doorbell_place;
+        all_here = all_here && ballots[i].doorbell_place == ballots[0].doorbell_place;
+    }
+    if (all_here && ballots[0].doorbell_place != 0 && agree_on_doorbell()) {
+        know_peers();
+        block.sign = BLOCK_BY_DOORBELL;
+    } else {
+        block.sign = here == 1 ? BLOCK_BY_SOCKETS : BLOCK_BY_TIME;
+    }
+    if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+        block_without_sign();
 }
 
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
@@ -275,6 +344,9 @@ static void job_start(void)
     if (ballots != NULL && exchange_ballots(ballots)) {
         choose_wait(ballots, (struct crowding_place *)(ballots + job.size));
         act_on_ballots(ballots);
+        use_spin_limit();
+        if (wait_blocks)
+            start_blocking(ballots);
     }
     free(ballots);
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
@@ -344,14 +416,18 @@ static void print_stats(void)
         return;
     fprintf(stderr,
             "cosched: job %s ranks %d carrier %s wait %s: messages %" PRIu64 " notices %" PRIu64
-            " requests %" PRIu64 " waited %.3f s library %.3f s\n",
+            " requests %" PRIu64 " waited %.3f s library %.3f s sleeps %" PRIu64
+            " to their end %" PRIu64 "\n",
             job.identity.job_id, job.size,
             header_on    ? "header"
             : carrier.on ? "notice"
                          : "off",
-            wait_collectives_polled ? "yield" : "spin", all[STATS_MESSAGES], all[STATS_NOTICES],
-            all[STATS_REQUESTS], (double)all[STATS_WAITED_NS] / 1e9,
-            (double)all[STATS_OWN_NS] / 1e9);
+            wait_blocks               ? "block"
+            : wait_collectives_polled ? "yield"
+                                      : "spin",
+            all[STATS_MESSAGES], all[STATS_NOTICES], all[STATS_REQUESTS],
+            (double)all[STATS_WAITED_NS] / 1e9, (double)all[STATS_OWN_NS] / 1e9, all[STATS_SLEEPS],
+            all[STATS_OVERSLEPT]);
 }
 
 int lifecycle_Finalize(const struct mpi_next *next)
@@ -366,6 +442,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
         if (carrier.on)
             finish_carrier();
         meet();
+        doorbell_leave();
         peers_stop();
         job.mpi->Comm_free(&job.comm);
     }

@@ -2,9 +2,13 @@
 
 #include "common/units.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SPIN_LIMIT_MAX_NS NS_PER_SEC // as [client] spin_limit
 
 // The position of the variable's value among `words` (ended by null) + 1, or 0 when it is not set.
 static int choice(struct settings *settings, const char *variable, const char *const *words)
@@ -24,9 +28,27 @@ static int choice(struct settings *settings, const char *variable, const char *c
     return 0;
 }
 
+// The variable's value, at most `most_ns`; *value_ns stays when it is not set or makes no sense.
+static void duration(struct settings *settings, const char *variable, uint64_t most_ns,
+                     uint64_t *value_ns)
+{
+    const char *text = getenv(variable);
+    uint64_t read_ns = 0;
+    struct error err = {0};
+    if (text == NULL || *text == '\0')
+        return;
+    if (units_parse_duration(text, &read_ns, &err) == 0 && read_ns > most_ns)
+        error_set(&err, ERANGE, "'%.40s' is more than %" PRIu64 "s", text, most_ns / NS_PER_SEC);
+    if (err.code == 0)
+        *value_ns = read_ns;
+    else
+        snprintf(settings->complaint, sizeof settings->complaint, "%s: %.150s; it is ignored",
+                 variable, err.text);
+}
+
 void settings_read(struct settings *settings)
 {
-    static const char *const waits[] = {"auto", "spin", "yield", NULL};
+    static const char *const waits[] = {"auto", "spin", "yield", "block", NULL};
     static const char *const carriers[] = {"off", "notice", "header", NULL};
     static const char *const flags[] = {"0", "1", NULL};
     memset(settings, 0, sizeof *settings);
@@ -37,9 +59,7 @@ void settings_read(struct settings *settings)
     if (settings->runtime_dir == NULL || settings->runtime_dir[0] != '/')
         settings->runtime_dir = "/run/cosched";
     settings->init_timeout_ns = 60 * NS_PER_SEC;
-    const char *timeout = getenv("COSCHED_INIT_TIMEOUT");
-    struct error err = {0};
-    if (timeout != NULL && units_parse_duration(timeout, &settings->init_timeout_ns, &err) < 0)
-        snprintf(settings->complaint, sizeof settings->complaint,
-                 "COSCHED_INIT_TIMEOUT: %.150s; it is ignored", err.text);
+    settings->spin_limit_ns = SETTINGS_UNSET;
+    duration(settings, "COSCHED_INIT_TIMEOUT", UINT64_MAX, &settings->init_timeout_ns);
+    duration(settings, "COSCHED_SPIN_LIMIT", SPIN_LIMIT_MAX_NS, &settings->spin_limit_ns);
 }

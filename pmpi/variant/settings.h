@@ -10,6 +10,8 @@ enum wait_mode {
     WAIT_AUTO,
     WAIT_SPIN,
     WAIT_YIELD,
+    WAIT_BLOCK,
+    WAIT_MODES,
 };
 
 enum piggyback {
@@ -19,11 +21,14 @@ enum piggyback {
     PIGGYBACK_HEADER,
 };
 
+#define SETTINGS_UNSET UINT64_MAX
+
 struct settings {
-    enum wait_mode wait;      // COSCHED_WAIT = auto | spin | yield
+    enum wait_mode wait;      // COSCHED_WAIT = auto | spin | yield | block
     enum piggyback piggyback; // COSCHED_PIGGYBACK = notice | header | off
     bool stats;               // COSCHED_STATS = 1
     uint64_t init_timeout_ns; // COSCHED_INIT_TIMEOUT, a duration
+    uint64_t spin_limit_ns;   // COSCHED_SPIN_LIMIT, a duration; SETTINGS_UNSET
     const char *runtime_dir;  // COSCHED_RUNTIME_DIR
     char complaint[256];      // one line about a bad value, or empty
 };

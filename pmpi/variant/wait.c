@@ -6,10 +6,11 @@
 #include <sched.h>
 
 enum {
-    POLLS_BEFORE_YIELD = 10, // a reply that is on its way is cheaper to wait for than to yield for
+    POLLS_BEFORE_YIELD = 10, // about what two switches between ranks that yield cost
     POLLS_PER_LOOK = 16,     // of an idle rank, for notices and before it sleeps
     NAPS = 4,                // of an idle rank, between polls
     POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
+    LARGE_BYTES = 4096,      // a smaller message has come as a whole
 };
 
 // A scheduled rank that has waited this long tells its peers again: they may have become idle, or
@@ -19,17 +20,31 @@ enum {
 // How late a sleeping rank learns that its job is scheduled, unless something comes for it before.
 #define NAP_NS (2 * NS_PER_MS)
 
+// A program that looks for messages by itself rings so often, besides when it finds one.
+#define LOOKS_RING_NS (NS_PER_MS / 2)
+
 // Nobody is idle for longer than the other jobs' slices: a status that says so is not believed for
 // ever, should whoever lifted the limits not have been able to say it.
 #define IDLE_MAX_NS (120 * NS_PER_SEC)
 
 bool wait_yields;
+bool wait_blocks;
 bool wait_collectives_polled;
 _Atomic bool wait_persistent_collectives;
+static uint64_t yield_limit_ns; // 0: POLLS_BEFORE_YIELD
+
+_Static_assert(PEERS_UNKNOWN == DOORBELL_ALL, "a seat is a rank in MPI_COMM_WORLD");
+
+void wait_set_spin_limit(uint64_t spin_limit_ns)
+{
+    yield_limit_ns = spin_limit_ns;
+    if (spin_limit_ns != 0)
+        block.spin_limit_ns = spin_limit_ns;
+}
 
 static void pause_scheduled(struct wait *wait)
 {
-    if (wait->polls % POLLS_PER_CLOCK != 0)
+    if (wait->polls % POLLS_PER_CLOCK != 0 && !wait_blocks)
         return;
     uint64_t now = clock_now_ns();
     if (wait->last_word_ns == 0)
@@ -67,18 +82,50 @@ static void pause_idle(const struct wait *wait)
     }
 }
 
+static void pause_yielding(struct wait *wait)
+{
+    if (yield_limit_ns == 0) {
+        if (wait->polls > POLLS_BEFORE_YIELD)
+            sched_yield();
+        return;
+    }
+    uint64_t now = clock_now_ns();
+    if (wait->yield_after_ns == 0)
+        wait->yield_after_ns = now + yield_limit_ns;
+    if (now >= wait->yield_after_ns)
+        sched_yield();
+}
+
 void wait_pause(struct wait *wait)
 {
+    bool idle = false;
     wait->polls++;
     if (carrier.on) {
         carrier_look();
-        if (session_word_idle(session_word()))
+        idle = session_word_idle(session_word());
+        if (idle)
             pause_idle(wait);
         else
             pause_scheduled(wait);
     }
-    if (wait_yields && wait->polls > POLLS_BEFORE_YIELD)
-        sched_yield();
+    if (wait_blocks && !idle)
+        block_pause(&wait->block, wait->peer);
+    else if (wait_yields)
+        pause_yielding(wait);
+}
+
+void wait_tested_in_vain(void)
+{
+    static _Atomic uint64_t rang_ns;
+    if (doorbell_announced)
+        doorbell_withdraw();
+    if (atomic_load_explicit(&doorbell.room->asleep, memory_order_relaxed) == 0)
+        return;
+    uint64_t now = clock_now_ns();
+    if (now - atomic_load_explicit(&rang_ns, memory_order_relaxed) < LOOKS_RING_NS)
+        return;
+    atomic_store_explicit(&rang_ns, now, memory_order_relaxed);
+    doorbell_ring(DOORBELL_ALL);
 }
 
 bool wait_polls_on(MPI_Comm comm)
@@ -98,23 +145,46 @@ void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Requ
     }
 }
 
-int wait_request(const struct mpi_next *next, MPI_Request *request)
+int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status, int peer)
 {
-    struct wait wait = wait_new();
+    struct wait wait = wait_new_for(peer);
     int flag = 0, rc;
-    while ((rc = next->Test(request, &flag, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !flag)
+    while ((rc = next->Test(request, &flag, status)) == MPI_SUCCESS && !flag)
         wait_pause(&wait);
     return rc;
 }
 
-int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
-                     MPI_Comm comm)
+int wait_send(const struct mpi_next *next, MPI_Request *request, MPI_Comm comm, int dest)
 {
-    struct wait wait = wait_new();
+    int peer = peers_world_rank(comm, dest);
+    doorbell_ring(peer);
+    return wait_request(next, request, MPI_STATUS_IGNORE, peer);
+}
+
+int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *status,
+                 MPI_Comm comm, int source)
+{
+    int peer = peers_world_rank(comm, source);
+    doorbell_ring(peer);
+    return wait_request(next, request, status, peer);
+}
+
+static bool is_large(const struct mpi_next *next, const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    return next->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > LARGE_BYTES;
+}
+
+int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
+                     MPI_Comm comm, bool *apart)
+{
+    struct wait wait = wait_new_for(peers_world_rank(comm, source));
+    MPI_Status status;
     int flag = 0, rc;
     next->Request_free(trial);
-    while ((rc = next->Iprobe(source, tag, comm, &flag, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !flag)
+    while ((rc = next->Iprobe(source, tag, comm, &flag, &status)) == MPI_SUCCESS && !flag)
         wait_pause(&wait);
+    *apart = wait_blocks && rc == MPI_SUCCESS && is_large(next, &status);
     return rc;
 }
 
@@ -125,7 +195,7 @@ int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Reque
     if (*send == MPI_REQUEST_NULL)
         return rc;
     if (rc == MPI_SUCCESS)
-        return wait_request(next, send);
+        return wait_request(next, send, MPI_STATUS_IGNORE, PEERS_UNKNOWN);
     next->Request_free(send); // nobody may be there to take it
     return rc;
 }

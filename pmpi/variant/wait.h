@@ -1,8 +1,10 @@
 // How a rank waits inside a blocking call: as its MPI does, or by polls between which it looks
-// after the job's scheduling (while the node is contended) or gives the CPU away (wait = yield).
+// after the job's scheduling (while the node is contended) or gives the CPU away, by sched_yield
+// (wait = yield) or by sleep (wait = block).
 #ifndef COSCHED_PMPI_VARIANT_WAIT_H
 #define COSCHED_PMPI_VARIANT_WAIT_H
 
+#include "pmpi/variant/block.h"
 #include "pmpi/variant/carrier.h"
 
 #include <stdatomic.h>
@@ -11,17 +13,30 @@
 
 struct wait {
     uint32_t polls;
+    int peer; // whose message or answer is waited for, by its rank in MPI_COMM_WORLD; PEERS_UNKNOWN
     uint64_t
         last_word_ns; // when this wait began, or peers were last told that it goes on; 0: unset
+    uint64_t yield_after_ns; // while spin_limit is set; 0: unset
+    struct block_wait block;
 };
 
-// Set at MPI_Init. The first holds for this rank, the second on all ranks alike.
+// Set at MPI_Init. Whether this rank gives its CPU away while it waits, and then, whether by sleep;
+// the third holds on all ranks alike.
 extern bool wait_yields HIDDEN;
+extern bool wait_blocks HIDDEN;
 extern bool wait_collectives_polled HIDDEN;
+
+// How long to poll before the CPU is given away, by the user or the admin; 0: by the cost of that.
+void wait_set_spin_limit(uint64_t spin_limit_ns);
+
+static inline struct wait wait_new_for(int peer)
+{
+    return (struct wait){.peer = peer};
+}
 
 static inline struct wait wait_new(void)
 {
-    return (struct wait){0};
+    return wait_new_for(PEERS_UNKNOWN);
 }
 
 // Should a blocking call be made of polls now? While a node is not contended and nobody yields, the
@@ -49,14 +64,49 @@ void wait_pause(struct wait *wait);
 extern _Atomic bool wait_persistent_collectives;
 void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Request *requests);
 
-// Polls a request of the library's own making until it is complete.
-int wait_request(const struct mpi_next *next, MPI_Request *request);
+// Polls a request of the library's own making until it is complete. `peer` as in struct wait.
+int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status, int peer);
 
-// Frees the request `trial`, then waits until there is a message to receive.
+// The same of a send or a receive that has just begun, with a rank of the communicator.
+int wait_send(const struct mpi_next *next, MPI_Request *request, MPI_Comm comm, int dest);
+int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *status,
+                 MPI_Comm comm, int source);
+
+// Frees the request `trial`, then waits until there is a message to receive. `apart` says then
+// whether it should be received by polls, too: it is large, its sender may have to be answered, and
+// may sleep.
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
-                     MPI_Comm comm);
+                     MPI_Comm comm, bool *apart);
 
 // The end of an MPI_Sendrecv that has come to `rc`; either request may be null.
 int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send);
+
+// At the end of a call of the program, which may have moved something for `rank` of the
+// communicator, or for anybody: peers that sleep are woken.
+static inline void wait_over_for(MPI_Comm comm, int rank)
+{
+    if (doorbell.room == NULL)
+        return;
+    if (doorbell_announced)
+        doorbell_withdraw();
+    doorbell_ring(peers_world_rank(comm, rank));
+}
+
+static inline void wait_over(void)
+{
+    wait_over_for(MPI_COMM_WORLD, MPI_ANY_SOURCE);
+}
+
+// The same of a call that looks and does not wait. What found nothing rings now and then only:
+// programs look all the time, and nobody would get to sleep.
+void wait_tested_in_vain(void);
+
+static inline void wait_tested(bool found)
+{
+    if (found)
+        wait_over();
+    else if (doorbell.room != NULL)
+        wait_tested_in_vain();
+}
 
 #endif

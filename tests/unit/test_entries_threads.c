@@ -158,6 +158,7 @@ static void *echo(void *argument)
 {
     while (!stopping) {
         mock_peer_echo();
+        doorbell_ring(MOCK_SELF);
         sched_yield();
     }
     return argument;
@@ -244,12 +245,26 @@ static void threads_that_yield_and_count(void **state)
     run(true, true, true);
 }
 
+static void threads_that_sleep(void **state)
+{
+    char name[DOORBELL_NAME_MAX];
+    (void)state;
+    assert_int_equal(doorbell_create("/tmp", MOCK_SIZE, name, NULL), 0);
+    doorbell_remove("/tmp", name);
+    wait_blocks = true;
+    run(false, true, true);
+    assert_true(stats_counters[STATS_SLEEPS] > 0);
+    doorbell_leave();
+    wait_blocks = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_with_notices),
         cmocka_unit_test(threads_with_headers),
         cmocka_unit_test(threads_that_yield_and_count),
+        cmocka_unit_test(threads_that_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,79 @@
+#include "pmpi/variant/block.h"
+
+#include "common/clock.h"
+#include "pmpi/variant/arrivals.h"
+#include "pmpi/variant/stats.h"
+
+#include <stdbool.h>
+
+enum {
+    RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
+};
+
+struct block block = {
+    // Two context switches and the wake-ups that go with them; bench/run_switches.sh measures them.
+    .spin_limit_ns = 20 * NS_PER_US,
+    // A poll that finds nothing takes a tenth of this, one that copies some kilobytes longer.
+    .long_poll_ns = 2 * NS_PER_US,
+    .least_ns = 50 * NS_PER_US,
+    .most_ns = 4 * NS_PER_MS,
+    .by_time_ns = 250 * NS_PER_US,
+};
+
+static int sign(void)
+{
+    return atomic_load_explicit(&block.sign, memory_order_relaxed);
+}
+
+void block_without_sign(void)
+{
+    atomic_store_explicit(&block.sign, BLOCK_BY_TIME, memory_order_relaxed);
+}
+
+// A sleep is at most half as long as the wait has been: one that nothing ends makes no wait half as
+// long again.
+static uint64_t bound_ns(const struct block_wait *wait, uint64_t now)
+{
+    uint64_t bound = (now - wait->began_ns) / 2;
+    uint64_t most = sign() == BLOCK_BY_TIME ? block.by_time_ns : block.most_ns;
+    return bound < block.least_ns ? block.least_ns : bound > most ? most : bound;
+}
+
+// The end of polling: true when there is a last poll to be made before the sleep.
+static bool prepare(struct block_wait *wait, int seat)
+{
+    if (sign() != BLOCK_BY_DOORBELL || doorbell_announced)
+        return false;
+    if (wait->rings < RINGS_MAX) {
+        wait->rings++;
+        doorbell_ring(seat);
+    }
+    doorbell_announce();
+    return true;
+}
+
+static void sleep_until_sign(struct block_wait *wait, uint64_t now)
+{
+    uint64_t most = bound_ns(wait, now);
+    bool came = doorbell_announced ? doorbell_sleep(most) : arrivals_sleep(most);
+    stats_add(STATS_SLEEPS, 1);
+    if (!came)
+        stats_add(STATS_OVERSLEPT, 1);
+    wait->spin_until_ns = came ? clock_now_ns() + block.spin_limit_ns : 0;
+    wait->polled_ns = 0;
+}
+
+void block_pause(struct block_wait *wait, int seat)
+{
+    uint64_t now = clock_now_ns();
+    if (wait->began_ns == 0) {
+        wait->began_ns = wait->polled_ns = now;
+        wait->spin_until_ns = now + block.spin_limit_ns;
+        return;
+    }
+    if (wait->polled_ns != 0 && now - wait->polled_ns > block.long_poll_ns)
+        doorbell_ring(DOORBELL_ALL);
+    wait->polled_ns = now;
+    if (now >= wait->spin_until_ns && !prepare(wait, seat))
+        sleep_until_sign(wait, now);
+}

@@ -1,0 +1,51 @@
+// Waiting by sleep (wait = block), after the spin-block of Sobalvarro et al., section 3.2.2: poll
+// for as long as the answer of a peer that only has to be switched to takes, then sleep until
+// something can have happened.
+//
+// An MPI moves data only while it is called. So a rank that has found nothing and goes to sleep
+// rings first: its polls may have answered a peer (a rendezvous, a step of a collective operation)
+// who sleeps too. It does so a few times in one wait, not for ever, or two ranks that wait for a
+// third would keep waking each other; and whenever a poll took so long that it must have copied
+// something.
+#ifndef COSCHED_PMPI_VARIANT_BLOCK_H
+#define COSCHED_PMPI_VARIANT_BLOCK_H
+
+#include "pmpi/variant/doorbell.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+// What tells a sleeping rank that something may have happened.
+enum block_sign {
+    BLOCK_BY_DOORBELL, // peers on this machine ring, and there are no others
+    BLOCK_BY_SOCKETS,  // peers are elsewhere, and come over stream sockets
+    BLOCK_BY_TIME,     // both, or what gives no sign: sockets, and short sleeps
+};
+
+struct block {
+    uint64_t spin_limit_ns;
+    uint64_t long_poll_ns; // a poll that takes longer has moved something
+    uint64_t least_ns;     // how long a sleep may be at least
+    uint64_t most_ns;      // and at most, with a sign
+    uint64_t by_time_ns;   // and without one
+    _Atomic int sign;      // enum block_sign
+};
+
+extern struct block block __attribute__((visibility("hidden")));
+
+// One wait; all zeros at its beginning.
+struct block_wait {
+    uint64_t began_ns;
+    uint64_t polled_ns; // when the current poll began; 0: a poll after a sleep, slow anyway
+    uint64_t spin_until_ns;
+    uint32_t rings; // before going to sleep
+};
+
+// After a poll that found nothing. `seat` is the peer that is waited for, or DOORBELL_ALL.
+void block_pause(struct block_wait *wait, int seat);
+
+// From now on things may happen to this process without any of the signs: a window is there, into
+// which peers reach without a call of theirs, or processes of another job.
+void block_without_sign(void);
+
+#endif

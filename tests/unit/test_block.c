@@ -1,0 +1,383 @@
+// wait = block: who waits sleeps, and who may have moved something wakes those that do. Through the
+// entry points that programs call; the test plays the peers' part in the doorbell, too.
+#include "pmpi/variant/block.h"
+#include "pmpi/variant/wait.h"
+#include "tests/unit/mock_mpi.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LONG_NS UINT64_C(50000000000) // longer than the mock's patience with a test that hangs
+#define NEVER   UINT64_MAX
+
+enum {
+    STRANGER = 2, // a seat whose rank exchanges nothing with this process
+    SEATS = 3,
+    TAG = 7,
+    LARGE = 9000,
+    ROUNDS = 2000,
+    VAIN = 40,
+};
+
+static unsigned char out[LARGE], in[LARGE];
+
+static void sleeps(int seat)
+{
+    if (atomic_exchange(&doorbell.room->seats[seat].asleep, 1) == 0)
+        atomic_fetch_add(&doorbell.room->asleep, 1);
+}
+
+static uint32_t rings(int seat)
+{
+    return atomic_load(&doorbell.room->seats[seat].rings);
+}
+
+static uint64_t count_of(enum stats_counter counter)
+{
+    return atomic_load(&stats_counters[counter]);
+}
+
+// Sleeps end by rings only, unless a test wants something else.
+static int start(void **state)
+{
+    static bool started;
+    const int nodes[MOCK_SIZE] = {0, 0};
+    char name[DOORBELL_NAME_MAX];
+    (void)state;
+    if (!started)
+        mock_start(MPI_THREAD_MULTIPLE);
+    started = true;
+    if (doorbell_create("/tmp", SEATS, name, NULL) != 0 || peers_start(nodes, MOCK_SIZE) != 0)
+        return -1;
+    doorbell_remove("/tmp", name);
+    block.sign = BLOCK_BY_DOORBELL;
+    block.spin_limit_ns = 1000;
+    block.long_poll_ns = NEVER;
+    block.least_ns = block.most_ns = block.by_time_ns = LONG_NS;
+    wait_yields = wait_blocks = wait_collectives_polled = stats_on = core_active = true;
+    for (int i = 0; i < STATS_COUNTERS; i++)
+        stats_counters[i] = 0;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    core_active = false;
+    mock_hold_sends(MPI_COMM_NULL);
+    doorbell_leave();
+    peers_stop();
+    return mock_messages_left() == 0 && mock_requests_left() == 0 ? 0 : -1;
+}
+
+// --- who rings -----------------------------------------------------------------------------------
+
+#define OUT    out, 8, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD
+#define IN     in, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD
+#define ANY_IN in, LARGE, MPI_BYTE, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD
+
+static void comes(size_t length)
+{
+    mock_peer_send(MPI_COMM_WORLD, TAG, out, length);
+}
+
+static void goes(void)
+{
+    assert_true(mock_peer_receive(MPI_COMM_WORLD, TAG, in, sizeof in) >= 0);
+}
+
+// Rank 1 sleeps before a call and is awake after it.
+#define RINGS(call)                                                                                \
+    do {                                                                                           \
+        uint32_t before = rings(MOCK_PEER);                                                        \
+        sleeps(MOCK_PEER);                                                                         \
+        assert_int_equal(call, MPI_SUCCESS);                                                       \
+        assert_int_equal(rings(MOCK_PEER), before + 1);                                            \
+        assert_int_equal(doorbell.room->seats[MOCK_PEER].asleep, 0);                               \
+    } while (0)
+
+static void sends_ring(void **state)
+{
+    (void)state;
+    MPI_Request request;
+    RINGS(lib.Send(OUT));
+    goes();
+    RINGS(lib.Isend(OUT, &request));
+    RINGS(lib.Wait(&request, MPI_STATUS_IGNORE));
+    goes();
+    RINGS(lib.Send_init(OUT, &request));
+    RINGS(lib.Start(&request));
+    RINGS(lib.Wait(&request, MPI_STATUS_IGNORE));
+    RINGS(lib.Request_free(&request));
+    goes();
+    comes(8);
+    RINGS(lib.Sendrecv(out, 8, MPI_BYTE, MOCK_PEER, TAG, IN, MPI_STATUS_IGNORE));
+    goes();
+}
+
+static void receives_ring(void **state)
+{
+    (void)state;
+    MPI_Request request;
+    MPI_Message message;
+    comes(8);
+    RINGS(lib.Recv(IN, MPI_STATUS_IGNORE));
+    comes(LARGE); // received by polls of its own
+    RINGS(lib.Recv(ANY_IN, MPI_STATUS_IGNORE));
+    RINGS(lib.Irecv(IN, &request));
+    comes(8);
+    RINGS(lib.Wait(&request, MPI_STATUS_IGNORE));
+    comes(8);
+    RINGS(lib.Probe(MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    RINGS(lib.Mprobe(MOCK_PEER, TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+    RINGS(lib.Mrecv(in, LARGE, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+}
+
+static void completions_ring(void **state)
+{
+    (void)state;
+    MPI_Request requests[2];
+    int index, flag, count, indices[2];
+    for (int i = 0; i < 2; i++)
+        lib.Irecv(IN, &requests[i]);
+    comes(8);
+    RINGS(lib.Waitany(2, requests, &index, MPI_STATUS_IGNORE));
+    comes(8);
+    RINGS(lib.Waitall(2, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < 2; i++)
+        lib.Irecv(IN, &requests[i]);
+    comes(8);
+    RINGS(lib.Waitsome(2, requests, &count, indices, MPI_STATUSES_IGNORE));
+    comes(8);
+    RINGS(lib.Testany(2, requests, &index, &flag, MPI_STATUS_IGNORE));
+    assert_true(flag);
+    lib.Irecv(IN, &requests[0]);
+    comes(8);
+    RINGS(lib.Test(&requests[0], &flag, MPI_STATUS_IGNORE));
+    assert_true(flag);
+}
+
+static void only_the_receiver_of_a_message_is_rung(void **state)
+{
+    (void)state;
+    sleeps(STRANGER);
+    RINGS(lib.Send(OUT));
+    goes();
+    comes(8);
+    RINGS(lib.Recv(IN, MPI_STATUS_IGNORE));
+    assert_int_equal(rings(STRANGER), 0);
+}
+
+// A program that looks all the time would keep everybody awake.
+static void looking_in_vain_rings_now_and_then(void **state)
+{
+    (void)state;
+    int flag = 0;
+    unsigned looks = 0;
+    for (; rings(MOCK_PEER) < 3; looks++) {
+        sleeps(MOCK_PEER);
+        lib.Iprobe(MOCK_PEER, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    assert_true(looks > 3);
+}
+
+// --- who sleeps ----------------------------------------------------------------------------------
+
+static void wait_until_asleep(int seat)
+{
+    while (atomic_load(&doorbell.room->seats[seat].asleep) == 0)
+        sched_yield();
+}
+
+// Messages from rank 1, each when this rank has gone to sleep.
+static void *send_to_the_sleeper(void *count)
+{
+    for (int i = 0; i < *(int *)count; i++) {
+        wait_until_asleep(MOCK_SELF);
+        comes(8);
+        doorbell_ring_those(MOCK_SELF);
+    }
+    return NULL;
+}
+
+static void every_wait_sleeps_until_it_is_rung(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    MPI_Request request;
+    MPI_Message message;
+    int messages = 5, index, count;
+    assert_int_equal(pthread_create(&thread, NULL, send_to_the_sleeper, &messages), 0);
+    assert_int_equal(lib.Recv(IN, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    lib.Irecv(IN, &request);
+    assert_int_equal(lib.Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    lib.Irecv(IN, &request);
+    assert_int_equal(lib.Waitany(1, &request, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    lib.Irecv(IN, &request);
+    assert_int_equal(lib.Waitsome(1, &request, &count, &index, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    assert_int_equal(lib.Mprobe(MOCK_PEER, TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE),
+                     MPI_SUCCESS);
+    pthread_join(thread, NULL);
+    lib.Mrecv(in, LARGE, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    assert_true(count_of(STATS_SLEEPS) > 0);
+    assert_int_equal(count_of(STATS_OVERSLEPT), 0);
+    assert_int_equal(doorbell.room->asleep, 0);
+}
+
+static void *answer(void *stopping)
+{
+    while (!atomic_load((_Atomic bool *)stopping)) {
+        unsigned char bytes[8];
+        if (mock_peer_receive(MPI_COMM_WORLD, TAG, bytes, sizeof bytes) < 0)
+            continue;
+        comes(8);
+        doorbell_ring(MOCK_SELF);
+    }
+    return NULL;
+}
+
+// A lost ring would show as a sleep to its end.
+static void no_message_is_slept_through(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    _Atomic bool stopping = false;
+    block.spin_limit_ns = 1;
+    assert_int_equal(pthread_create(&thread, NULL, answer, (void *)&stopping), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        lib.Send(OUT);
+        assert_int_equal(lib.Recv(IN, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    stopping = true;
+    pthread_join(thread, NULL);
+    assert_int_equal(count_of(STATS_OVERSLEPT), 0);
+}
+
+static void *receive(void *request)
+{
+    lib.Wait(request, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+// Its polls may have answered somebody: a rendezvous, a collective operation.
+static void who_goes_to_sleep_rings_first(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    MPI_Request request;
+    lib.Irecv(IN, &request);
+    sleeps(MOCK_PEER);
+    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
+    wait_until_asleep(MOCK_SELF);
+    assert_int_equal(rings(MOCK_PEER), 1);
+    comes(8);
+    doorbell_ring_those(MOCK_SELF);
+    pthread_join(thread, NULL);
+}
+
+// Each that wakes for nothing and sleeps again would wake the other.
+static void two_that_wait_for_a_third_get_to_sleep(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    MPI_Request request;
+    lib.Irecv(IN, &request);
+    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
+    for (int i = 0; i < VAIN; i++) {
+        wait_until_asleep(MOCK_SELF);
+        sleeps(MOCK_PEER);
+        doorbell_ring_those(MOCK_SELF);
+    }
+    wait_until_asleep(MOCK_SELF);
+    assert_in_range(rings(MOCK_PEER), 1, VAIN / 2);
+    comes(8);
+    doorbell_ring_those(MOCK_SELF);
+    pthread_join(thread, NULL);
+}
+
+static void a_poll_that_takes_long_rings(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    MPI_Request request;
+    lib.Irecv(IN, &request);
+    block.long_poll_ns = 0;
+    block.spin_limit_ns = LONG_NS;
+    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
+    for (uint32_t seen = 0; seen < VAIN; seen = rings(MOCK_PEER)) {
+        sleeps(MOCK_PEER);
+        sched_yield();
+    }
+    comes(8);
+    pthread_join(thread, NULL);
+}
+
+// --- without a sign ------------------------------------------------------------------------------
+
+static void *send_silently(void *nothing)
+{
+    usleep(20000);
+    comes(8);
+    return nothing;
+}
+
+static void receive_what_nobody_rings_for(void)
+{
+    pthread_t thread;
+    block.least_ns = block.most_ns = block.by_time_ns = 1000;
+    assert_int_equal(pthread_create(&thread, NULL, send_silently, NULL), 0);
+    assert_int_equal(lib.Recv(IN, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    pthread_join(thread, NULL);
+    assert_true(count_of(STATS_OVERSLEPT) > 0);
+}
+
+static void a_sleep_that_nobody_ends_ends(void **state)
+{
+    (void)state;
+    receive_what_nobody_rings_for();
+}
+
+static void with_a_window_sleeps_go_by_the_clock(void **state)
+{
+    (void)state;
+    block_without_sign();
+    receive_what_nobody_rings_for();
+    assert_int_equal(rings(MOCK_SELF), 0);
+}
+
+static void without_a_doorbell_sleeps_go_by_the_clock(void **state)
+{
+    (void)state;
+    doorbell_leave();
+    block.sign = BLOCK_BY_SOCKETS;
+    receive_what_nobody_rings_for();
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sends_ring),
+        TEST(receives_ring),
+        TEST(completions_ring),
+        TEST(only_the_receiver_of_a_message_is_rung),
+        TEST(looking_in_vain_rings_now_and_then),
+        TEST(every_wait_sleeps_until_it_is_rung),
+        TEST(no_message_is_slept_through),
+        TEST(who_goes_to_sleep_rings_first),
+        TEST(two_that_wait_for_a_third_get_to_sleep),
+        TEST(a_poll_that_takes_long_rings),
+        TEST(a_sleep_that_nobody_ends_ends),
+        TEST(with_a_window_sleeps_go_by_the_clock),
+        TEST(without_a_doorbell_sleeps_go_by_the_clock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
