@@ -1,10 +1,12 @@
 """A job with more ranks than CPUs, without daemons or privilege: as it is, and with the library.
 
-Runs the program plain and with the library, which waits as it finds best (auto), spins, or yields, in turn,
-and prints medians and their ratios to plain.
+Runs the program plain and with the library, which waits as it finds best (auto), spins, yields, or blocks, in
+turn, and prints medians and their ratios to the first. With --hogs, beside a process on each CPU that does nothing
+but compute.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import statistics
@@ -14,7 +16,27 @@ import time
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL", re.MULTILINE)
-WAYS = ("plain", "auto", "spin", "yield")
+WAYS = ("plain", "auto", "spin", "yield", "block")
+
+
+@contextlib.contextmanager
+def hogs(wanted):
+    """A process on each CPU that computes for as long as this lasts."""
+    running = []
+    try:
+        for cpu in os.sched_getaffinity(0) if wanted else ():
+            running.append(subprocess.Popen([sys.executable, "-c", f"""
+import os
+os.sched_setaffinity(0, [{cpu}])
+while os.getppid() == {os.getpid()}:
+    for _ in range(1000000):
+        pass
+"""]))
+        yield
+    finally:
+        for hog in running:
+            hog.kill()
+            hog.wait()
 
 
 def run(way, options):
@@ -27,11 +49,12 @@ def run(way, options):
     launcher = ["mpiexec." + options.mpi, "-n", str(options.ranks)]
     if options.mpi == "openmpi":
         launcher += ["--oversubscribe"]
-    start = time.monotonic()
-    done = subprocess.run([*launcher, options.program, *options.arguments], env=environment,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=options.timeout, check=False)
-    seconds = time.monotonic() - start
+    with hogs(options.hogs):
+        start = time.monotonic()
+        done = subprocess.run([*launcher, options.program, *options.arguments], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=options.timeout, check=False)
+        seconds = time.monotonic() - start
     if done.returncode != 0 or not VERIFIED.search(done.stdout):
         sys.exit(f"waiting: {way} did not verify:\n{done.stdout[-2000:]}")
     return seconds
@@ -43,6 +66,9 @@ def main():
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("-n", dest="ranks", type=int, default=4)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--hogs", action="store_true", help="beside a process on each CPU that computes")
+    parser.add_argument("--way", dest="ways", action="append", choices=WAYS,
+                        help="only this one; may be given several times")
     parser.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run")
     parser.add_argument("program", nargs="?", help="default: our CG, class W")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -52,17 +78,19 @@ def main():
         options.program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "cg")
         options.arguments = ["W"]
 
-    seconds = {way: [] for way in WAYS}
+    ways = options.ways or WAYS
+    seconds = {way: [] for way in ways}
     for _ in range(options.runs):
-        for way in WAYS:
+        for way in ways:
             seconds[way].append(run(way, options))
-    plain = statistics.median(seconds["plain"])
+    base = statistics.median(seconds[ways[0]])
     print(f"{options.mpi}, {options.ranks} ranks on {len(os.sched_getaffinity(0))} CPUs: "
-          f"{os.path.basename(options.program)}, {options.runs} runs, seconds")
-    for way in WAYS:
+          f"{os.path.basename(options.program)}, {options.runs} runs, seconds"
+          f"{', beside a hog per CPU' if options.hogs else ''}")
+    for way in ways:
         median = statistics.median(seconds[way])
         print(f"  {way:10} {median:7.2f} ({min(seconds[way]):.2f}-{max(seconds[way]):.2f})  "
-              f"ratio to plain {median / plain:.3f}")
+              f"ratio to {ways[0]} {median / base:.3f}")
 
 
 if __name__ == "__main__":
