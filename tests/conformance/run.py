@@ -46,7 +46,7 @@ class Program:
     "ends" ones are run once per mode, to see how they end."""
 
     def __init__(self, name, ranks=2, kind="table", sources=None, compiler="mpicc", flags=(), modes=(),
-                 waits=("", "yield")):
+                 waits=("", "yield", "block")):
         self.name = name
         self.ranks = ranks
         self.kind = kind
@@ -88,13 +88,17 @@ PROGRAMS = [
 ]
 
 
+# Run with +block also when nobody asks for it: every way in which a call waits.
+BLOCKING = {"basic", "truncation", "probe", "requests", "collectives", "threads", "rma", "large"}
+
+
 class Variant:
-    """What a program is run with, as named on the command line: plain, or a carrier, and +yield."""
+    """What a program is run with, as named on the command line: plain, or a carrier, and +yield or +block."""
 
     def __init__(self, name):
         carrier, _, wait = name.partition("+")
-        if carrier not in ("plain", "off", "notice", "header") or wait not in ("", "yield"):
-            raise argparse.ArgumentTypeError(f"{name} is not plain, off, notice or header, +yield")
+        if carrier not in ("plain", "off", "notice", "header") or wait not in ("", "yield", "block"):
+            raise argparse.ArgumentTypeError(f"{name} is not plain, off, notice or header, +yield or +block")
         self.name = name
         self.carrier = carrier
         self.wait = wait
@@ -472,7 +476,8 @@ def run_family(options, suite, table, place, family, programs, only_case):
         if program.compiler is None and python_of(family) is None:
             say(f"skipped: {program.name}, {family}: python3-mpi4py for this MPI is not installed")
             continue
-        fitting = [variant for variant in variants if variant.wait in program.waits]
+        fitting = [variant for variant in variants if variant.wait in program.waits
+                   and (options.carrier or variant.wait != "block" or program.name in BLOCKING)]
         if variants and not fitting:
             continue
         suite.compile(family, program)
@@ -487,7 +492,7 @@ def run_family(options, suite, table, place, family, programs, only_case):
 
 
 def default_variants(place):
-    names = {"lab": ["notice", "notice+yield", "header", "header+yield"], "node": ["notice+yield"]}
+    names = {"lab": ["notice", "notice+yield", "header", "header+yield"], "node": ["notice+yield", "notice+block"]}
     return [Variant(name) for name in names[place]]
 
 
@@ -507,7 +512,7 @@ def main():
     parser.add_argument("--build", required=True, metavar="DIR", help="build directory of the library")
     parser.add_argument("--mpi", action="append", choices=FAMILIES)
     parser.add_argument("--carrier", action="append", type=Variant, metavar="CARRIER",
-                        help="off, notice or header, each also with +yield (plain is always run)")
+                        help="off, notice or header, each also with +yield or +block (plain is always run)")
     parser.add_argument("--where", action="append", choices=["lab", "node"])
     parser.add_argument("--only", metavar="PROGRAM[:CASE]")
     parser.add_argument("--lab-name", default="cosched-lab-conformance", metavar="NAME",

@@ -67,7 +67,7 @@ class Library(unittest.TestCase):
                     yield family, self.programs[family, name]
 
     def test_every_binding_is_caught_once(self):
-        for wait in ("spin", "yield"):
+        for wait in ("spin", "yield", "block"):
             for family, program in self.each():
                 plain = mpiexec(family, ["-n", str(RANKS), program])
                 done = mpiexec(family, ["-n", str(RANKS), program], LD_PRELOAD=LIBRARY,
@@ -144,7 +144,7 @@ class Library(unittest.TestCase):
                 done = mpiexec(family, ["-n", "2", self.programs[family, "c"]], LD_PRELOAD=LIBRARY,
                                COSCHED_WAIT="nap")
                 self.assertEqual(done.returncode, 0)
-                self.assertEqual(done.stderr.count("COSCHED_WAIT=nap is not one of: auto, spin, yield"), 1)
+                self.assertEqual(done.stderr.count("COSCHED_WAIT=nap is not one of: auto, spin, yield, block"), 1)
 
     def test_half_wrapped_job_is_ended_with_the_remedy(self):
         for family in FAMILIES:
