@@ -45,8 +45,9 @@ static bool prepare(struct block_wait *wait, int seat)
     if (sign() != BLOCK_BY_DOORBELL || doorbell_announced)
         return false;
     if (wait->rings < RINGS_MAX) {
+        // Woken for something else than what is waited for, it may have answered somebody else.
+        doorbell_ring(wait->rings == 0 ? seat : DOORBELL_ALL);
         wait->rings++;
-        doorbell_ring(seat);
     }
     doorbell_announce();
     return true;
