@@ -9,8 +9,11 @@ struct engine {
     const struct policy *policy;
     uint32_t idle_share_ppm;
     uint32_t interactive_share_ppm;
-    struct policy_node node;
-    size_t capacity;                   // of node.jobs and of decisions
+    struct policy_node node;      // the jobs that can run: all that policies see
+    struct policy_job *suspended; // the others
+    size_t suspended_count;
+    uint64_t arrivals;
+    size_t capacity;                   // of each list of jobs and of decisions
     struct engine_decision *decisions; // those of the last event
 };
 
@@ -58,33 +61,55 @@ void engine_free(engine_t *engine)
     if (engine == NULL)
         return;
     free(engine->node.jobs);
+    free(engine->suspended);
     free(engine->decisions);
     free(engine);
 }
 
-static struct policy_job *find_job(const struct policy_node *node, engine_job_t id)
+static struct policy_job *find_among(struct policy_job *jobs, size_t count, engine_job_t id)
 {
-    for (size_t i = 0; id != 0 && i < node->count; i++) {
-        if (node->jobs[i].id == id)
-            return &node->jobs[i];
+    for (size_t i = 0; id != 0 && i < count; i++) {
+        if (jobs[i].id == id)
+            return &jobs[i];
     }
     return NULL;
 }
 
-// Room for the job, if it is new, and for a decision about each. Half of the growth does no harm.
+static struct policy_job *find_runnable(const engine_t *engine, engine_job_t id)
+{
+    return find_among(engine->node.jobs, engine->node.count, id);
+}
+
+static struct policy_job *find_suspended(const engine_t *engine, engine_job_t id)
+{
+    return find_among(engine->suspended, engine->suspended_count, id);
+}
+
+static struct policy_job *find_job(const engine_t *engine, engine_job_t id)
+{
+    struct policy_job *job = find_runnable(engine, id);
+    return job != NULL ? job : find_suspended(engine, id);
+}
+
+static bool grow(void *list, size_t count, size_t size)
+{
+    void *longer = realloc(*(void **)list, count * size);
+    if (longer != NULL)
+        *(void **)list = longer;
+    return longer != NULL;
+}
+
+// Room for the job, if it is new, in either list, and for a decision about each. A part of the
+// growth does no harm.
 static bool reserve(engine_t *engine, engine_job_t job)
 {
-    if (engine->node.count < engine->capacity || find_job(&engine->node, job) != NULL)
+    if (engine_job_count(engine) < engine->capacity || find_job(engine, job) != NULL)
         return true;
     size_t capacity = engine->capacity > 0 ? 2 * engine->capacity : 8;
-    void *jobs = realloc(engine->node.jobs, capacity * sizeof *engine->node.jobs);
-    if (jobs == NULL)
+    if (!grow(&engine->node.jobs, capacity, sizeof *engine->node.jobs) ||
+        !grow(&engine->suspended, capacity, sizeof *engine->suspended) ||
+        !grow(&engine->decisions, capacity, sizeof *engine->decisions))
         return false;
-    engine->node.jobs = jobs;
-    void *decisions = realloc(engine->decisions, capacity * sizeof *engine->decisions);
-    if (decisions == NULL)
-        return false;
-    engine->decisions = decisions;
     engine->capacity = capacity;
     return true;
 }
@@ -107,20 +132,67 @@ static uint64_t width_of_process(const struct engine_event *event)
     return event->width > 0 ? event->width : 1;
 }
 
-static void add_process(struct policy_node *node, const struct engine_event *event)
+static void add_process(engine_t *engine, const struct engine_event *event)
 {
-    struct policy_job *job = find_job(node, event->job);
+    struct policy_node *node = &engine->node;
+    struct policy_job *job = find_job(engine, event->job);
     if (job == NULL) {
         uint64_t service_ns = newcomer_service_ns(node);
         job = &node->jobs[node->count++];
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
+                                   .arrival = ++engine->arrivals,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns,
                                    .boosted_ns = node->now_ns};
     }
     job->processes++;
     job->width += width_of_process(event);
+}
+
+static void take_out(struct policy_job *jobs, size_t *count, struct policy_job *job)
+{
+    memmove(job, job + 1, (size_t)(jobs + *count - (job + 1)) * sizeof *job);
+    (*count)--;
+}
+
+static void put_in(struct policy_job *jobs, size_t *count, const struct policy_job *job)
+{
+    size_t place = *count;
+    while (place > 0 && jobs[place - 1].arrival > job->arrival)
+        place--;
+    memmove(&jobs[place + 1], &jobs[place], (*count - place) * sizeof *jobs);
+    jobs[place] = *job;
+    (*count)++;
+}
+
+// A suspended job does not wait: it has no claim to a turn.
+static void suspend(engine_t *engine, engine_job_t id)
+{
+    struct policy_job *job = find_runnable(engine, id);
+    if (job == NULL)
+        return;
+    struct policy_job suspended = *job;
+    suspended.scheduled = suspended.next = false;
+    suspended.slices_waited = suspended.most_jobs = 0;
+    take_out(engine->node.jobs, &engine->node.count, job);
+    put_in(engine->suspended, &engine->suspended_count, &suspended);
+}
+
+// It could not be served meanwhile, so its account is a newcomer's; or its own, if that is higher.
+static void resume(engine_t *engine, engine_job_t id)
+{
+    struct policy_node *node = &engine->node;
+    struct policy_job *job = find_suspended(engine, id);
+    if (job == NULL)
+        return;
+    struct policy_job resumed = *job;
+    uint64_t least_ns = newcomer_service_ns(node);
+    if (resumed.service_ns < least_ns)
+        resumed.service_ns = least_ns;
+    resumed.boosted_ns = node->now_ns;
+    take_out(engine->suspended, &engine->suspended_count, job);
+    put_in(node->jobs, &node->count, &resumed);
 }
 
 // The account comes from a file. A job that waits has waited at least the slice in which it became
@@ -141,22 +213,26 @@ static void restore_account(const struct policy_node *node, struct policy_job *j
     }
 }
 
-static void adopt_process(struct policy_node *node, const struct engine_event *event)
+static void adopt_process(engine_t *engine, const struct engine_event *event)
 {
-    bool new = find_job(node, event->job) == NULL;
-    add_process(node, event);
-    if (new && event->account != NULL)
-        restore_account(node, find_job(node, event->job), event->account);
+    bool new = find_job(engine, event->job) == NULL;
+    add_process(engine, event);
+    if (!new || event->account == NULL)
+        return;
+    restore_account(&engine->node, find_job(engine, event->job), event->account);
+    if (event->account->suspended)
+        suspend(engine, event->job);
 }
 
-static void remove_process(struct policy_node *node, const struct engine_event *event)
+static void remove_process(engine_t *engine, const struct engine_event *event)
 {
-    struct policy_job *job = find_job(node, event->job);
+    struct policy_job *job = find_job(engine, event->job);
     job->processes--;
     if (job->processes == 0) {
-        struct policy_job *end = node->jobs + node->count;
-        memmove(job, job + 1, (size_t)(end - (job + 1)) * sizeof *job);
-        node->count--;
+        if (find_runnable(engine, event->job) != NULL)
+            take_out(engine->node.jobs, &engine->node.count, job);
+        else
+            take_out(engine->suspended, &engine->suspended_count, job);
         return;
     }
     // A caller that mixes up widths must not make a job vanish.
@@ -205,9 +281,10 @@ static uint64_t weighted_ns(const struct policy_node *node, uint64_t received_ns
 
 // Counted per CPU that the job can use, or a wide job would be served less often than a narrow one.
 // The first total, and one that is less than the last (the class was made anew), only set the mark.
-static void account_usage(const struct policy_node *node, const struct engine_event *event)
+static void account_usage(const engine_t *engine, const struct engine_event *event)
 {
-    struct policy_job *job = find_job(node, event->job);
+    const struct policy_node *node = &engine->node;
+    struct policy_job *job = find_job(engine, event->job);
     if (job->usage_known) {
         uint64_t used_ns = event->usage_ns > job->usage_ns ? event->usage_ns - job->usage_ns : 0;
         uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
@@ -226,7 +303,7 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].next = !crowded || node->jobs[i].scheduled;
     struct policy_job *requester =
-        event->kind == ENGINE_SCHEDULE ? find_job(node, event->job) : NULL;
+        event->kind == ENGINE_SCHEDULE ? find_runnable(engine, event->job) : NULL;
     if (requester != NULL)
         return requester->next ? ENGINE_GRANTED : engine->policy->on_request(node, requester);
     if (crowded && event->kind == ENGINE_SWITCH)
@@ -302,7 +379,7 @@ static struct shares divide(const engine_t *engine, bool limited)
 {
     const struct policy_node *node = &engine->node;
     struct shares shares = {.limited = limited};
-    uint64_t idle_jobs = 0;
+    uint64_t idle_jobs = engine->suspended_count;
     for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].scheduled)
             shares.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
@@ -357,21 +434,33 @@ static bool same_decision(const struct engine_decision *one, const struct engine
            one->limited == other->limited && one->share_ppm == other->share_ppm;
 }
 
+static struct engine_decision decision_for_suspended(const struct shares *shares,
+                                                     const struct policy_job *job)
+{
+    return (struct engine_decision){.job = job->id, .limited = true, .share_ppm = shares->idle_ppm};
+}
+
 static size_t list_decisions(engine_t *engine, bool limited)
 {
     struct policy_node *node = &engine->node;
     const struct shares shares = divide(engine, limited);
     size_t count = 0;
     for (enum rank rank = LOSER_DOWN; rank < RANKS; rank++) {
-        for (size_t i = 0; i < node->count; i++) {
-            const struct engine_decision *old = &node->jobs[i].decided;
-            struct engine_decision decision = decision_for(node, &shares, &node->jobs[i]);
-            if (!same_decision(old, &decision) && rank_of(old, &decision) == rank)
+        for (size_t i = 0; i < engine_job_count(engine); i++) {
+            bool runnable = i < node->count;
+            const struct policy_job *job =
+                runnable ? &node->jobs[i] : &engine->suspended[i - node->count];
+            struct engine_decision decision =
+                runnable ? decision_for(node, &shares, job) : decision_for_suspended(&shares, job);
+            if (!same_decision(&job->decided, &decision) &&
+                rank_of(&job->decided, &decision) == rank)
                 engine->decisions[count++] = decision;
         }
     }
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].decided = decision_for(node, &shares, &node->jobs[i]);
+    for (size_t i = 0; i < engine->suspended_count; i++)
+        engine->suspended[i].decided = decision_for_suspended(&shares, &engine->suspended[i]);
     return count;
 }
 
@@ -384,12 +473,29 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     case ENGINE_EXIT:
     case ENGINE_SCHEDULE:
     case ENGINE_USAGE:
-        return find_job(&engine->node, event->job) != NULL;
+    case ENGINE_SUSPEND:
+    case ENGINE_RESUME:
+        return find_job(engine, event->job) != NULL;
     case ENGINE_SWITCH:
     case ENGINE_SETTINGS:
         break;
     }
     return true;
+}
+
+// Who is here, who can run, and by which rules.
+static void change(engine_t *engine, const struct engine_event *event)
+{
+    if (event->kind == ENGINE_REGISTER)
+        add_process(engine, event);
+    else if (event->kind == ENGINE_EXIT)
+        remove_process(engine, event);
+    else if (event->kind == ENGINE_SUSPEND)
+        suspend(engine, event->job);
+    else if (event->kind == ENGINE_RESUME)
+        resume(engine, event->job);
+    else if (event->kind == ENGINE_SETTINGS)
+        apply(engine, event->settings);
 }
 
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
@@ -413,19 +519,18 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     advance_clock(node, now_ns);
     node->turn = event->kind == ENGINE_SWITCH ? event->turn : 0;
     if (event->kind == ENGINE_USAGE) {
-        account_usage(node, event);
+        account_usage(engine, event);
         return result;
     }
     if (event->kind == ENGINE_ADOPT) {
-        adopt_process(node, event);
+        adopt_process(engine, event);
         return result;
     }
-    if (event->kind == ENGINE_REGISTER)
-        add_process(node, event);
-    else if (event->kind == ENGINE_EXIT)
-        remove_process(node, event);
-    else if (event->kind == ENGINE_SETTINGS)
-        apply(engine, event->settings);
+    if (event->kind == ENGINE_SCHEDULE && find_runnable(engine, event->job) == NULL) {
+        result.outcome = ENGINE_SUSPENDED;
+        return result;
+    }
+    change(engine, event);
 
     bool crowded = engine->policy->crowded(node);
     result.outcome = ask_policy(engine, event, crowded);
@@ -437,26 +542,25 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
 
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
 {
-    struct policy_job *found = find_job(&engine->node, job);
+    struct policy_job *found = find_job(engine, job);
     if (found != NULL)
         found->service_ns = service_ns;
 }
 
 size_t engine_job_count(const engine_t *engine)
 {
-    return engine->node.count;
+    return engine->node.count + engine->suspended_count;
 }
 
-bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view *view)
+static void describe(const engine_t *engine, const struct policy_job *job,
+                     struct engine_job_view *view)
 {
-    if (index >= engine->node.count)
-        return false;
-    const struct policy_job *job = &engine->node.jobs[index];
     *view = (struct engine_job_view){
         .job = job->id,
         .processes = job->processes,
         .width = job->width < UINT32_MAX ? (uint32_t)job->width : UINT32_MAX,
         .scheduled = job->scheduled,
+        .suspended = find_suspended(engine, job->id) != NULL,
         .limited = job->decided.limited,
         .share_ppm = job->decided.share_ppm,
         .sequential = job->sequential,
@@ -467,11 +571,39 @@ bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view 
         .slices_waited = job->slices_waited,
         .most_jobs = job->most_jobs,
     };
+}
+
+// Both lists are in order of registration.
+static const struct policy_job *job_at(const engine_t *engine, size_t index)
+{
+    const struct policy_job *next = engine->node.jobs, *end = next + engine->node.count;
+    const struct policy_job *suspended = engine->suspended,
+                            *suspended_end = suspended + engine->suspended_count;
+    for (;; index--) {
+        if (suspended == suspended_end)
+            return next + index;
+        bool is_next = next < end && next->arrival < suspended->arrival;
+        if (index == 0)
+            return is_next ? next : suspended;
+        if (is_next)
+            next++;
+        else
+            suspended++;
+    }
+}
+
+bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view *view)
+{
+    if (index >= engine_job_count(engine))
+        return false;
+    describe(engine, job_at(engine, index), view);
     return true;
 }
 
 bool engine_job_find(const engine_t *engine, engine_job_t job, struct engine_job_view *view)
 {
-    const struct policy_job *found = find_job(&engine->node, job);
-    return found != NULL && engine_job_at(engine, (size_t)(found - engine->node.jobs), view);
+    const struct policy_job *found = find_job(engine, job);
+    if (found != NULL)
+        describe(engine, found, view);
+    return found != NULL;
 }

@@ -6,6 +6,9 @@
 // is the sequential class: processes that are nobody's MPI job, together (Zhou, Qu & Brent: its
 // turns are the slots of their dummy nodes). While idle it keeps `interactive_share`; it never
 // asks.
+//
+// A suspended job (Franke, Moreira & Pattnaik: task suspend) is out of the policies' sight. It
+// keeps the share of an idle job and is limited to that, be it alone or not.
 #ifndef COSCHED_CLASSD_POLICY_ENGINE_H
 #define COSCHED_CLASSD_POLICY_ENGINE_H
 
@@ -48,6 +51,8 @@ enum engine_event_kind {
     ENGINE_USAGE,        // `job` has consumed `usage_ns` of CPU time in all (a running total). The
                          // first one of a job only sets the mark; it never yields decisions
     ENGINE_SETTINGS,     // `settings` are in force from now on
+    ENGINE_SUSPEND,      // `job` cannot run until RESUME: it is in nobody's way and gets no turns
+    ENGINE_RESUME,       // it can again; its place is that of its registration
     ENGINE_ADOPT,        // a process as with REGISTER, of a job that a former engine left: the job
                          // starts with `account`. Nothing is decided before the next event of
                          // another kind but USAGE, when all are there
@@ -57,6 +62,7 @@ enum engine_event_kind {
 // stopped. What cannot be true is made the next best that can.
 struct engine_account {
     uint64_t service_ns;
+    bool suspended; // then it is not scheduled
     bool scheduled;
     uint64_t scheduled_since_ns; // while scheduled
     uint64_t scheduled_total_ns;
@@ -93,6 +99,7 @@ enum engine_outcome {
     ENGINE_DISCARDED_GMET, // SCHEDULE within the guaranteed minimum of those it would preempt
     ENGINE_DISCARDED_FAIR, // SCHEDULE by a job that is too far ahead of those it would preempt
     ENGINE_DISCARDED_RATE, // SCHEDULE too soon after the job's last preemption (policy dcs)
+    ENGINE_SUSPENDED,      // SCHEDULE by a suspended job: nothing changed
     ENGINE_UNKNOWN_JOB,
     ENGINE_UNKNOWN_POLICY, // SETTINGS: nothing changed
     ENGINE_NO_MEMORY,      // nothing changed
@@ -113,6 +120,7 @@ struct engine_job_view {
     uint32_t processes;
     uint32_t width; // sum over its processes
     bool scheduled;
+    bool suspended;
     bool limited;
     uint32_t share_ppm;
     bool sequential;

@@ -32,6 +32,7 @@ struct policy_job {
     bool sequential;
 
     // The engine's own.
+    uint64_t arrival; // the order of registration
     bool usage_known;
     uint64_t usage_ns;              // the last total that was reported
     uint64_t held_ns;               // scheduled_total_ns at that time
