@@ -1085,6 +1085,38 @@ static void test_adopted_as_suspended(void **state)
     caller_close(&node);
 }
 
+// What must hold whoever is suspended when, and in whatever order jobs come, go and ask.
+static void test_suspensions_at_random(void **state)
+{
+    (void)state;
+    enum { JOBS = 6, EVENTS = 20000 };
+    static const enum engine_event_kind kinds[] = {ENGINE_REGISTER, ENGINE_EXIT, ENGINE_SCHEDULE,
+                                                   ENGINE_SUSPEND, ENGINE_RESUME};
+    struct caller node = node_with(3);
+    uint64_t random = 1;
+    for (int i = 0; i < EVENTS; i++) {
+        struct engine_job_view view;
+        bool runnable = false, scheduled = false;
+        uint64_t order = 0;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        if (random >> 60 == 0)
+            tick(&node);
+        else
+            caller_event(&node, kinds[(random >> 40) % 5], A + (random >> 33) % JOBS, 1, 0);
+        run(&node, SECOND);
+        for (size_t k = 0; engine_job_at(node.engine, k, &view); k++) {
+            assert_false(view.suspended && view.scheduled);
+            assert_true(!view.suspended || view.limited);
+            runnable |= !view.suspended;
+            scheduled |= view.scheduled;
+            order++;
+        }
+        assert_int_equal(order, engine_job_count(node.engine));
+        assert_int_equal(runnable, scheduled);
+    }
+    caller_close(&node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1136,6 +1168,7 @@ int main(void)
         cmocka_unit_test(test_resumed_in_its_place),
         cmocka_unit_test(test_processes_of_a_suspended_job),
         cmocka_unit_test(test_adopted_as_suspended),
+        cmocka_unit_test(test_suspensions_at_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
