@@ -94,7 +94,10 @@ int class_open(backend_t *backend, const char *name, class_t **class_, struct er
                          "\"%s\" is no class name: 1 to %d of A-Z a-z 0-9 _ . -, the first not a "
                          "dot",
                          name, BACKEND_NAME_MAX - 1);
-    return backend->ops->open(backend, name, class_, err);
+    if (backend->ops->open(backend, name, class_, err) != 0)
+        return -1;
+    tracking_open(*class_);
+    return 0;
 }
 
 // 0 in cgroup.procs stands for the writer itself: neither it nor a negative number may get there.
@@ -108,9 +111,11 @@ int class_open_in_place(backend_t *backend, const char *name, const struct class
 {
     if (!backend_name_valid(name))
         return error_set(err, EINVAL, "\"%s\" is no class name", name);
-    return check_pid(home->pid, err) == 0
-               ? backend->ops->open_in_place(backend, name, home, class_, err)
-               : -1;
+    if (check_pid(home->pid, err) != 0 ||
+        backend->ops->open_in_place(backend, name, home, class_, err) != 0)
+        return -1;
+    tracking_open(*class_);
+    return 0;
 }
 
 int class_open_named(backend_t *backend, const char *name, const char *group, class_t **class_,
@@ -132,7 +137,10 @@ int class_displace(class_t **class_, struct error *err)
 {
     if (!class_is_in_place(*class_))
         return 0;
-    return (*class_)->ops->displace(class_, err);
+    if ((*class_)->ops->displace(class_, err) != 0)
+        return -1;
+    tracking_open(*class_);
+    return 0;
 }
 
 void class_close(class_t *class_)
@@ -198,6 +206,9 @@ int class_kill(class_t *class_, struct error *err)
 
 int class_remove(class_t *class_, struct error *err)
 {
+    class_resume(class_, NULL); // nobody shall leave it stopped
+    suspension_remove(class_->suspensions, class_->name);
+    suspension_forget(&class_->suspension);
     return class_->ops->remove(class_, err);
 }
 

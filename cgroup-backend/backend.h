@@ -120,6 +120,45 @@ int class_thaw(class_t *class_, struct error *err);
 // Sends SIGKILL to every process of the class, until none is left or err says why not.
 int class_kill(class_t *class_, struct error *err);
 
+// ---- process tracking (Franke, Moreira & Pattnaik: task suspend, resume and kill)
+//
+// Each call makes one pass and waits for at most a millisecond. EAGAIN asks for another one, after
+// the retry interval. A process needs CPU time to stop, to continue and to die, so the caller lifts
+// the class's limit for that time.
+
+enum class_means {
+    CLASS_BY_SHARE = 1, // nothing here: the caller limits the class. Recorded only
+    CLASS_BY_FREEZER,   // the whole class
+    CLASS_BY_SIGNALS,   // SIGSTOP top-down, SIGCONT bottom-up
+};
+
+// What is suspended, and how. The process `root` with its descendants, or with 0 the whole class.
+struct class_suspension {
+    enum class_means means;
+    pid_t root;
+    uint64_t root_start; // its start time, field 22 of /proc/PID/stat
+};
+
+// Whether the class can be suspended by the freezer.
+bool class_has_freezer(const class_t *class_);
+
+// Suspends, as often as it is called: whoever came meanwhile is suspended, too. The suspension is
+// recorded before its first effect and belongs to the class until class_resume(). 0 when all
+// stand still; EBUSY when it is suspended otherwise; ENOTSUP; ESRCH when `root` is not of the
+// class. After any other error than EAGAIN class_resume() undoes what was done.
+int class_suspend(class_t *class_, const struct class_suspension *how, struct error *err);
+
+// Undoes the suspension, but does not continue who had stopped before. 0 when all run, also when
+// there was none: a class that stayed frozen for another reason thaws.
+int class_resume(class_t *class_, struct error *err);
+
+// True when the class is suspended, or a former daemon was asked to suspend it; then *how.
+bool class_suspended(const class_t *class_, struct class_suspension *how);
+
+// Sends SIGKILL to the process `root` with its descendants, or with 0 to the whole class. 0 when
+// none of them is left. EBUSY for a part of a class that is frozen.
+int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, struct error *err);
+
 // Expels what is left, removes the group and releases the class. A group that is already gone is no
 // error. On error the class is released all the same.
 int class_remove(class_t *class_, struct error *err);
@@ -129,8 +168,9 @@ int class_remove(class_t *class_, struct error *err);
 int backend_each_class(backend_t *backend, int (*each)(const char *name, void *user), void *user,
                        struct error *err);
 
-// Lifts the limit of every class, below the root or in place, going on after a failure. Needs no
-// classd: this is what fail-open stands on. Returns the number of classes that could not be lifted
+// Lifts the limit of every class, below the root or in place, going on after a failure; thaws, and
+// continues who was stopped. Suspensions stay recorded. Needs no classd: this is what fail-open
+// stands on. Returns the number of classes that could not be lifted
 // (err: the first), or -1 when the root cannot be read. *lifted counts the others; it may be null.
 int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err);
 

@@ -30,11 +30,12 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
         backend->root = strdup(settings->root);
     if (backend != NULL && settings->records != NULL)
         backend->records = path_join(settings->records, "placed");
+    if (backend != NULL && settings->records != NULL)
+        backend->suspensions = path_join(settings->records, SUSPENSION_DIRECTORY);
     if (backend == NULL || backend->root == NULL ||
-        (settings->records != NULL && backend->records == NULL)) {
+        (settings->records != NULL && (backend->records == NULL || backend->suspensions == NULL))) {
         if (backend != NULL)
-            free(backend->root);
-        free(backend);
+            groups_backend_close(&backend->base);
         error_errno(err, ENOMEM, "cgroup backend");
         return NULL;
     }
@@ -66,6 +67,7 @@ void groups_backend_close(backend_t *base)
     }
     free(backend->root);
     free(backend->records);
+    free(backend->suspensions);
     free(backend);
 }
 
@@ -133,7 +135,8 @@ static int release_one(const char *name, void *user)
     int in_place = in_place_release(release->backend, name, err);
     // A record without its group has neither.
     bool own = path == NULL || directory_exists(path);
-    if (in_place < 0 || (own && release->lift(release->backend, name, err) != 0))
+    if (in_place < 0 || (own && release->lift(release->backend, name, err) != 0) ||
+        (own && groups_release_stopped(release->backend, name, path, err) != 0))
         release->failed++;
     else if (in_place > 0 || own)
         release->lifted++;
@@ -162,6 +165,7 @@ struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char
     }
     class_->base.ops = backend->base.ops;
     snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
+    class_->base.suspensions = backend->suspensions;
     class_->backend = backend;
     class_->limit_fd = class_->usage_fd = -1;
     for (unsigned i = 0; i < backend->hierarchy_count; i++) {
@@ -187,6 +191,7 @@ void groups_class_close(class_t *base)
         close(class_->limit_fd);
     if (class_->usage_fd >= 0)
         close(class_->usage_fd);
+    tracking_close(&class_->base);
     free(class_);
 }
 

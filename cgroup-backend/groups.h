@@ -17,8 +17,9 @@ struct hierarchy {
 
 struct cgroup_backend {
     struct backend base;
-    char *root;    // relative to the mount points
-    char *records; // directory of those of classes in place; null: there are none
+    char *root;        // relative to the mount points
+    char *records;     // directory of those of classes in place; null: there are none
+    char *suspensions; // directory of those of suspended classes; null: there is none
     unsigned cpus;
     uint64_t period_us;
     struct hierarchy hierarchies[HIERARCHIES_MAX];
@@ -93,6 +94,23 @@ int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct err
 // 6.18) would let it wait for an idle job's share.
 int groups_without_limit(struct cgroup_class *class_, const char *no_limit,
                          int (*work)(class_t *class_, struct error *err), struct error *err);
+
+// ---- group_signals.c: a class's processes by signals, one pass each
+
+// Notes who has stopped already. ESRCH when the suspension's root is not in the class.
+int groups_find_stopped(class_t *class_, struct suspension *suspension, struct error *err);
+
+int groups_stop_pass(class_t *class_, struct suspension *suspension, struct error *err);
+int groups_continue_pass(class_t *class_, const struct suspension *suspension, struct error *err);
+
+// SIGKILL to all, held still by the freezer meanwhile where there is one. `doom`, if it is not
+// null, has the kernel kill all of them at once, and returns 0 if it could.
+int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start,
+                     int (*doom)(class_t *class_), struct error *err);
+
+// Continues whom a suspension by signals of class `name` has stopped, in the group `path`.
+int groups_release_stopped(const struct cgroup_backend *backend, const char *name, const char *path,
+                           struct error *err);
 
 // class_remove(), by an implementation's way of trying to delete the directories.
 int groups_remove(struct cgroup_class *class_, void (*try_delete)(struct cgroup_class *class_),

@@ -311,6 +311,7 @@ static void in_place_close(class_t *base)
     drop(&class_->usage_fd);
     drop(&class_->record_fd);
     pid_list_free(&class_->known);
+    tracking_close(&class_->base);
     free(class_->path);
     free(class_);
 }
@@ -325,6 +326,7 @@ static struct in_place *new_class(struct cgroup_backend *backend, const char *na
     } else {
         class_->base.ops = record->manager == PLACEMENT_NAMED ? &named_ops : &in_place_ops;
         snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
+        class_->base.suspensions = backend->suspensions;
         class_->backend = backend;
         class_->path = *path;
         class_->record = *record;

@@ -4,6 +4,7 @@
 #define COSCHED_CGROUP_BACKEND_OPS_H
 
 #include "cgroup-backend/backend.h"
+#include "cgroup-backend/suspension.h"
 
 #include <stdbool.h>
 
@@ -30,6 +31,13 @@ struct backend_ops {
     int (*freeze)(class_t *class_, struct error *err);
     int (*thaw)(class_t *class_, struct error *err);
     int (*kill)(class_t *class_, struct error *err);
+    // For tracking.c; null in classes in place, which are their managers'. One pass each.
+    bool (*has_freezer)(const class_t *class_);
+    int (*freeze_pass)(class_t *class_, struct error *err);
+    int (*find_stopped)(class_t *class_, struct suspension *suspension, struct error *err);
+    int (*stop_pass)(class_t *class_, struct suspension *suspension, struct error *err);
+    int (*continue_pass)(class_t *class_, const struct suspension *suspension, struct error *err);
+    int (*kill_pass)(class_t *class_, pid_t root, uint64_t root_start, struct error *err);
     int (*remove)(class_t *class_, struct error *err);
 };
 
@@ -40,7 +48,16 @@ struct backend {
 struct backend_class {
     const struct backend_ops *ops;
     char name[BACKEND_NAME_MAX];
+    const char *suspensions; // directory of their records, the backend's; null: there is none
+    struct suspension suspension;
+    struct genealogy victims; // killed, and perhaps not dead yet
 };
+
+// Reads what is recorded of the class. One that cannot be read says nothing, and is removed.
+void tracking_open(struct backend_class *class_);
+
+// Frees what is here; the record stays.
+void tracking_close(struct backend_class *class_);
 
 // True for the names that class_open() takes.
 bool backend_name_valid(const char *name);

@@ -16,8 +16,10 @@ struct record {
     char name[BACKEND_NAME_MAX];
     bool exists;
     bool in_place;
+    bool frozen;
     uint64_t usage_ns;
     struct pid_list members;
+    struct suspension suspension;
     struct record *next;
 };
 
@@ -35,6 +37,7 @@ struct test_backend {
     bool backwards;
     bool offers_place;
     uint64_t period_us;
+    bool no_freezer;
     char *log;
     size_t log_length;
 };
@@ -106,6 +109,7 @@ static void test_close(backend_t *base)
     for (struct record *next, *one = backend->records; one != NULL; one = next) {
         next = one->next;
         pid_list_free(&one->members);
+        suspension_forget(&one->suspension);
         free(one);
     }
     for (struct failure *next, *one = backend->failures; one != NULL; one = next) {
@@ -125,6 +129,7 @@ static class_t *new_class(struct test_backend *backend, const char *name)
     class_->backend = backend;
     class_->record = record_of(backend, name);
     class_->record->exists = true;
+    class_->base.suspension = class_->record->suspension;
     class_->base.ops = class_->record->in_place ? &in_place_ops : backend->base.ops;
     return &class_->base;
 }
@@ -165,8 +170,10 @@ static int test_open_named(backend_t *base, const char *name, const char *group,
     return 0;
 }
 
-static void test_class_close(class_t *class_)
+static void test_class_close(class_t *base)
 {
+    struct test_class *class_ = (struct test_class *)base;
+    class_->record->suspension = base->suspension;
     free(class_);
 }
 
@@ -263,12 +270,20 @@ static int plain_effect(class_t *base, const char *operation, struct error *err)
 
 static int test_freeze(class_t *base, struct error *err)
 {
-    return plain_effect(base, "freeze", err);
+    int rc = plain_effect(base, "freeze", err);
+    if (rc == 0)
+        ((struct test_class *)base)->record->frozen = true;
+    return rc;
 }
 
+// One that is not frozen may be thawed by anybody at any time, which is no effect.
 static int test_thaw(class_t *base, struct error *err)
 {
-    return plain_effect(base, "thaw", err);
+    struct record *record = ((struct test_class *)base)->record;
+    int rc = record->frozen ? plain_effect(base, "thaw", err) : class_fault(base, "thaw", err);
+    if (rc == 0)
+        record->frozen = false;
+    return rc;
 }
 
 static int test_kill(class_t *base, struct error *err)
@@ -279,16 +294,52 @@ static int test_kill(class_t *base, struct error *err)
     return rc;
 }
 
+static bool test_has_freezer(const class_t *base)
+{
+    return !((const struct test_class *)base)->backend->no_freezer;
+}
+
+static int test_freeze_pass(class_t *base, struct error *err)
+{
+    return test_freeze(base, err);
+}
+
+static int test_stop_pass(class_t *base, struct suspension *suspension, struct error *err)
+{
+    (void)suspension;
+    return plain_effect(base, "stop", err);
+}
+
+static int test_continue_pass(class_t *base, const struct suspension *suspension, struct error *err)
+{
+    (void)suspension;
+    return plain_effect(base, "continue", err);
+}
+
+static int test_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct error *err)
+{
+    (void)root_start;
+    if (root == 0)
+        return test_kill(base, err);
+    if (class_fault(base, "kill", err) != 0)
+        return -1;
+    struct test_class *class_ = (struct test_class *)base;
+    leave(class_->record, root);
+    note(class_->backend, "kill %s %d", base->name, (int)root);
+    return 0;
+}
+
 static int test_remove(class_t *base, struct error *err)
 {
     struct test_class *class_ = (struct test_class *)base;
     int rc = fault(class_->backend, "remove", base->name, err);
     if (rc == 0 && class_->record->exists) {
         note(class_->backend, "remove %s", base->name);
-        class_->record->exists = class_->record->in_place = false;
+        class_->record->exists = class_->record->in_place = class_->record->frozen = false;
         class_->record->members.count = 0;
         class_->record->usage_ns = 0;
     }
+    class_->record->suspension = base->suspension;
     free(class_);
     return rc;
 }
@@ -321,6 +372,11 @@ static int test_expel_in_place(class_t *base, pid_t pid, struct error *err)
 {
     (void)base, (void)pid, (void)err;
     return 0;
+}
+
+static int test_kill_in_place(class_t *base, struct error *err)
+{
+    return error_set(err, ENOTSUP, "class %s is in place", base->name);
 }
 
 static int test_displace(class_t **base, struct error *err)
@@ -359,6 +415,7 @@ static int test_release_all(backend_t *base, unsigned *lifted, struct error *err
             continue;
         }
         note(backend, "share %s max", one->name);
+        one->frozen = false;
         done++;
     }
     if (lifted != NULL)
@@ -385,6 +442,11 @@ static const struct backend_ops test_ops = {
     .freeze = test_freeze,
     .thaw = test_thaw,
     .kill = test_kill,
+    .has_freezer = test_has_freezer,
+    .freeze_pass = test_freeze_pass,
+    .stop_pass = test_stop_pass,
+    .continue_pass = test_continue_pass,
+    .kill_pass = test_kill_pass,
     .remove = test_remove,
 };
 
@@ -398,6 +460,7 @@ static const struct backend_ops in_place_ops = {
     .period_us = test_period_us,
     .usage = test_usage,
     .members = test_members,
+    .kill = test_kill_in_place,
     .remove = test_remove,
     .displace = test_displace,
 };
@@ -405,6 +468,11 @@ static const struct backend_ops in_place_ops = {
 void test_backend_offer_place(backend_t *backend, bool offer)
 {
     ((struct test_backend *)backend)->offers_place = offer;
+}
+
+void test_backend_take_freezer(backend_t *backend)
+{
+    ((struct test_backend *)backend)->no_freezer = true;
 }
 
 backend_t *test_backend_new(void)

@@ -10,9 +10,9 @@
 backend_t *test_backend_new(void);
 
 // The effects so far, one line each, e.g. "open a", "place a 12", "share a 10000", "share a max",
-// "begin a 10000" for a share whose periods begin now, "expel a 12", "freeze a", "thaw a", "kill
-// a", "remove a"; of classes in place "in-place a", "check a 12" for placing and "displace a", of
-// named groups "named a user.slice". Valid until the next effect.
+// "begin a 10000" for a share whose periods begin now, "expel a 12", "freeze a", "thaw a", "stop a",
+// "continue a", "kill a", "kill a 12", "remove a"; of classes in place "in-place a", "check a 12" for
+// placing and "displace a", of named groups "named a user.slice". Valid until the next effect.
 const char *test_backend_log(const backend_t *backend);
 void test_backend_clear_log(backend_t *backend);
 
@@ -27,6 +27,9 @@ void test_backend_set_period(backend_t *backend, uint64_t period_ns);
 
 // Whether processes live in a group of their job's own from now on; at first they do not.
 void test_backend_offer_place(backend_t *backend, bool offer);
+
+// From now on there is no freezer; at first there is.
+void test_backend_take_freezer(backend_t *backend);
 
 // The next `count` calls of the operation ("open", "place", "share", "usage", "remove", ...) fail
 // with `code`, an errno value.

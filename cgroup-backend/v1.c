@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FREEZE_LIMIT_MS = 100 };
+enum { FREEZE_LIMIT_MS = 100, PASS_LIMIT_MS = 1 };
 
 static void weigh(const struct cgroup_backend *backend, const char *path)
 {
@@ -209,18 +209,27 @@ static int need_freezer(const struct cgroup_class *class_, struct error *err)
                      class_->base.name);
 }
 
-static int freeze(class_t *base, struct error *err)
+// 1: frozen, 0: not in that time, -1: error.
+static int freeze_within(const struct cgroup_class *class_, unsigned limit_ms, struct error *err)
 {
-    struct cgroup_class *class_ = (struct cgroup_class *)base;
     char state[32] = "";
     if (file_write(freezer_path(class_), "freezer.state", "FROZEN", err) != 0)
         return -1;
-    for (uint64_t end = clock_ms() + FREEZE_LIMIT_MS; clock_ms() <= end; nap_us(50)) {
+    for (uint64_t end = clock_ms() + limit_ms; clock_ms() <= end; nap_us(50)) {
         if (file_read(freezer_path(class_), "freezer.state", state, sizeof state, err) != 0)
             return -1;
         if (text_has_word(state, "FROZEN"))
-            return 0;
+            return 1;
     }
+    return 0;
+}
+
+static int freeze(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    int rc = freeze_within(class_, FREEZE_LIMIT_MS, err);
+    if (rc != 0)
+        return rc > 0 ? 0 : -1;
     return error_set(err, ETIMEDOUT,
                      "class %s is still FREEZING after %d ms: a process waits in the kernel, see "
                      "%s/freezer.state",
@@ -231,6 +240,21 @@ static int v1_freeze(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     return need_freezer(class_, err) == 0 ? groups_without_limit(class_, "-1\n", freeze, err) : -1;
+}
+
+static bool v1_has_freezer(const class_t *base)
+{
+    return has_freezer(((const struct cgroup_class *)base)->backend);
+}
+
+static int v1_freeze_pass(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    if (need_freezer(class_, err) != 0)
+        return -1;
+    int rc = freeze_within(class_, PASS_LIMIT_MS, err);
+    return rc != 0 ? (rc > 0 ? 0 : -1)
+                   : error_set(err, EAGAIN, "class %s is still FREEZING", base->name);
 }
 
 static int v1_thaw(class_t *base, struct error *err)
@@ -251,6 +275,11 @@ static int kill_all(class_t *base, struct error *err)
 static int v1_kill(class_t *base, struct error *err)
 {
     return groups_without_limit((struct cgroup_class *)base, "-1\n", kill_all, err);
+}
+
+static int v1_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct error *err)
+{
+    return groups_kill_pass((struct cgroup_class *)base, root, root_start, NULL, err);
 }
 
 static int v1_remove(class_t *base, struct error *err)
@@ -302,6 +331,12 @@ static const struct backend_ops v1_ops = {
     .freeze = v1_freeze,
     .thaw = v1_thaw,
     .kill = v1_kill,
+    .has_freezer = v1_has_freezer,
+    .freeze_pass = v1_freeze_pass,
+    .find_stopped = groups_find_stopped,
+    .stop_pass = groups_stop_pass,
+    .continue_pass = groups_continue_pass,
+    .kill_pass = v1_kill_pass,
     .remove = v1_remove,
 };
 

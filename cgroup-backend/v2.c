@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FREEZE_LIMIT_MS = 100 };
+enum { FREEZE_LIMIT_MS = 100, PASS_LIMIT_MS = 1 };
 
 static const char *class_path(const struct cgroup_class *class_)
 {
@@ -177,19 +177,28 @@ static int v2_usage(class_t *base, uint64_t *usage_ns, struct error *err)
     return 0;
 }
 
-static int freeze(class_t *base, struct error *err)
+// 1: frozen, 0: not in that time, -1: error.
+static int freeze_within(const struct cgroup_class *class_, unsigned limit_ms, struct error *err)
 {
-    struct cgroup_class *class_ = (struct cgroup_class *)base;
     if (file_write(class_path(class_), "cgroup.freeze", "1", err) != 0)
         return error_context(err, "needs Linux 5.2 or newer");
-    for (uint64_t end = clock_ms() + FREEZE_LIMIT_MS; clock_ms() <= end; nap_us(50)) {
+    for (uint64_t end = clock_ms() + limit_ms; clock_ms() <= end; nap_us(50)) {
         char text[256];
         uint64_t frozen = 0;
         if (file_read(class_path(class_), "cgroup.events", text, sizeof text, err) != 0)
             return -1;
         if (text_keyed_number(text, "frozen", &frozen) == 0 && frozen == 1)
-            return 0;
+            return 1;
     }
+    return 0;
+}
+
+static int freeze(class_t *base, struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    int rc = freeze_within(class_, FREEZE_LIMIT_MS, err);
+    if (rc != 0)
+        return rc > 0 ? 0 : -1;
     return error_set(err, ETIMEDOUT,
                      "class %s is not frozen after %d ms: a process waits in the kernel, see "
                      "%s/cgroup.events",
@@ -201,9 +210,28 @@ static int v2_freeze(class_t *base, struct error *err)
     return groups_without_limit((struct cgroup_class *)base, "max\n", freeze, err);
 }
 
+static bool v2_has_freezer(const class_t *base)
+{
+    char text[8];
+    return file_read(class_path((const struct cgroup_class *)base), "cgroup.freeze", text,
+                     sizeof text, NULL) == 0;
+}
+
+static int v2_freeze_pass(class_t *base, struct error *err)
+{
+    int rc = freeze_within((const struct cgroup_class *)base, PASS_LIMIT_MS, err);
+    return rc != 0 ? (rc > 0 ? 0 : -1)
+                   : error_set(err, EAGAIN, "class %s is not frozen yet", base->name);
+}
+
 static int v2_thaw(class_t *base, struct error *err)
 {
     return file_write(class_path((struct cgroup_class *)base), "cgroup.freeze", "0", err);
+}
+
+static int doom(class_t *base)
+{
+    return file_write(class_path((const struct cgroup_class *)base), "cgroup.kill", "1", NULL);
 }
 
 // cgroup.kill (Linux 5.14) catches forks by itself. What follows waits for the end, and does the
@@ -211,8 +239,13 @@ static int v2_thaw(class_t *base, struct error *err)
 static int kill_all(class_t *base, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    bool whole = file_write(class_path(class_), "cgroup.kill", "1", NULL) == 0;
+    bool whole = doom(base) == 0;
     return groups_kill(class_, whole ? NULL : freeze, whole ? NULL : v2_thaw, err);
+}
+
+static int v2_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct error *err)
+{
+    return groups_kill_pass((struct cgroup_class *)base, root, root_start, doom, err);
 }
 
 static int v2_kill(class_t *base, struct error *err)
@@ -266,6 +299,12 @@ static const struct backend_ops v2_ops = {
     .freeze = v2_freeze,
     .thaw = v2_thaw,
     .kill = v2_kill,
+    .has_freezer = v2_has_freezer,
+    .freeze_pass = v2_freeze_pass,
+    .find_stopped = groups_find_stopped,
+    .stop_pass = groups_stop_pass,
+    .continue_pass = groups_continue_pass,
+    .kill_pass = v2_kill_pass,
     .remove = v2_remove,
 };
 

@@ -1,0 +1,54 @@
+// Genealogy (seed 001, section 1): the tree or forest that the processes of a class form, from a
+// snapshot of them. Pure. A process is a pid with its start time, as pids are used again.
+#ifndef COSCHED_CGROUP_BACKEND_GENEALOGY_H
+#define COSCHED_CGROUP_BACKEND_GENEALOGY_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define GENEALOGY_NONE SIZE_MAX
+
+struct genealogy_process {
+    pid_t pid;
+    uint64_t start_time; // field 22 of /proc/PID/stat
+    pid_t parent, group, session;
+    bool stopped; // all its threads, by a signal or by a debugger; or it has ended
+    bool traced;  // by a debugger
+    bool waits;   // for signals.c: it, or one below it, has not continued yet
+    // Filled in by genealogy_find_levels().
+    size_t above;   // index of its parent in the list; GENEALOGY_NONE: not of the list
+    unsigned depth; // 0: it has none
+};
+
+struct genealogy {
+    struct genealogy_process *list;
+    size_t count;
+    size_t room;
+};
+
+void genealogy_free(struct genealogy *genealogy);
+#define cleanup_genealogy __attribute__((cleanup(genealogy_free)))
+
+// Appends; returns 0 or -1 (no memory).
+int genealogy_add(struct genealogy *genealogy, const struct genealogy_process *process,
+                  struct error *err);
+
+// Keeps the process `root` with this start time, and its descendants; nobody when it is not there.
+// An orphan, one whose parent is not in the list, descends from whoever leads its session or its
+// process group, if that one is kept: the kernel does not use these numbers again while there are
+// members. Orphans whose leader is gone are not kept.
+void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start);
+
+// Finds everybody's parent and depth; returns how many levels there are. A parent that is younger
+// than its child is another process with the parent's number.
+unsigned genealogy_find_levels(struct genealogy *genealogy);
+
+// The process with this pid and start time, or null.
+const struct genealogy_process *genealogy_find(const struct genealogy *genealogy, pid_t pid,
+                                               uint64_t start_time);
+
+#endif

@@ -1,0 +1,189 @@
+// The processes of a class's groups, stopped, continued and killed by signals. Who is of a class is
+// asked of the kernel anew at every pass, so that whoever was forked meanwhile is found.
+#include "cgroup-backend/groups.h"
+#include "cgroup-backend/signals.h"
+#include "common/cleanup.h"
+
+#include <errno.h>
+
+static int census(const char *path, pid_t root, uint64_t root_start, struct genealogy *genealogy,
+                  struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    if (processes_of_group(path, &members, err) != 0)
+        return -1;
+    pid_list_sort(&members);
+    if (signals_census("/proc", &members, genealogy, err) != 0)
+        return -1;
+    if (root != 0)
+        genealogy_keep_subtree(genealogy, root, root_start);
+    return 0;
+}
+
+static const char *path_of(const class_t *base)
+{
+    return ((const struct cgroup_class *)base)->groups[0].path;
+}
+
+int groups_find_stopped(class_t *base, struct suspension *suspension, struct error *err)
+{
+    cleanup_genealogy struct genealogy found = {0};
+    const struct class_suspension *how = &suspension->how;
+    if (census(path_of(base), how->root, how->root_start, &found, err) != 0)
+        return -1;
+    if (how->root != 0 && found.count == 0)
+        return error_set(err, ESRCH, "process %d is not in class %s", (int)how->root, base->name);
+    for (size_t i = 0; i < found.count; i++)
+        if (found.list[i].stopped && genealogy_add(&suspension->others, &found.list[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+// Who had stopped before, and was continued by somebody else since, is stopped by us now.
+static void drop_runners(struct genealogy *others, const struct genealogy *found)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < others->count; i++) {
+        const struct genealogy_process *now =
+            genealogy_find(found, others->list[i].pid, others->list[i].start_time);
+        if (now == NULL || now->stopped)
+            others->list[kept++] = others->list[i];
+    }
+    others->count = kept;
+}
+
+int groups_stop_pass(class_t *base, struct suspension *suspension, struct error *err)
+{
+    cleanup_genealogy struct genealogy found = {0};
+    const struct class_suspension *how = &suspension->how;
+    size_t others = suspension->others.count;
+    if (census(path_of(base), how->root, how->root_start, &found, err) != 0)
+        return -1;
+    drop_runners(&suspension->others, &found);
+    if (suspension->others.count != others &&
+        suspension_write(base->suspensions, base->name, suspension, err) != 0)
+        return -1;
+    if (signals_stop(&found, err) != 0)
+        return -1;
+    // Nobody ran at this look, so nobody has forked since the list was made, unless it was made
+    // before the last of them stopped: one look at them standing still decides.
+    cleanup_genealogy struct genealogy again = {0};
+    if (census(path_of(base), how->root, how->root_start, &again, err) != 0)
+        return -1;
+    for (size_t i = 0; i < again.count; i++)
+        if (!again.list[i].stopped)
+            return error_set(err, EAGAIN, "process %d has come meanwhile", (int)again.list[i].pid);
+    return 0;
+}
+
+int groups_continue_pass(class_t *base, const struct suspension *suspension, struct error *err)
+{
+    cleanup_genealogy struct genealogy found = {0};
+    const struct class_suspension *how = &suspension->how;
+    if (census(path_of(base), how->root, how->root_start, &found, err) != 0)
+        return -1;
+    return signals_continue(&found, &suspension->others, err);
+}
+
+int groups_release_stopped(const struct cgroup_backend *backend, const char *name, const char *path,
+                           struct error *err)
+{
+    cleanup_genealogy struct genealogy found = {0};
+    struct suspension suspension;
+    struct error fault = {0};
+    if (suspension_read(backend->suspensions, name, &suspension, NULL) <= 0)
+        return 0;
+    const struct class_suspension *how = &suspension.how;
+    int rc = 0;
+    if (how->means == CLASS_BY_SIGNALS &&
+        (census(path, how->root, how->root_start, &found, &fault) != 0 ||
+         signals_continue(&found, &suspension.others, &fault) != 0))
+        rc = error_set(err, fault.code, "%s", fault.text);
+    suspension_forget(&suspension);
+    return rc;
+}
+
+// Those that were killed earlier and still are there.
+static void drop_dead(struct genealogy *victims)
+{
+    cleanup_pids struct pid_list pids = {0};
+    cleanup_genealogy struct genealogy alive = {0};
+    for (size_t i = 0; i < victims->count; i++)
+        if (pid_list_add(&pids, victims->list[i].pid, NULL) != 0)
+            return;
+    if (signals_census("/proc", &pids, &alive, NULL) != 0)
+        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < victims->count; i++)
+        if (genealogy_find(&alive, victims->list[i].pid, victims->list[i].start_time) != NULL)
+            victims->list[kept++] = victims->list[i];
+    victims->count = kept;
+}
+
+// Every hierarchy's, should one have missed somebody.
+static int census_of_all(const struct cgroup_class *class_, pid_t root, uint64_t root_start,
+                         struct genealogy *genealogy, struct error *err)
+{
+    if (root != 0)
+        return census(class_->groups[0].path, root, root_start, genealogy, err);
+    cleanup_pids struct pid_list members = {0};
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        if (processes_of_group(class_->groups[i].path, &members, err) != 0)
+            return -1;
+    pid_list_sort(&members);
+    return signals_census("/proc", &members, genealogy, err);
+}
+
+// Frozen processes do not fork. Without a freezer those of a subtree are stopped first: its
+// descendants could not be told from others any more once their parents have died.
+static int hold_still(class_t *base, bool subtree, struct genealogy *found, struct error *err)
+{
+    if (class_has_freezer(base)) {
+        int rc = base->ops->freeze_pass(base, err);
+        return rc == 0 || !subtree ? 0 : rc;
+    }
+    return subtree ? signals_stop(found, err) : 0;
+}
+
+static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_start,
+                      struct error *err)
+{
+    cleanup_genealogy struct genealogy found = {0};
+    class_t *base = &class_->base;
+    if (!class_has_freezer(base) && root != 0 &&
+        census_of_all(class_, root, root_start, &found, err) != 0)
+        return -1;
+    if (hold_still(base, root != 0, &found, err) != 0)
+        return -1;
+    genealogy_free(&found);
+    if (census_of_all(class_, root, root_start, &found, err) != 0)
+        return -1;
+    for (size_t i = 0; i < found.count; i++)
+        if (genealogy_add(&base->victims, &found.list[i], err) != 0)
+            return -1;
+    struct error fault = {0};
+    if (signals_kill(&found, &fault) != 0 && fault.code != EAGAIN)
+        return error_set(err, fault.code, "%s", fault.text);
+    return 0;
+}
+
+int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start,
+                     int (*doom)(class_t *class_), struct error *err)
+{
+    class_t *base = &class_->base;
+    bool doomed = root == 0 && doom != NULL && doom(base) == 0;
+    int rc = doomed ? 0 : kill_found(class_, root, root_start, err);
+    // Processes frozen by v1 die when they thaw.
+    if (!doomed && class_has_freezer(base) && class_thaw(base, rc == 0 ? err : NULL) != 0)
+        rc = -1;
+    if (rc != 0)
+        return -1;
+    cleanup_genealogy struct genealogy left = {0};
+    drop_dead(&base->victims);
+    if (census_of_all(class_, root, root_start, &left, err) != 0)
+        return -1;
+    size_t count = left.count > base->victims.count ? left.count : base->victims.count;
+    return count == 0
+               ? 0
+               : error_set(err, EAGAIN, "%zu processes are still there after SIGKILL", count);
+}

@@ -1,0 +1,107 @@
+#include "cgroup-backend/suspension.h"
+
+#include "cgroup-backend/files.h"
+#include "common/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OTHERS_MAX = 65536 };
+
+void suspension_forget(struct suspension *suspension)
+{
+    genealogy_free(&suspension->others);
+    *suspension = (struct suspension){0};
+}
+
+static int parse(FILE *file, struct suspension *suspension)
+{
+    unsigned means, count;
+    int root;
+    if (fscanf(file, "means %u root %d %" SCNu64 " others %u", &means, &root,
+               &suspension->how.root_start, &count) != 4 ||
+        means < CLASS_BY_SHARE || means > CLASS_BY_SIGNALS || root < 0 || count > OTHERS_MAX)
+        return -1;
+    suspension->how.means = means;
+    suspension->how.root = root;
+    for (unsigned i = 0; i < count; i++) {
+        struct genealogy_process other = {0};
+        if (fscanf(file, "%d %" SCNu64, &other.pid, &other.start_time) != 2 || other.pid <= 0 ||
+            genealogy_add(&suspension->others, &other, NULL) != 0)
+            return -1;
+    }
+    suspension->on = true;
+    return 0;
+}
+
+int suspension_read(const char *directory, const char *name, struct suspension *suspension,
+                    struct error *err)
+{
+    *suspension = (struct suspension){0};
+    if (directory == NULL)
+        return 0;
+    struct error fault = {0};
+    int fd = file_open(directory, name, O_RDONLY | O_NOFOLLOW, &fault);
+    if (fd < 0)
+        return fault.code == ENOENT ? 0 : error_set(err, fault.code, "%s", fault.text);
+    cleanup_fclose FILE *file = fdopen(fd, "r");
+    if (file == NULL) {
+        close(fd);
+        return error_errno(err, ENOMEM, "%s/%s", directory, name);
+    }
+    if (parse(file, suspension) == 0)
+        return 1;
+    suspension_forget(suspension);
+    return error_set(err, EBADMSG, "%s/%s is not what classd writes there", directory, name);
+}
+
+static int fill(int fd, const struct suspension *suspension)
+{
+    cleanup_fclose FILE *file = fdopen(fd, "w");
+    if (file == NULL) {
+        close(fd);
+        return -1;
+    }
+    fprintf(file, "means %u root %d %" PRIu64 " others %zu\n", (unsigned)suspension->how.means,
+            (int)suspension->how.root, suspension->how.root_start, suspension->others.count);
+    for (size_t i = 0; i < suspension->others.count; i++)
+        fprintf(file, "%d %" PRIu64 "\n", (int)suspension->others.list[i].pid,
+                suspension->others.list[i].start_time);
+    return fflush(file) == 0 && !ferror(file) ? 0 : -1;
+}
+
+// Renamed into place, so that a crash leaves the old record or the new one.
+int suspension_write(const char *directory, const char *name, const struct suspension *suspension,
+                     struct error *err)
+{
+    char hidden[BACKEND_NAME_MAX + 1];
+    if (directory == NULL)
+        return 0;
+    snprintf(hidden, sizeof hidden, ".%s", name);
+    cleanup_free char *draft = path_join(directory, hidden), *path = path_join(directory, name);
+    if (draft == NULL || path == NULL)
+        return error_errno(err, ENOMEM, "%s/%s", directory, name);
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        return error_errno(err, errno, "make %s", directory);
+    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && fill(fd, suspension) == 0 && rename(draft, path) == 0)
+        return 0;
+    error_errno(err, errno, "write %s", path);
+    unlink(draft);
+    rmdir(directory);
+    return -1;
+}
+
+void suspension_remove(const char *directory, const char *name)
+{
+    cleanup_free char *path = directory != NULL ? path_join(directory, name) : NULL;
+    if (path == NULL)
+        return;
+    unlink(path);
+    rmdir(directory);
+}

@@ -1,0 +1,116 @@
+// Suspending and resuming a class, by whatever means: what is recorded when, and one pass of it.
+#include "cgroup-backend/ops.h"
+#include "cgroup-backend/signals.h"
+
+#include <errno.h>
+
+void tracking_open(struct backend_class *class_)
+{
+    if (class_->suspension.on)
+        return;
+    if (suspension_read(class_->suspensions, class_->name, &class_->suspension, NULL) < 0)
+        suspension_remove(class_->suspensions, class_->name);
+}
+
+void tracking_close(struct backend_class *class_)
+{
+    suspension_forget(&class_->suspension);
+    genealogy_free(&class_->victims);
+}
+
+bool class_has_freezer(const class_t *class_)
+{
+    return class_->ops->has_freezer != NULL && class_->ops->has_freezer(class_);
+}
+
+bool class_suspended(const class_t *class_, struct class_suspension *how)
+{
+    if (class_->suspension.on)
+        *how = class_->suspension.how;
+    return class_->suspension.on;
+}
+
+static bool same(const struct class_suspension *one, const struct class_suspension *other)
+{
+    return one->means == other->means && one->root == other->root &&
+           one->root_start == other->root_start;
+}
+
+static int check(const class_t *class_, const struct class_suspension *how, struct error *err)
+{
+    if (how->root != 0 && how->means != CLASS_BY_SIGNALS)
+        return error_set(err, ENOTSUP, "a part of a class is suspended by signals, not by %s",
+                         how->means == CLASS_BY_SHARE ? "share" : "freezer");
+    if (how->means != CLASS_BY_SHARE && class_->ops->stop_pass == NULL)
+        return error_set(err, ENOTSUP,
+                         "class %s is in place: its manager stops and kills it (scontrol, "
+                         "systemctl); here it is suspended by share",
+                         class_->name);
+    if (how->means == CLASS_BY_FREEZER && !class_has_freezer(class_))
+        return error_set(err, ENOTSUP, "there is no freezer here: use share or signals");
+    return 0;
+}
+
+// Noted before anybody is stopped.
+static int begin(class_t *class_, const struct class_suspension *how, struct error *err)
+{
+    struct suspension suspension = {.on = true, .how = *how};
+    if (check(class_, how, err) != 0)
+        return -1;
+    if (how->means == CLASS_BY_SIGNALS && class_->ops->find_stopped != NULL &&
+        class_->ops->find_stopped(class_, &suspension, err) != 0) {
+        suspension_forget(&suspension);
+        return -1;
+    }
+    if (suspension_write(class_->suspensions, class_->name, &suspension, err) != 0) {
+        suspension_forget(&suspension);
+        return -1;
+    }
+    class_->suspension = suspension;
+    return 0;
+}
+
+int class_suspend(class_t *class_, const struct class_suspension *how, struct error *err)
+{
+    struct suspension *suspension = &class_->suspension;
+    if (suspension->on && !same(&suspension->how, how))
+        return error_set(err, EBUSY, "class %s is suspended already: resume it first",
+                         class_->name);
+    if (!suspension->on && begin(class_, how, err) != 0)
+        return -1;
+    switch (how->means) {
+    case CLASS_BY_SHARE:
+        return 0;
+    case CLASS_BY_FREEZER:
+        return class_->ops->freeze_pass(class_, err);
+    case CLASS_BY_SIGNALS:
+        break;
+    }
+    return class_->ops->stop_pass(class_, suspension, err);
+}
+
+int class_resume(class_t *class_, struct error *err)
+{
+    struct suspension *suspension = &class_->suspension;
+    bool frozen = !suspension->on || suspension->how.means == CLASS_BY_FREEZER;
+    if (frozen && class_has_freezer(class_) && class_thaw(class_, err) != 0)
+        return -1;
+    if (suspension->on && suspension->how.means == CLASS_BY_SIGNALS &&
+        class_->ops->continue_pass(class_, suspension, err) != 0)
+        return -1;
+    if (suspension->on)
+        suspension_remove(class_->suspensions, class_->name);
+    suspension_forget(suspension);
+    return 0;
+}
+
+int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, struct error *err)
+{
+    const struct suspension *suspension = &class_->suspension;
+    if (class_->ops->kill_pass == NULL)
+        return class_->ops->kill(class_, err); // which says whose it is
+    if (root != 0 && suspension->on && suspension->how.means == CLASS_BY_FREEZER)
+        return error_set(err, EBUSY, "class %s is frozen: resume it, or kill all of it",
+                         class_->name);
+    return class_->ops->kill_pass(class_, root, root_start, err);
+}

@@ -1,0 +1,156 @@
+// Protects the genealogy: who descends from whom, in a snapshot of a class's processes.
+#include "cgroup-backend/genealogy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct genealogy genealogy;
+
+// A process, its parent and when it started; group and session of its own parent's unless told.
+static void add(pid_t pid, pid_t parent, uint64_t start_time, pid_t group, pid_t session)
+{
+    struct genealogy_process process = {
+        .pid = pid, .parent = parent, .start_time = start_time, .group = group, .session = session};
+    assert_int_equal(genealogy_add(&genealogy, &process, NULL), 0);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    genealogy_free(&genealogy);
+    return 0;
+}
+
+static const struct genealogy_process *find(pid_t pid)
+{
+    for (size_t i = 0; i < genealogy.count; i++)
+        if (genealogy.list[i].pid == pid)
+            return &genealogy.list[i];
+    return NULL;
+}
+
+static void assert_above(pid_t pid, pid_t parent, unsigned depth)
+{
+    const struct genealogy_process *process = find(pid);
+    assert_non_null(process);
+    assert_int_equal(process->depth, depth);
+    if (parent == 0)
+        assert_true(process->above == GENEALOGY_NONE);
+    else
+        assert_int_equal(genealogy.list[process->above].pid, parent);
+}
+
+static void test_a_forest(void **state)
+{
+    (void)state;
+    // Numbers have wrapped around: children have lower ones than their parents.
+    add(900, 1, 10, 900, 900);
+    add(20, 900, 11, 900, 900);
+    add(30, 20, 12, 900, 900);
+    add(950, 1, 13, 950, 950);
+    add(40, 950, 14, 950, 950);
+    assert_int_equal(genealogy_find_levels(&genealogy), 3);
+    assert_above(900, 0, 0);
+    assert_above(20, 900, 1);
+    assert_above(30, 20, 2);
+    assert_above(950, 0, 0);
+    assert_above(40, 950, 1);
+}
+
+static void test_an_empty_list(void **state)
+{
+    (void)state;
+    assert_int_equal(genealogy_find_levels(&genealogy), 0);
+    genealogy_keep_subtree(&genealogy, 5, 1);
+    assert_int_equal(genealogy.count, 0);
+}
+
+// The parent of 30 has ended, and its number was used again.
+static void test_a_number_that_is_used_again_is_no_parent(void **state)
+{
+    (void)state;
+    add(20, 1, 50, 20, 20);
+    add(30, 20, 12, 7, 7);
+    assert_int_equal(genealogy_find_levels(&genealogy), 1);
+    assert_above(30, 0, 0);
+    genealogy_keep_subtree(&genealogy, 20, 50);
+    assert_int_equal(genealogy.count, 1);
+}
+
+static void test_a_circle_ends(void **state)
+{
+    (void)state;
+    add(20, 30, 5, 20, 20);
+    add(30, 20, 5, 20, 20);
+    genealogy_find_levels(&genealogy);
+    genealogy_keep_subtree(&genealogy, 20, 5);
+    assert_int_equal(genealogy.count, 2);
+}
+
+static void test_a_subtree(void **state)
+{
+    (void)state;
+    add(10, 1, 1, 10, 10);
+    add(11, 10, 2, 10, 10);
+    add(12, 11, 3, 10, 10);
+    add(13, 10, 4, 10, 10);
+    genealogy_keep_subtree(&genealogy, 11, 2);
+    assert_int_equal(genealogy.count, 2);
+    assert_non_null(find(11));
+    assert_non_null(find(12));
+}
+
+static void test_a_root_of_another_time_is_not_it(void **state)
+{
+    (void)state;
+    add(10, 1, 7, 10, 10);
+    genealogy_keep_subtree(&genealogy, 10, 6);
+    assert_int_equal(genealogy.count, 0);
+}
+
+// 12's parent has ended. It is in the process group that 11 leads; 13 in the session; 14 in
+// neither.
+static void test_orphans_are_known_by_their_leaders(void **state)
+{
+    (void)state;
+    add(10, 1, 1, 10, 10);
+    add(11, 10, 2, 11, 11);
+    add(12, 1, 3, 11, 11);
+    add(13, 1, 4, 13, 11);
+    add(14, 1, 5, 14, 14);
+    add(15, 12, 6, 15, 15);
+    genealogy_keep_subtree(&genealogy, 11, 2);
+    assert_int_equal(genealogy.count, 4);
+    assert_null(find(10));
+    assert_null(find(14));
+    assert_non_null(find(15));
+}
+
+// Whoever has a parent in the class is its child, whatever group it has joined.
+static void test_a_parent_outweighs_a_leader(void **state)
+{
+    (void)state;
+    add(10, 1, 1, 10, 10);
+    add(11, 10, 2, 11, 10);
+    add(12, 10, 3, 11, 10);
+    genealogy_keep_subtree(&genealogy, 11, 2);
+    assert_int_equal(genealogy.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_a_forest, clear),
+        cmocka_unit_test_teardown(test_an_empty_list, clear),
+        cmocka_unit_test_teardown(test_a_number_that_is_used_again_is_no_parent, clear),
+        cmocka_unit_test_teardown(test_a_circle_ends, clear),
+        cmocka_unit_test_teardown(test_a_subtree, clear),
+        cmocka_unit_test_teardown(test_a_root_of_another_time_is_not_it, clear),
+        cmocka_unit_test_teardown(test_orphans_are_known_by_their_leaders, clear),
+        cmocka_unit_test_teardown(test_a_parent_outweighs_a_leader, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
