@@ -13,7 +13,8 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
     uint64_t max_jobs = scheduler->config->max_jobs;
     struct engine_account account = {
         .service_ns = job->page->service_ns,
-        .scheduled = turns->scheduled != 0,
+        .suspended = job->suspended,
+        .scheduled = turns->scheduled != 0 && !job->suspended,
         .scheduled_since_ns = turns->scheduled_since_ns,
         .scheduled_total_ns = turns->scheduled_total_ns,
         .switches = turns->switches,
@@ -43,12 +44,18 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
                     struct error *err)
 {
     uint32_t entered = 0;
+    struct class_suspension how;
     struct job *job = table_add_job(scheduler->table, adoption->uid, adoption->job_id);
     if (job != NULL) {
         job->class_ = adoption->class_;
         job->page = adoption->page;
         job->page_fd = adoption->page_fd;
         job->ranks = job->page->ranks;
+        // Frozen without a record, by a classd that died while it killed: nobody would thaw it.
+        if (!class_suspended(job->class_, &how))
+            class_resume(job->class_, NULL);
+        else
+            job->suspended = how.root == 0;
         job->registered_ns = job->page->turns.registered_ns;
         if (job->registered_ns == 0 || job->registered_ns > now_ns)
             job->registered_ns = now_ns;

@@ -1,8 +1,8 @@
 #include "classd/command.h"
 
-#include "common/clock.h"
 #include "classd/log.h"
 #include "classd/reload.h"
+#include "common/clock.h"
 #include "common/status_page.h"
 
 #include <errno.h>
@@ -128,6 +128,69 @@ static int do_query_trace(const struct commands *commands, const struct caller *
     return 0;
 }
 
+struct protocol_reply command_tracked(const struct protocol_request *request,
+                                      const struct tracking_result *result)
+{
+    struct protocol_reply reply = protocol_reply_new(request, result->fault.code);
+    reply.tracked.means = result->means;
+    reply.tracked.passes = result->passes;
+    reply.tracked.took_ns = result->took_ns;
+    if (result->fault.code != 0)
+        snprintf(reply.tracked.text, sizeof reply.tracked.text, "%s", result->fault.text);
+    return reply;
+}
+
+// Root, the service user, and the owner, who is not even told whether others have such a job.
+static struct job *find_target(const struct commands *commands, const struct caller *caller,
+                               const struct protocol_target *target, struct error *err)
+{
+    uint32_t uid = target->uid;
+    if (!command_privileged(commands, caller->peer.uid)) {
+        if (uid != PROTOCOL_NO_UID && uid != (uint32_t)caller->peer.uid) {
+            error_set(err, EPERM, "only root and its owner may do this to a job");
+            return NULL;
+        }
+        uid = (uint32_t)caller->peer.uid;
+    }
+    return scheduler_find_job(commands->scheduler, uid, target->job_id, err);
+}
+
+static enum tracking_kind kind_of(const struct protocol_request *request)
+{
+    return request->header.command == PROTOCOL_SUSPEND  ? TRACKING_SUSPEND
+           : request->header.command == PROTOCOL_RESUME ? TRACKING_RESUME
+                                                        : TRACKING_KILL;
+}
+
+// Returns true when *reply is complete.
+static bool do_track(struct commands *commands, struct caller *caller,
+                     const struct protocol_request *request, uint64_t now_ns,
+                     struct protocol_reply *reply)
+{
+    const struct protocol_target *target = &request->target;
+    struct tracking_result result = {0};
+    struct tracking_order order = {.kind = kind_of(request),
+                                   .means = (enum protocol_means)target->means,
+                                   .root = (pid_t)target->subtree};
+    bool done = true;
+    if (caller->waits != 0)
+        error_set(&result.fault, EBUSY, "this connection waits for another such command");
+    struct job *job =
+        caller->waits == 0 ? find_target(commands, caller, target, &result.fault) : NULL;
+    if (job != NULL) {
+        log_line(LOG_DEBUG, "command %u for job %u/%s by process %d of user %u",
+                 request->header.command, (unsigned)job->uid, job->job_id, (int)caller->peer.pid,
+                 (unsigned)caller->peer.uid);
+        done = scheduler_track(commands->scheduler, job, &order, now_ns, &result);
+    }
+    if (!done) {
+        caller->waits = result.number;
+        caller->request = *request;
+    }
+    *reply = command_tracked(request, &result);
+    return done;
+}
+
 static int do_shutdown(struct commands *commands, const struct caller *caller)
 {
     if (!command_privileged(commands, caller->peer.uid))
@@ -190,6 +253,10 @@ bool command_execute(struct commands *commands, struct caller *caller,
     case PROTOCOL_QUERY:
         status = do_query(commands, caller, &request->query, now_ns, reply);
         break;
+    case PROTOCOL_SUSPEND:
+    case PROTOCOL_RESUME:
+    case PROTOCOL_KILL:
+        return do_track(commands, caller, request, now_ns, reply);
     }
     reply->header.status = status;
     return true;

@@ -24,6 +24,8 @@ struct caller {
     struct peer peer;
     int socket_fd;
     uint64_t serial; // of its registration; 0: none
+    uint64_t waits;  // for the end of this work of tracking, as tracking_result.number; 0: none
+    struct protocol_request request; // that asked for it
 };
 
 // RELOAD, also by SIGHUP. On error everything is as it was.
@@ -36,8 +38,12 @@ struct protocol_reply command_switched(const struct commands *commands,
 // True for root and the service user.
 bool command_privileged(const struct commands *commands, uid_t uid);
 
+// The reply to a SUSPEND, RESUME or KILL.
+struct protocol_reply command_tracked(const struct protocol_request *request,
+                                      const struct tracking_result *result);
+
 // Carries out a request. Returns true when *reply is to be sent; *page_fd is then the descriptor to
-// go with it, which stays the scheduler's, or -1.
+// go with it, which stays the scheduler's, or -1. False: there is none, or not yet (caller->waits).
 bool command_execute(struct commands *commands, struct caller *caller,
                      const struct protocol_request *request, uint64_t now_ns,
                      struct protocol_reply *reply, int *page_fd);

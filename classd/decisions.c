@@ -116,14 +116,19 @@ static void reassert_those(scheduler_t *scheduler, bool scheduled)
     }
 }
 
+void decisions_reassert_job(struct scheduler *scheduler, struct job *job)
+{
+    struct engine_job_view view;
+    if (engine_job_find(scheduler->engine, job->id, &view))
+        carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
+}
+
 void decisions_reassert_doubtful(struct scheduler *scheduler)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
-        struct engine_job_view view;
-        if ((job->stuck || class_is_in_place(job->class_)) &&
-            engine_job_find(scheduler->engine, job->id, &view))
-            carry_out(scheduler, job, view.scheduled, view.limited, view.share_ppm);
+        if (job->stuck || class_is_in_place(job->class_))
+            decisions_reassert_job(scheduler, job);
     }
     sequential_reassert(scheduler);
 }

@@ -55,6 +55,7 @@ bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all,
                             struct protocol_job_record *record, uint64_t now_ns)
 {
     struct engine_job_view view;
+    struct class_suspension how;
     struct job *job = visible_job(scheduler, viewer, sees_all, index);
     if (job == NULL && (index == 0 || visible_job(scheduler, viewer, sees_all, index - 1) != NULL))
         return sequential_describe(scheduler, record, now_ns);
@@ -76,6 +77,8 @@ bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all,
         .switches = view.switches,
         .requests = job->requests,
     };
+    if (job->suspended && class_suspended(job->class_, &how))
+        record->suspended = how.means;
     snprintf(record->job_id, sizeof record->job_id, "%s", job->job_id);
     return true;
 }

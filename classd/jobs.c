@@ -12,7 +12,9 @@
 void jobs_publish_degree(struct scheduler *scheduler)
 {
     uint32_t jobs = (uint32_t)table_job_count(scheduler->table);
-    uint32_t degree = jobs + (scheduler->sequential.takes_part ? 1 : 0);
+    uint32_t degree = scheduler->sequential.takes_part ? 1 : 0;
+    for (uint32_t i = 0; i < jobs; i++)
+        degree += !table_job_at(scheduler->table, i)->suspended;
     for (uint32_t i = 0; i < jobs; i++)
         __atomic_store_n(&table_job_at(scheduler->table, i)->page->degree, degree,
                          __ATOMIC_RELAXED);
@@ -21,6 +23,8 @@ void jobs_publish_degree(struct scheduler *scheduler)
 void jobs_end(struct scheduler *scheduler, struct job *job)
 {
     struct error err;
+    if (job->class_ != NULL)
+        tracking_end(scheduler, job);
     if (job->page != NULL) {
         // A process that has left its job may still look at the page.
         pages_publish(scheduler->pages, job->page, true, false);
@@ -61,11 +65,12 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
         return NULL;
     }
     job->registered_ns = now_ns;
-    // A class of this name may have stayed behind, with its limit.
+    // A class of this name may have stayed behind, with its limit, or suspended.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
         job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {
         decisions_date(scheduler, now_ns);
         job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+        class_resume(job->class_, NULL);
         jobs_publish_degree(scheduler);
         return job;
     }

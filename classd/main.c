@@ -1,7 +1,6 @@
 // classd: the scheduler daemon of a node (Yoo & Jette, section 2.2.3).
 #include "cgroup-backend/backend.h"
 #include "classd/adopt.h"
-#include "common/clock.h"
 #include "classd/command.h"
 #include "classd/log.h"
 #include "classd/notify.h"
@@ -12,6 +11,7 @@
 #include "classd/scheduler.h"
 #include "classd/server.h"
 #include "classd/urgent.h"
+#include "common/clock.h"
 #include "common/config.h"
 #include "common/status_page.h"
 

@@ -10,9 +10,10 @@ int privileges_drop(struct error *err)
 {
     if (capng_get_caps_process() < 0)
         return error_set(err, EPERM, "capabilities cannot be read");
-    const unsigned wanted[] = {CAP_DAC_OVERRIDE, CAP_SYS_NICE};
-    bool keeps[] = {capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE) != 0,
-                    capng_have_capability(CAPNG_PERMITTED, CAP_SYS_NICE) != 0};
+    const unsigned wanted[] = {CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_NICE};
+    bool keeps[sizeof wanted / sizeof *wanted];
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        keeps[i] = capng_have_capability(CAPNG_PERMITTED, wanted[i]) != 0;
     bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) != 0;
     capng_clear(CAPNG_SELECT_ALL);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

@@ -100,6 +100,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
         decisions_reassert(scheduler); // timerd may have lifted limits meanwhile
     else
         decisions_reassert_doubtful(scheduler);
+    tracking_reassert(scheduler);
 }
 
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
@@ -119,9 +120,19 @@ static uint64_t overdue_ns(const struct scheduler *scheduler)
     return last_ns + 2 * scheduler->config->time_slice_ns;
 }
 
+static uint64_t turn_deadline_ns(const struct scheduler *scheduler)
+{
+    uint64_t own_ns =
+        table_job_count(scheduler->table) > 0 ? overdue_ns(scheduler) : ENGINE_NO_DEADLINE;
+    return own_ns < scheduler->deadline_ns ? own_ns : scheduler->deadline_ns;
+}
+
 void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
     bool overdue = overdue_ns(scheduler) <= scheduler->deadline_ns; // not the policy's wish
+    tracking_continue(scheduler, now_ns);
+    if (turn_deadline_ns(scheduler) > now_ns)
+        return;
     take_turns(scheduler, now_ns, wall_ns);
     if (overdue && !scheduler->unasked)
         log_line(LOG_WARNING, "no SWITCH for two time-slices: classd switches by itself; is timerd "
@@ -183,9 +194,8 @@ trace_t *scheduler_trace(const scheduler_t *scheduler)
 
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 {
-    uint64_t own_ns =
-        table_job_count(scheduler->table) > 0 ? overdue_ns(scheduler) : ENGINE_NO_DEADLINE;
-    return own_ns < scheduler->deadline_ns ? own_ns : scheduler->deadline_ns;
+    uint64_t turn_ns = turn_deadline_ns(scheduler), tracking_ns = tracking_deadline_ns(scheduler);
+    return turn_ns < tracking_ns ? turn_ns : tracking_ns;
 }
 
 // ---- beginning and end
@@ -196,6 +206,7 @@ void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns)
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
                    now_ns);
     decisions_reassert(scheduler);
+    tracking_reassert(scheduler);
     sequential_search(scheduler);
 }
 

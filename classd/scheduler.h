@@ -69,14 +69,49 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 // no longer.
 void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns);
 
+// ---- process tracking (Franke, Moreira & Pattnaik), on a job or on a part of it
+
+enum tracking_kind { TRACKING_SUSPEND = 1, TRACKING_RESUME, TRACKING_KILL };
+
+struct tracking_order {
+    enum tracking_kind kind;
+    enum protocol_means means; // SUSPEND
+    pid_t root;                // SUSPEND, KILL: of a subtree; 0: the whole job
+};
+
+// What came of an order. fault.code 0: it is done; else nothing has changed.
+struct tracking_result {
+    uint64_t number;
+    enum protocol_means means;
+    uint32_t passes;
+    uint64_t took_ns;
+    struct error fault;
+};
+
+// Begins. Returns true when that was all: *result says what came of it. Else result->number is what
+// the function given to scheduler_on_tracked() will tell it by.
+bool scheduler_track(scheduler_t *scheduler, struct job *job, const struct tracking_order *order,
+                     uint64_t now_ns, struct tracking_result *result);
+void scheduler_on_tracked(scheduler_t *scheduler,
+                          void (*done)(const struct tracking_result *result, void *user),
+                          void *user);
+
+// Tracking pauses until then: what its passes cost is the caller's to know.
+void scheduler_rest(scheduler_t *scheduler, uint64_t until_ns);
+
+// The job of this user; with PROTOCOL_NO_UID the only one of this name: null with ENOENT or
+// ENOTUNIQ.
+struct job *scheduler_find_job(const scheduler_t *scheduler, uint32_t uid, const char *job_id,
+                               struct error *err);
+
 // CMDSCH, by a process.
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
 // When scheduler_deadline() is to be called, or ENGINE_NO_DEADLINE: when the policy wants to
-// switch, or when two time-slices have passed without a SWITCH.
+// switch, when two time-slices have passed without a SWITCH, or when tracking is to look again.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
 
-// Switches without having been asked.
+// Does what is due: switches without having been asked, goes on with tracking.
 void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
 // A job that a former classd left. Class and page become the scheduler's, also on error.

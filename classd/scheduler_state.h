@@ -1,6 +1,7 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for people).
+// nobody's job), tracking.c (who is suspended), decisions.c (limits and pages), accounts.c (CPU
+// time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
@@ -38,6 +39,10 @@ struct scheduler {
     uint64_t deadline_ns;
     struct phase_moment moment; // of the event in hand, see decisions_date()
     uint64_t wall_offset_ns;    // time of day at the monotonic clock's zero; 0: not known
+    uint64_t works; // of tracking, so far
+    uint64_t rest_until_ns;
+    void (*tracked)(const struct tracking_result *result, void *user);
+    void *tracked_user;
     uint64_t switches;
     uint64_t requests;
     uint64_t granted;
@@ -71,6 +76,21 @@ void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled
 
 // The same for a job that comes, and its state.
 void decisions_record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns);
+
+// Carries out what is in force for one job once more.
+void decisions_reassert_job(struct scheduler *scheduler, struct job *job);
+
+// ---- tracking.c
+
+// What is due of it; when the next is, or ENGINE_NO_DEADLINE.
+void tracking_continue(struct scheduler *scheduler, uint64_t now_ns);
+uint64_t tracking_deadline_ns(const struct scheduler *scheduler);
+
+// Suspends once more what is suspended: somebody may have come, or lifted everything.
+void tracking_reassert(struct scheduler *scheduler);
+
+// The job ends: nobody of one that is being killed stays behind, and who waits is told.
+void tracking_end(struct scheduler *scheduler, struct job *job);
 
 // ---- accounts.c
 

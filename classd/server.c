@@ -1,11 +1,11 @@
 #include "classd/server.h"
 
-#include "common/clock.h"
 #include "classd/inbox.h"
 #include "classd/log.h"
 #include "classd/notify.h"
 #include "classd/users.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -26,6 +26,7 @@ enum {
     PACKETS_PER_ROUND = 32,      // of one connection whose user has sent too much
     LINE_ROUNDS = 64,            // so that nobody waits for a line that never ends
     CONNECTIONS_PRIVILEGED = 16, // beyond max_connections: nobody can lock timerd out
+    RESTS_PER_PASS = 9,          // of process tracking
     REPLY_BUFFER_BYTES = 16384,  // what classd holds for a client that does not read
 };
 
@@ -248,6 +249,21 @@ static bool may_send(const struct connection *connection)
            user_may_send(connection->user, server->config->max_requests_per_second, clock_now_ns());
 }
 
+// Whoever waits for the end of that work is told. A client that does not take it is dropped when it
+// sends the next packet, as the list must not change here.
+static void on_tracked(const struct tracking_result *result, void *user)
+{
+    struct server *server = user;
+    for (struct connection *c = server->connections; c != NULL; c = c->next) {
+        if (c->caller.waits != result->number)
+            continue;
+        struct protocol_reply reply = command_tracked(&c->caller.request, result);
+        c->caller.waits = 0;
+        if (!c->parked)
+            send_reply(c->caller.socket_fd, &reply, -1);
+    }
+}
+
 enum outcome { HANDLED, SILENT, GONE };
 
 // Takes one packet, if there is one. GONE: the connection is no more.
@@ -436,7 +452,11 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     struct server *server = watcher->data;
+    uint64_t begun_ns = clock_spent_ns();
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
+    // Nobody's account pays for these passes, so nobody's fork storm gets more than this of classd.
+    uint64_t spent_ns = clock_spent_ns() - begun_ns;
+    scheduler_rest(server->commands->scheduler, clock_now_ns() + RESTS_PER_PASS * spent_ns);
     arm_deadline(server);
 }
 
@@ -566,6 +586,7 @@ int server_open(const struct config *config, struct commands *commands, server_t
         return -1;
     }
     watch_all(made);
+    scheduler_on_tracked(commands->scheduler, on_tracked, made);
     *server = made;
     return 0;
 }
@@ -574,6 +595,7 @@ void server_close(server_t *server)
 {
     if (server == NULL)
         return;
+    scheduler_on_tracked(server->commands->scheduler, NULL, NULL);
     while (server->connections != NULL)
         connection_free(server->connections);
     users_clear(&server->users);

@@ -27,6 +27,20 @@ struct process {
     struct process *next; // with the same hash
 };
 
+// What is being done to a job by process tracking, see tracking.c.
+enum tracking_work { TRACKING_IDLE = 0, TRACKING_SUSPENDS, TRACKING_RESUMES, TRACKING_KILLS };
+
+struct job_tracking {
+    enum tracking_work work;
+    uint64_t number; // of the work; who asked for it waits for that
+    struct class_suspension how;
+    bool undoes;      // RESUMES: what could not be suspended, because of:
+    struct error why; // the fault
+    uint32_t passes;
+    uint64_t begun_ns;
+    uint64_t next_ns; // of the next pass
+};
+
 struct job {
     engine_job_t id; // never used again
     uid_t uid;
@@ -42,9 +56,11 @@ struct job {
     uint64_t usage_ns;      // as last read
     uint64_t
         usage_before_ns; // in a class that it had before, to be added to that of the present one
-    bool share_failed;   // a limit could not be set; said once
-    bool stuck;          // a limit could not be lifted; tried again every turn
-    bool usage_failed;   // the usage could not be read; said once
+    bool suspended;      // all of it: the engine knows
+    struct job_tracking tracking;
+    bool share_failed; // a limit could not be set; said once
+    bool stuck;        // a limit could not be lifted; tried again every turn
+    bool usage_failed; // the usage could not be read; said once
     struct process **processes;
     uint32_t process_count;
     size_t process_room;

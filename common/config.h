@@ -35,6 +35,8 @@ struct config {
     char sequential_groups[CONFIG_TEXT_MAX];
     uint32_t sequential_share_ppm; // 0: fair
     uint32_t interactive_share_ppm;
+    char tracking_means[CONFIG_TEXT_MAX];
+    uint64_t retry_interval_ns;
     char runtime_dir[CONFIG_TEXT_MAX];
     char log_level[CONFIG_TEXT_MAX];
     char service_user[CONFIG_TEXT_MAX];

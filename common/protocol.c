@@ -47,6 +47,19 @@ static int check_register(const struct protocol_register *body, struct error *er
     return 0;
 }
 
+static int check_target(const struct protocol_request *request, struct error *err)
+{
+    const struct protocol_target *target = &request->target;
+    if (!protocol_job_id_valid(target->job_id))
+        return error_set(err, EPROTO, "a command for an invalid job id");
+    if (target->means > PROTOCOL_MEANS_SIGNALS ||
+        (target->means != 0 && request->header.command != PROTOCOL_SUSPEND))
+        return error_set(err, EPROTO, "a command with impossible means %u", target->means);
+    if (target->subtree > INT32_MAX)
+        return error_set(err, EPROTO, "%u is no process id", target->subtree);
+    return 0;
+}
+
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err)
 {
@@ -77,6 +90,10 @@ int protocol_check_request(const void *bytes, size_t length, struct protocol_req
         if (request->trace.on > 1)
             return error_set(err, EPROTO, "TRACE of neither on nor off");
         return 0;
+    case PROTOCOL_SUSPEND:
+    case PROTOCOL_RESUME:
+    case PROTOCOL_KILL:
+        return check_target(request, err);
     case PROTOCOL_EXIT:
     case PROTOCOL_SWITCH:
     case PROTOCOL_SCHEDULE:

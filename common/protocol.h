@@ -5,6 +5,9 @@
 // Neither side trusts the other: protocol_check_request() and protocol_check_reply() are the only
 // doors, and whatever passes them has known sizes, known values and terminated strings. Who the
 // sender is comes from the kernel (SO_PEERCRED), never from a packet.
+//
+// Versions: a new command, a new query and a field in reserved space keep the version, as each side
+// refuses what it does not know; a packet that changes its size, layout or meaning raises it.
 #ifndef COSCHED_COMMON_PROTOCOL_H
 #define COSCHED_COMMON_PROTOCOL_H
 
@@ -30,6 +33,18 @@ enum protocol_command {
     PROTOCOL_QUERY = 6,    // status, read-only. Reply
     PROTOCOL_RELOAD = 7,   // reads the configuration again. Reply, with a text when it was refused
     PROTOCOL_TRACE = 8,    // starts or stops the recording of scheduling events. Reply
+    // Process tracking: by root, the service user and the job's owner. Reply when it is done, or
+    // with a text when it was not; then nothing has changed.
+    PROTOCOL_SUSPEND = 9,
+    PROTOCOL_RESUME = 10,
+    PROTOCOL_KILL = 11,
+};
+
+enum protocol_means {
+    PROTOCOL_MEANS_DEFAULT = 0, // as [tracking] means says
+    PROTOCOL_MEANS_SHARE = 1,
+    PROTOCOL_MEANS_FREEZER = 2,
+    PROTOCOL_MEANS_SIGNALS = 3,
 };
 
 enum protocol_query {
@@ -67,9 +82,20 @@ struct protocol_trace_request {
     uint32_t capacity; // events kept, the oldest go first; 0: the daemon's default
 };
 
+#define PROTOCOL_NO_UID UINT32_MAX
+
+struct protocol_target { // of SUSPEND, RESUME, KILL
+    char job_id[PROTOCOL_JOB_ID_MAX];
+    uint32_t uid;     // whose job; PROTOCOL_NO_UID: the sender's, or the only one of that name
+    uint32_t means;   // SUSPEND: enum protocol_means; else 0
+    uint32_t subtree; // SUSPEND, KILL: a process, which is meant with its descendants; 0: all
+    uint32_t reserved;
+};
+
 struct protocol_request {
     struct protocol_header header;
     union {
+        struct protocol_target target;
         struct protocol_register register_;
         struct protocol_trace_request trace;
         struct protocol_query_request query;
@@ -156,18 +182,25 @@ struct protocol_node_record {
 struct protocol_job_record {
     char job_id[PROTOCOL_JOB_ID_MAX];
     uint32_t uid;
-    uint32_t processes; // on this node
-    uint32_t ranks;     // of the whole job, as its processes say
-    uint32_t width;     // CPUs that its processes here can use
-    uint32_t scheduled; // 0 or 1
-    uint32_t share_ppm; // of the node; SHARE_WHOLE_PPM and limited = 0: no limit
-    uint32_t limited;   // 0 or 1
-    uint32_t reserved;
+    uint32_t processes;     // on this node
+    uint32_t ranks;         // of the whole job, as its processes say
+    uint32_t width;         // CPUs that its processes here can use
+    uint32_t scheduled;     // 0 or 1
+    uint32_t share_ppm;     // of the node; SHARE_WHOLE_PPM and limited = 0: no limit
+    uint32_t limited;       // 0 or 1
+    uint32_t suspended;     // the enum protocol_means by which all of it is suspended; 0: it is not
     uint64_t cpu_ns;        // CPU time consumed on this node
     uint64_t registered_ns; // since its first process registered
     uint64_t scheduled_ns;  // total time scheduled
     uint64_t switches;      // times it became scheduled
     uint64_t requests;      // SCHEDULE commands sent by its processes
+};
+
+struct protocol_tracked {              // of SUSPEND, RESUME, KILL
+    uint32_t means;                    // by which it is, or was, suspended: enum protocol_means
+    uint32_t passes;                   // looks that it took
+    uint64_t took_ns;                  // from the request to its end
+    char text[PROTOCOL_TEXT_MAX - 16]; // with a status: why not
 };
 
 struct protocol_reply {
@@ -179,6 +212,7 @@ struct protocol_reply {
         struct protocol_switched switched;
         struct protocol_events events;
         struct protocol_event_job event_job;
+        struct protocol_tracked tracked;
         char text[PROTOCOL_TEXT_MAX]; // of a refused RELOAD
         uint8_t bytes[240];
     };

@@ -10,6 +10,7 @@
 #include "ctl/talk.h"
 #include "ctl/top.h"
 #include "ctl/trace.h"
+#include "ctl/track.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -24,7 +25,9 @@ enum { EXIT_USAGE = 2 };
 struct wishes {
     bool json;
     bool force;
-    int count; // of what follows the command
+    const char *means;   // of suspend
+    const char *subtree; // of suspend and kill
+    int count;           // of what follows the command
     char *const *arguments;
 };
 
@@ -136,6 +139,33 @@ static int do_shutdown(const struct config *config, const struct wishes *wishes,
     return 0;
 }
 
+static int track(const struct config *config, const struct wishes *wishes,
+                 enum protocol_command command, struct error *err)
+{
+    struct track_wish wish = {.command = command,
+                              .job = wishes->arguments[0],
+                              .means = wishes->means,
+                              .subtree = wishes->subtree};
+    if (wishes->count != 1)
+        return error_set(err, EINVAL, "which job? See coschedctl jobs");
+    return track_run(config, &wish, wishes->json, err);
+}
+
+static int do_suspend(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    return track(config, wishes, PROTOCOL_SUSPEND, err);
+}
+
+static int do_resume(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    return track(config, wishes, PROTOCOL_RESUME, err);
+}
+
+static int do_kill(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    return track(config, wishes, PROTOCOL_KILL, err);
+}
+
 static const struct command {
     const char *name;
     int (*run)(const struct config *config, const struct wishes *wishes, struct error *err);
@@ -148,6 +178,9 @@ static const struct command {
     {"metrics", do_metrics, 0, "the same as OpenMetrics text"},
     {"trace", do_trace, INT_MAX, "records what is scheduled when, and draws it: see coschedctl(1)"},
     {"doctor", do_doctor, 0, "what on this node would keep cosched from working"},
+    {"suspend", do_suspend, 1, "stop a job, or a subtree of it, on this node: suspend [USER/]JOB"},
+    {"resume", do_resume, 1, "continue it"},
+    {"kill", do_kill, 1, "end all processes of a job, or of a subtree of it, on this node"},
     {"reload", do_reload, 0, "have classd read its configuration again"},
     {"release", do_release, 0,
      "lift every limit when classd does not run; --force: even if it does"},
@@ -171,6 +204,8 @@ static void print_help(void)
     puts("\nOptions:\n"
          "  --config FILE    read FILE instead of " COSCHED_CONFIG_FILE "\n"
          "  --json           print JSON\n"
+         "  --means MEANS    with suspend: share, freezer or signals\n"
+         "  --subtree PID    with suspend and kill: a process and its descendants only\n"
          "  --version        print the version\n"
          "  --help           print this text\n"
          "\n"
@@ -209,6 +244,7 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
+        {"means", required_argument, NULL, 'm'},  {"subtree", required_argument, NULL, 's'},
         {"force", no_argument, NULL, 'f'},        {"version", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
@@ -224,6 +260,12 @@ int main(int argc, char **argv)
             break;
         case 'f':
             wishes.force = true;
+            break;
+        case 'm':
+            wishes.means = optarg;
+            break;
+        case 's':
+            wishes.subtree = optarg;
             break;
         case 'v':
             puts("coschedctl " COSCHED_VERSION);

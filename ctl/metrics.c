@@ -26,6 +26,11 @@ static double seconds(uint64_t ns)
     return (double)ns / (double)NS_PER_SEC;
 }
 
+static double job_suspended(const struct protocol_job_record *job)
+{
+    return job->suspended != 0;
+}
+
 static double job_scheduled(const struct protocol_job_record *job)
 {
     return job->scheduled;
@@ -66,6 +71,7 @@ static const struct job_metric {
     double (*value)(const struct protocol_job_record *job);
 } job_metrics[] = {
     {"job_scheduled", "gauge", "Whether the job holds the CPUs.", job_scheduled},
+    {"job_suspended", "gauge", "Whether somebody has suspended the job.", job_suspended},
     {"job_share_ratio", "gauge", "The job's share of the node.", job_share},
     {"job_processes", "gauge", "Processes of the job on this node.", job_processes},
     {"job_cpu_seconds", "counter", "CPU time consumed on this node.", job_cpu},

@@ -97,15 +97,23 @@ void show_node(const struct protocol_node_record *node, bool json)
         print_node(node);
 }
 
+// Null when it is not.
+static const char *suspended_by(const struct protocol_job_record *job)
+{
+    static const char *const means[] = {NULL, "share", "freezer", "signals"};
+    return job->suspended < sizeof means / sizeof *means ? means[job->suspended] : NULL;
+}
+
 static json_t *json_job(const struct protocol_job_record *job)
 {
-    return json_pack(
-        "{s:s, s:I, s:i, s:i, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:I, s:I}", "job_id", job->job_id,
-        "uid", (json_int_t)job->uid, "processes", (int)job->processes, "ranks", (int)job->ranks,
-        "width", (int)job->width, "scheduled", (int)job->scheduled, "limited", (int)job->limited,
-        "share", (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns),
-        "registered_s", seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns),
-        "switches", (json_int_t)job->switches, "requests", (json_int_t)job->requests);
+    return json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I}",
+                     "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes",
+                     (int)job->processes, "ranks", (int)job->ranks, "width", (int)job->width,
+                     "scheduled", (int)job->scheduled, "suspended", suspended_by(job), "limited",
+                     (int)job->limited, "share", (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s",
+                     seconds(job->cpu_ns), "registered_s", seconds(job->registered_ns),
+                     "scheduled_s", seconds(job->scheduled_ns), "switches",
+                     (json_int_t)job->switches, "requests", (json_int_t)job->requests);
 }
 
 static const char *user_name(uint32_t uid, char *buffer, size_t size)
@@ -125,8 +133,11 @@ static void print_job(const struct protocol_job_record *job)
     printf("%-24s %-10s %5" PRIu32 " %5" PRIu32 " %5" PRIu32 " %-9s %9s %10.1f %10.1f %8" PRIu64
            " %8" PRIu64 "\n",
            job->job_id, user_name(job->uid, user, sizeof user), job->processes, job->ranks,
-           job->width, job->scheduled ? "scheduled" : "idle", share, seconds(job->cpu_ns),
-           seconds(job->scheduled_ns), job->switches, job->requests);
+           job->width,
+           suspended_by(job) != NULL ? "suspended"
+           : job->scheduled          ? "scheduled"
+                                     : "idle",
+           share, seconds(job->cpu_ns), seconds(job->scheduled_ns), job->switches, job->requests);
 }
 
 void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)

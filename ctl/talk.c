@@ -3,7 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TIMEOUT_MS = 3000, SHUTDOWN_TIMEOUT_MS = 10000, JOBS_MAX = 4096, LISTINGS_MAX = 5 };
+enum {
+    TIMEOUT_MS = 3000,
+    TRACK_TIMEOUT_MS = 15000,
+    SHUTDOWN_TIMEOUT_MS = 10000,
+    JOBS_MAX = 4096,
+    LISTINGS_MAX = 5
+};
 
 int talk_connect(const struct config *config, struct error *err)
 {
@@ -106,6 +112,22 @@ int talk_reload(int fd, struct error *err)
     if (reply.header.status > 0 && reply.text[0] != '\0')
         return error_set(err, reply.header.status, "nothing has changed: %.*s",
                          (int)sizeof reply.text - 1, reply.text);
+    return -1;
+}
+
+int talk_track(int fd, enum protocol_command command, const struct protocol_target *target,
+               struct protocol_tracked *tracked, struct error *err)
+{
+    struct protocol_request request = protocol_request_new(command, 1);
+    struct protocol_reply reply;
+    request.target = *target;
+    if (client_transact(fd, &request, &reply, NULL, TRACK_TIMEOUT_MS, err) == 0) {
+        *tracked = reply.tracked;
+        return 0;
+    }
+    if (reply.header.status > 0 && reply.tracked.text[0] != '\0')
+        return error_set(err, reply.header.status, "%s: %.*s", target->job_id,
+                         (int)sizeof reply.tracked.text - 1, reply.tracked.text);
     return -1;
 }
 

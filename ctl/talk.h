@@ -12,10 +12,14 @@
 // Connects to classd; the caller closes the descriptor. On error -1, and err says what to do.
 int talk_connect(const struct config *config, struct error *err);
 
+// SUSPEND, RESUME or KILL; returns when it is done. err says why it is not.
+int talk_track(int fd, enum protocol_command command, const struct protocol_target *target,
+               struct protocol_tracked *tracked, struct error *err);
+
 int talk_node(int fd, struct protocol_node_record *node, struct error *err);
 
-// The jobs that the caller may see, as they are at one moment unless there is never a quiet one; the
-// caller frees *jobs.
+// The jobs that the caller may see, as they are at one moment unless there is never a quiet one;
+// the caller frees *jobs.
 int talk_jobs(int fd, struct protocol_job_record **jobs, size_t *count, struct error *err);
 
 // Asks classd to read its configuration again; err says why it did not.

@@ -166,7 +166,7 @@ void node_kill(struct node *node)
     node->commands.scheduler = NULL;
     node->pages = NULL;
     for (int i = 0; i < NODE_CALLERS; i++)
-        node->callers[i].serial = 0; // connections end with the daemon
+        node->callers[i].serial = node->callers[i].waits = 0; // connections end with the daemon
 }
 
 // ---- what must hold between steps
@@ -215,7 +215,7 @@ void node_check(struct node *node)
     struct protocol_job_record job;
     struct protocol_node_record record;
     uint64_t sum_ppm = 0;
-    uint32_t processes = 0, limited = 0, scheduled = 0, count = 0;
+    uint32_t processes = 0, limited = 0, scheduled = 0, count = 0, suspended = 0;
     for (; scheduler_describe_job(node->commands.scheduler, ROOT, true, count, &job, node->now_ns);
          count++) {
         check_page(node, &job);
@@ -223,16 +223,19 @@ void node_check(struct node *node)
             check_share(node, &job);
         sum_ppm += job.limited ? job.share_ppm : 0;
         processes += job.processes;
-        limited += job.limited;
+        limited += job.limited && job.suspended == 0;
         scheduled += job.scheduled;
+        suspended += job.suspended != 0;
+        REQUIRE(job.suspended == 0 || (job.limited && !job.scheduled));
         REQUIRE(job.processes > 0 && job.width >= job.processes);
     }
     scheduler_describe_node(node->commands.scheduler, &record, node->now_ns);
     REQUIRE(record.jobs == count && record.processes == processes);
     REQUIRE(node->faulty || scratch_count(node->jobs) == count);
     REQUIRE(sum_ppm <= SHARE_WHOLE_PPM);
-    REQUIRE(limited == 0 || (limited == count && count > 1)); // nobody is limited for nobody
-    REQUIRE(count == 0 || scheduled > 0);
+    uint32_t runnable = count - suspended;
+    REQUIRE(limited == 0 || (limited == runnable && runnable > 1)); // nobody is limited for nobody
+    REQUIRE(runnable == 0 || scheduled > 0);
 }
 
 // ---- steps
@@ -247,6 +250,11 @@ static void check_registered(const struct caller *caller, const struct protocol_
     REQUIRE(page->uid == caller->peer.uid);
     REQUIRE(strcmp(page->job_id, request->register_.job_id) == 0);
     status_page_unmap(page);
+}
+
+static bool is_tracking(enum protocol_command command)
+{
+    return command == PROTOCOL_SUSPEND || command == PROTOCOL_RESUME || command == PROTOCOL_KILL;
 }
 
 static void check_reply(const struct node *node, const struct caller *caller,
@@ -267,6 +275,9 @@ static void check_reply(const struct node *node, const struct caller *caller,
         check_registered(caller, request, page_fd);
     if (command == PROTOCOL_SWITCH || command == PROTOCOL_SHUTDOWN)
         REQUIRE(reply->header.status == (privileged ? 0 : EPERM));
+    if (!privileged && is_tracking(command) && request->target.uid != PROTOCOL_NO_UID &&
+        request->target.uid != caller->peer.uid)
+        REQUIRE(reply->header.status == EPERM || reply->header.status == EBUSY);
     if (!privileged && (command == PROTOCOL_RELOAD || command == PROTOCOL_TRACE || asks_trace))
         REQUIRE(reply->header.status == EPERM);
     if (command == PROTOCOL_QUERY && request->query.kind == PROTOCOL_QUERY_JOB && rc == 0)
@@ -286,7 +297,8 @@ static void take_packet(struct node *node, struct caller *caller, const void *by
     }
     bool answer =
         command_execute(&node->commands, caller, &request, node->now_ns, &reply, &page_fd);
-    REQUIRE(answer == (request.header.command != PROTOCOL_SCHEDULE));
+    bool waits = is_tracking(request.header.command) && caller->waits != 0;
+    REQUIRE(answer == (request.header.command != PROTOCOL_SCHEDULE) || waits);
     if (answer)
         check_reply(node, caller, &request, &reply, page_fd);
 }
@@ -313,10 +325,24 @@ static void fill_register(struct protocol_register *wish, struct input *input)
     wish->rank = input_byte(input);
 }
 
+static void fill_target(struct protocol_target *target, struct input *input)
+{
+    uint8_t name = input_byte(input), rest = input_byte(input);
+    snprintf(target->job_id, sizeof target->job_id, "%c", 'a' + name % 6);
+    target->uid = rest & 1 ? PROTOCOL_NO_UID : users[rest / 2 % 4];
+    target->means = rest / 8 % 5;
+    if (rest & 0x80)
+        target->subtree = (uint32_t)input_number(input, 4);
+}
+
 static void take_formed(struct node *node, struct caller *caller, struct input *input)
 {
-    struct protocol_request request =
-        protocol_request_new(input_byte(input) % (PROTOCOL_TRACE + 2), input_byte(input));
+    uint8_t command = input_byte(input);
+    // Those of tracking came later: what older inputs say stays what it was.
+    command = command >= 0xe0 ? PROTOCOL_SUSPEND + command % 3 : command % (PROTOCOL_TRACE + 2);
+    struct protocol_request request = protocol_request_new(command, input_byte(input));
+    if (is_tracking(request.header.command))
+        fill_target(&request.target, input);
     if (request.header.command == PROTOCOL_REGISTER)
         fill_register(&request.register_, input);
     if (request.header.command == PROTOCOL_QUERY) {
@@ -340,7 +366,7 @@ static void connect_caller(struct node *node, struct caller *caller, struct inpu
     } else {
         caller->peer = (struct peer){.uid = users[3], .pid = 0};
     }
-    caller->serial = 0;
+    caller->serial = caller->waits = 0;
 }
 
 static void set_usage(struct node *node, struct input *input)

@@ -1,0 +1,357 @@
+// Process tracking: suspends, resumes and kills a job, or a subtree of its processes, pass by pass,
+// as doc/design/tracking.md argues. Nothing here waits: what a pass leaves is done by the next one,
+// after [tracking] retry_interval.
+#include "classd/scheduler_state.h"
+
+#include "classd/log.h"
+#include "classd/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+// From here on it is a failure: a suspension is undone, the rest reported.
+#define LIMIT_NS (2 * NS_PER_SEC)
+
+_Static_assert((int)PROTOCOL_MEANS_SHARE == (int)CLASS_BY_SHARE &&
+                   (int)PROTOCOL_MEANS_FREEZER == (int)CLASS_BY_FREEZER &&
+                   (int)PROTOCOL_MEANS_SIGNALS == (int)CLASS_BY_SIGNALS,
+               "the packet's means are the backend's");
+
+static const char *const means_names[] = {"nothing", "share", "freezer", "signals"};
+
+static void tell_engine(struct scheduler *scheduler, struct job *job, bool suspended,
+                        uint64_t now_ns)
+{
+    struct engine_event event = {.kind = suspended ? ENGINE_SUSPEND : ENGINE_RESUME,
+                                 .job = job->id};
+    if (job->suspended == suspended)
+        return;
+    accounts_read_all(scheduler, now_ns);
+    job->suspended = suspended;
+    decisions_take(scheduler, event, now_ns);
+    jobs_publish_degree(scheduler);
+}
+
+// Processes need CPU time to stop, to continue and to die.
+static void give_way(const struct job *job)
+{
+    class_set_share(job->class_, BACKEND_UNLIMITED, NULL);
+}
+
+static struct tracking_result finish(struct scheduler *scheduler, struct job *job,
+                                     const struct error *fault, uint64_t now_ns)
+{
+    struct job_tracking *tracking = &job->tracking;
+    struct tracking_result result = {.number = tracking->number,
+                                     .means = (enum protocol_means)tracking->how.means,
+                                     .passes = tracking->passes,
+                                     .took_ns = now_ns - tracking->begun_ns};
+    if (fault != NULL)
+        result.fault = *fault;
+    tracking->work = TRACKING_IDLE;
+    decisions_reassert_job(scheduler, job);
+    return result;
+}
+
+// ---- one pass of each work. True when it is done, and *result says how.
+
+static bool is_in_time(struct job_tracking *tracking, const struct error *fault, uint64_t now_ns)
+{
+    return fault->code == EAGAIN && now_ns - tracking->begun_ns < LIMIT_NS;
+}
+
+static void say(const struct job *job, const char *what)
+{
+    const struct job_tracking *tracking = &job->tracking;
+    char part[32] = "";
+    if (tracking->how.root != 0)
+        snprintf(part, sizeof part, " from process %d on", (int)tracking->how.root);
+    log_line(LOG_NOTICE, "job %u/%s%s %s by %s", (unsigned)job->uid, job->job_id, part, what,
+             means_names[tracking->how.means]);
+}
+
+static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
+                        struct tracking_result *result)
+{
+    struct job_tracking *tracking = &job->tracking;
+    struct error fault = {0};
+    if (class_resume(job->class_, &fault) == 0) {
+        tell_engine(scheduler, job, false, now_ns);
+        if (!tracking->undoes)
+            say(job, "resumed, which was suspended");
+        *result = finish(scheduler, job, tracking->undoes ? &tracking->why : NULL, now_ns);
+        return true;
+    }
+    if (is_in_time(tracking, &fault, now_ns))
+        return false;
+    log_line(LOG_WARNING, "job %u/%s is not resumed: %s", (unsigned)job->uid, job->job_id,
+             fault.text);
+    *result = finish(scheduler, job, &fault, now_ns);
+    return true;
+}
+
+// All or none: whoever was stopped is continued.
+static bool undo(struct scheduler *scheduler, struct job *job, const struct error *why,
+                 uint64_t now_ns, struct tracking_result *result)
+{
+    struct job_tracking *tracking = &job->tracking;
+    log_line(LOG_NOTICE, "job %u/%s is not suspended: %s", (unsigned)job->uid, job->job_id,
+             why->text);
+    tracking->work = TRACKING_RESUMES;
+    tracking->undoes = true;
+    tracking->why = *why;
+    tracking->begun_ns = now_ns;
+    if (tracking->why.code == EAGAIN)
+        error_set(&tracking->why, ETIMEDOUT, "after 2 s %s", why->text);
+    return resume_pass(scheduler, job, now_ns, result);
+}
+
+static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
+                         struct tracking_result *result)
+{
+    struct job_tracking *tracking = &job->tracking;
+    struct error fault = {0};
+    if (class_suspend(job->class_, &tracking->how, &fault) == 0) {
+        say(job, "suspended");
+        *result = finish(scheduler, job, NULL, now_ns);
+        return true;
+    }
+    if (is_in_time(tracking, &fault, now_ns))
+        return false;
+    return undo(scheduler, job, &fault, now_ns, result);
+}
+
+static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
+                      struct tracking_result *result)
+{
+    struct job_tracking *tracking = &job->tracking;
+    struct error fault = {0};
+    if (class_kill_pass(job->class_, tracking->how.root, tracking->how.root_start, &fault) == 0) {
+        *result = finish(scheduler, job, NULL, now_ns);
+        return true;
+    }
+    if (is_in_time(tracking, &fault, now_ns))
+        return false;
+    if (fault.code == EAGAIN)
+        fault.code = ETIMEDOUT;
+    *result = finish(scheduler, job, &fault, now_ns);
+    return true;
+}
+
+static bool make_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
+                      struct tracking_result *result)
+{
+    struct job_tracking *tracking = &job->tracking;
+    bool done = true;
+    tracking->passes++;
+    tracking->next_ns = now_ns + scheduler->config->retry_interval_ns;
+    if (tracking->work == TRACKING_SUSPENDS)
+        done = suspend_pass(scheduler, job, now_ns, result);
+    else if (tracking->work == TRACKING_RESUMES)
+        done = resume_pass(scheduler, job, now_ns, result);
+    else
+        done = kill_pass(scheduler, job, now_ns, result);
+    return done;
+}
+
+// ---- orders
+
+static enum class_means choose_means(const struct scheduler *scheduler, const struct job *job,
+                                     const struct tracking_order *order)
+{
+    const char *word = scheduler->config->tracking_means;
+    if (order->means != PROTOCOL_MEANS_DEFAULT)
+        return (enum class_means)order->means;
+    if (order->root != 0)
+        return CLASS_BY_SIGNALS;
+    for (size_t i = CLASS_BY_SHARE; i <= CLASS_BY_SIGNALS; i++)
+        if (strcmp(word, means_names[i]) == 0)
+            return (enum class_means)i;
+    return class_has_freezer(job->class_) ? CLASS_BY_FREEZER : CLASS_BY_SHARE;
+}
+
+// A subtree's root is known by its start time from here on. Whether it is of the job the backend
+// finds out.
+static int find_root(pid_t root, struct class_suspension *how, struct error *err)
+{
+    how->root = root;
+    return root == 0 ? 0 : process_start_time(root, &how->root_start, err);
+}
+
+static int begin_suspend(struct scheduler *scheduler, struct job *job,
+                         const struct tracking_order *order, uint64_t now_ns, struct error *err)
+{
+    struct class_suspension how = {.means = choose_means(scheduler, job, order)}, present;
+    if (find_root(order->root, &how, err) != 0)
+        return -1;
+    if (class_suspended(job->class_, &present) &&
+        (present.means != how.means || present.root != how.root))
+        return error_set(err, EBUSY, "it is suspended by %s already: resume it first",
+                         means_names[present.means]);
+    if (how.means != CLASS_BY_SHARE && class_is_in_place(job->class_))
+        return error_set(err, ENOTSUP,
+                         "its group is another manager's, which stops it (scontrol suspend, "
+                         "systemctl freeze); here it can be suspended by share");
+    if (how.root != 0 && how.means != CLASS_BY_SIGNALS)
+        return error_set(err, ENOTSUP, "a subtree is suspended by signals only");
+    if (how.means == CLASS_BY_FREEZER && !class_has_freezer(job->class_))
+        return error_set(err, ENOTSUP, "there is no freezer here: use share or signals");
+    job->tracking.work = TRACKING_SUSPENDS;
+    job->tracking.how = how;
+    if (how.root == 0)
+        tell_engine(scheduler, job, true, now_ns);
+    if (how.means != CLASS_BY_SHARE)
+        give_way(job);
+    return 0;
+}
+
+static int begin_resume(struct job *job, struct error *err)
+{
+    if (!class_suspended(job->class_, &job->tracking.how))
+        return error_set(err, EALREADY, "it is not suspended");
+    job->tracking.work = TRACKING_RESUMES;
+    if (job->tracking.how.means != CLASS_BY_SHARE)
+        give_way(job);
+    return 0;
+}
+
+static int begin_kill(struct job *job, const struct tracking_order *order, struct error *err)
+{
+    job->tracking.how = (struct class_suspension){.means = 0};
+    if (class_is_in_place(job->class_))
+        return error_set(err, ENOTSUP,
+                         "its group is another manager's, which kills it (scancel, systemctl "
+                         "kill)");
+    if (find_root(order->root, &job->tracking.how, err) != 0)
+        return -1;
+    job->tracking.work = TRACKING_KILLS;
+    give_way(job);
+    return 0;
+}
+
+static int begin(struct scheduler *scheduler, struct job *job, const struct tracking_order *order,
+                 uint64_t now_ns, struct error *err)
+{
+    if (job->tracking.work != TRACKING_IDLE)
+        return error_set(err, EBUSY, "it is being suspended, resumed or killed: try again");
+    job->tracking = (struct job_tracking){.begun_ns = now_ns, .number = ++scheduler->works};
+    switch (order->kind) {
+    case TRACKING_SUSPEND:
+        return begin_suspend(scheduler, job, order, now_ns, err);
+    case TRACKING_RESUME:
+        return begin_resume(job, err);
+    case TRACKING_KILL:
+        break;
+    }
+    return begin_kill(job, order, err);
+}
+
+bool scheduler_track(scheduler_t *scheduler, struct job *job, const struct tracking_order *order,
+                     uint64_t now_ns, struct tracking_result *result)
+{
+    *result = (struct tracking_result){0};
+    if (begin(scheduler, job, order, now_ns, &result->fault) != 0)
+        return true;
+    bool done = make_pass(scheduler, job, now_ns, result);
+    result->number = job->tracking.number;
+    return done;
+}
+
+void scheduler_on_tracked(scheduler_t *scheduler,
+                          void (*done)(const struct tracking_result *result, void *user),
+                          void *user)
+{
+    scheduler->tracked = done;
+    scheduler->tracked_user = user;
+}
+
+struct job *scheduler_find_job(const scheduler_t *scheduler, uint32_t uid, const char *job_id,
+                               struct error *err)
+{
+    struct job *found = NULL;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if (strcmp(job->job_id, job_id) != 0 || (uid != PROTOCOL_NO_UID && job->uid != uid))
+            continue;
+        if (found != NULL) {
+            error_set(err, ENOTUNIQ, "several users have a job %s here: name one as USER/%s",
+                      job_id, job_id);
+            return NULL;
+        }
+        found = job;
+    }
+    if (found == NULL)
+        error_set(err, ENOENT, "there is no job %s here: see coschedctl jobs", job_id);
+    return found;
+}
+
+// ---- what goes on by itself
+
+static void tell(struct scheduler *scheduler, const struct tracking_result *result)
+{
+    if (scheduler->tracked != NULL)
+        scheduler->tracked(result, scheduler->tracked_user);
+}
+
+void scheduler_rest(scheduler_t *scheduler, uint64_t until_ns)
+{
+    scheduler->rest_until_ns = until_ns;
+}
+
+void tracking_continue(struct scheduler *scheduler, uint64_t now_ns)
+{
+    if (now_ns < scheduler->rest_until_ns)
+        return;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        struct tracking_result result;
+        if (job->tracking.work != TRACKING_IDLE && job->tracking.next_ns <= now_ns &&
+            make_pass(scheduler, job, now_ns, &result))
+            tell(scheduler, &result);
+    }
+}
+
+uint64_t tracking_deadline_ns(const struct scheduler *scheduler)
+{
+    uint64_t next_ns = ENGINE_NO_DEADLINE;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        const struct job *job = table_job_at(scheduler->table, i);
+        if (job->tracking.work != TRACKING_IDLE && job->tracking.next_ns < next_ns)
+            next_ns = job->tracking.next_ns;
+    }
+    return next_ns > scheduler->rest_until_ns ? next_ns : scheduler->rest_until_ns;
+}
+
+// Who did not stop in this pass is stopped by the next one, a turn later.
+void tracking_reassert(struct scheduler *scheduler)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        struct class_suspension how;
+        struct error fault;
+        if (job->tracking.work == TRACKING_IDLE && class_suspended(job->class_, &how) &&
+            class_suspend(job->class_, &how, &fault) != 0 && fault.code != EAGAIN)
+            log_line(LOG_WARNING, "job %u/%s: %s", (unsigned)job->uid, job->job_id, fault.text);
+    }
+}
+
+void tracking_end(struct scheduler *scheduler, struct job *job)
+{
+    struct job_tracking *tracking = &job->tracking;
+    struct error fault = {0};
+    if (tracking->work == TRACKING_IDLE)
+        return;
+    // What was killed while it stood still is dying already; without a freezer somebody may have
+    // been forked since.
+    if (tracking->work == TRACKING_KILLS && tracking->how.root == 0)
+        class_kill(job->class_, &fault);
+    else if (tracking->work != TRACKING_KILLS)
+        error_set(&fault, ESRCH, "it has ended");
+    struct tracking_result result = {.number = tracking->number,
+                                     .means = (enum protocol_means)tracking->how.means,
+                                     .passes = tracking->passes,
+                                     .fault = fault};
+    tracking->work = TRACKING_IDLE;
+    tell(scheduler, &result);
+}

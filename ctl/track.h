@@ -1,0 +1,22 @@
+// coschedctl suspend | resume | kill [USER/]JOB.
+#ifndef COSCHED_CTL_TRACK_H
+#define COSCHED_CTL_TRACK_H
+
+#include "common/config.h"
+#include "common/error.h"
+#include "common/protocol.h"
+
+#include <stdbool.h>
+
+struct track_wish {
+    enum protocol_command command; // SUSPEND, RESUME or KILL
+    const char *job;               // [USER/]JOB, where USER is a name or a number
+    const char *means;             // null: the configuration's
+    const char *subtree;           // a process id; null: the whole job
+};
+
+// Has classd do it and prints that it is done.
+int track_run(const struct config *config, const struct track_wish *wish, bool json,
+              struct error *err);
+
+#endif

@@ -1,0 +1,301 @@
+// Protects suspend, resume and kill of jobs: the order of effects, all or none, who may, and what a
+// restarted classd knows. Over the backend in memory.
+#include "classd/adopt.h"
+#include "classd/command.h"
+#include "tests/unit/scheduler_node.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { A = 5000001, B }; // pids that no process can have
+enum { OWNER = 1000, OTHER = 1001, SERVICE = 99 };
+
+static struct tracking_result told;
+static unsigned times_told;
+
+static void take_news(const struct tracking_result *result, void *user)
+{
+    (void)user;
+    told = *result;
+    times_told++;
+}
+
+static int set_up(void **state)
+{
+    struct node *node = node_new();
+    node_start(node);
+    scheduler_on_tracked(node->scheduler, take_news, NULL);
+    times_told = 0;
+    *state = node;
+    return 0;
+}
+
+static struct process *come(struct node *node, const char *job_id, uid_t uid, pid_t pid)
+{
+    struct protocol_register wish = {.width = 1, .ranks = 1};
+    struct process *process = NULL;
+    snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
+    struct applicant applicant = {
+        .uid = uid, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
+    assert_int_equal(scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL),
+                     0);
+    return process;
+}
+
+static struct tracking_result track(struct node *node, struct job *job, enum tracking_kind kind,
+                                    enum protocol_means means)
+{
+    struct tracking_order order = {.kind = kind, .means = means};
+    struct tracking_result result;
+    assert_true(scheduler_track(node->scheduler, job, &order, node->now_ns, &result));
+    return result;
+}
+
+static struct protocol_job_record record_of(struct node *node, uint32_t index)
+{
+    struct protocol_job_record record;
+    assert_true(scheduler_describe_job(node->scheduler, 0, true, index, &record, node->now_ns));
+    return record;
+}
+
+// The loser's limit and the winner's, then the freezer, unlimited so that all have the CPU to stop,
+// and the limit again. Back: thawed before the others lose anything.
+static void order_of_effects(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    come(node, "b", OWNER, B);
+    test_backend_clear_log(node->backend);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER).fault.code, 0);
+    assert_string_equal(test_backend_log(node->backend), "share job-1000-a 10000\n"
+                                                         "share job-1000-b max\n"
+                                                         "share job-1000-a max\n"
+                                                         "freeze job-1000-a\n"
+                                                         "share job-1000-a 10000\n");
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_FREEZER);
+    assert_int_equal(record_of(node, 1).scheduled, 1);
+    assert_int_equal(a->page->degree, 1);
+
+    test_backend_clear_log(node->backend);
+    assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, 0);
+    static const char thawed[] = "share job-1000-a max\nthaw job-1000-a\n";
+    assert_memory_equal(test_backend_log(node->backend), thawed, strlen(thawed));
+    assert_int_equal(record_of(node, 0).suspended, 0);
+    assert_int_equal(a->page->degree, 2);
+}
+
+static void each_means(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    static const char *const effects[] = {"", "", "freeze job-1000-a\n", "stop job-1000-a\n"};
+    for (enum protocol_means means = PROTOCOL_MEANS_SHARE; means <= PROTOCOL_MEANS_SIGNALS;
+         means++) {
+        test_backend_clear_log(node->backend);
+        struct tracking_result result = track(node, a, TRACKING_SUSPEND, means);
+        assert_int_equal(result.fault.code, 0);
+        assert_int_equal(result.means, means);
+        assert_non_null(strstr(test_backend_log(node->backend), effects[means]));
+        assert_int_equal(record_of(node, 0).suspended, means);
+        assert_int_equal(record_of(node, 0).share_ppm, 10000);
+        // The same once more is no fault; another one is.
+        assert_int_equal(track(node, a, TRACKING_SUSPEND, means).fault.code, 0);
+        assert_int_equal(track(node, a, TRACKING_SUSPEND, 1 + means % 3).fault.code, EBUSY);
+        assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, 0);
+        assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, EALREADY);
+        assert_int_equal(record_of(node, 0).limited, 0);
+    }
+}
+
+static void default_means(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, 0).means, PROTOCOL_MEANS_FREEZER);
+    track(node, a, TRACKING_RESUME, 0);
+    strcpy(node->config.tracking_means, "signals");
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, 0).means, PROTOCOL_MEANS_SIGNALS);
+    track(node, a, TRACKING_RESUME, 0);
+    strcpy(node->config.tracking_means, "auto");
+    test_backend_take_freezer(node->backend);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, 0).means, PROTOCOL_MEANS_SHARE);
+    track(node, a, TRACKING_RESUME, 0);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER).fault.code, ENOTSUP);
+    assert_int_equal(record_of(node, 0).limited, 0);
+}
+
+// What a pass leaves is done by the next one, after the retry interval; then who waits is told.
+static void passes(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "stop", EAGAIN, 2);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    assert_int_equal(scheduler_deadline_ns(node->scheduler),
+                     node->now_ns + node->config.retry_interval_ns);
+    assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, EBUSY);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(times_told, 0);
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        scheduler_deadline(node->scheduler, node->now_ns, 0);
+    }
+    assert_int_equal(times_told, 1);
+    assert_int_equal(told.number, result.number);
+    assert_int_equal(told.fault.code, 0);
+    assert_int_equal(told.passes, 3);
+    assert_int_equal(told.took_ns, 2 * node->config.retry_interval_ns);
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
+}
+
+static void all_or_none(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    test_backend_fail(node->backend, "stop", EPERM, 1);
+    struct tracking_result result = track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS);
+    assert_int_equal(result.fault.code, EPERM);
+    assert_non_null(strstr(test_backend_log(node->backend), "continue job-1000-a\n"));
+    assert_int_equal(record_of(node, 0).suspended, 0);
+    assert_int_equal(record_of(node, 0).limited, 0);
+
+    // Nor when it takes too long.
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    test_backend_fail(node->backend, "stop", EAGAIN, 1000000);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    uint64_t begun_ns = node->now_ns;
+    while (times_told == 0) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        assert_true(node->now_ns < begun_ns + 10 * NS_PER_SEC);
+        scheduler_deadline(node->scheduler, node->now_ns, 0);
+    }
+    assert_int_equal(told.fault.code, ETIMEDOUT);
+    assert_int_equal(record_of(node, 0).suspended, 0);
+}
+
+// Neither gives the deadline of tracking anybody an early turn.
+static void no_turn_by_a_pass(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    come(node, "b", OWNER, B);
+    struct tracking_order order = {.kind = TRACKING_KILL};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "kill", EAGAIN, 1);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    node->now_ns = scheduler_deadline_ns(node->scheduler);
+    scheduler_deadline(node->scheduler, node->now_ns, 0);
+    assert_int_equal(times_told, 1);
+    assert_int_equal(told.fault.code, 0);
+    assert_int_equal(record_of(node, 0).scheduled, 1);
+}
+
+static void a_job_that_ends_meanwhile(void **state)
+{
+    struct node *node = *state;
+    struct process *process = come(node, "a", OWNER, A);
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "stop", EAGAIN, 1);
+    assert_false(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    assert_int_equal(times_told, 1);
+    assert_int_equal(told.fault.code, ESRCH);
+    // A job of this name is another one.
+    come(node, "a", OWNER, A);
+    assert_int_equal(record_of(node, 0).suspended, 0);
+}
+
+// Its registered process is dead first; what it has started dies, too, before the class goes.
+static void nobody_of_a_killed_job_is_set_free(void **state)
+{
+    struct node *node = *state;
+    struct process *process = come(node, "a", OWNER, A);
+    struct tracking_order order = {.kind = TRACKING_KILL};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "kill", EAGAIN, 1);
+    assert_false(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+    test_backend_clear_log(node->backend);
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    assert_string_equal(test_backend_log(node->backend), "kill job-1000-a\nremove job-1000-a\n");
+    assert_int_equal(times_told, 1);
+    assert_int_equal(told.fault.code, 0);
+}
+
+static void a_restarted_classd_knows(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, getpid())->job;
+    (void)a;
+    // Adoption needs processes that live; so this is about what the class keeps.
+    track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER);
+    node_stop(node);
+    class_t *class_ = NULL;
+    struct class_suspension how;
+    assert_int_equal(class_open(node->backend, "job-1000-a", &class_, NULL), 0);
+    assert_true(class_suspended(class_, &how));
+    assert_int_equal(how.means, CLASS_BY_FREEZER);
+    class_close(class_);
+    node_start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+}
+
+// ---- who may
+
+static int ask(struct node *node, uid_t uid, enum protocol_command command, uint32_t target_uid,
+               const char *job_id)
+{
+    struct commands commands = {
+        .scheduler = node->scheduler, .config = &node->config, .service_uid = SERVICE};
+    struct caller caller = {.peer = {.uid = uid, .pid = 1}, .socket_fd = -1};
+    struct protocol_request request = protocol_request_new(command, 1);
+    struct protocol_reply reply;
+    int page_fd;
+    snprintf(request.target.job_id, sizeof request.target.job_id, "%s", job_id);
+    request.target.uid = target_uid;
+    assert_true(command_execute(&commands, &caller, &request, node->now_ns, &reply, &page_fd));
+    if (reply.header.status != 0)
+        assert_true(reply.tracked.text[0] != '\0');
+    return reply.header.status;
+}
+
+static void who_may(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", OWNER, A);
+    static const enum protocol_command all[] = {PROTOCOL_SUSPEND, PROTOCOL_RESUME};
+    static const uid_t may[] = {0, SERVICE, OWNER};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 2; k++)
+            assert_int_equal(ask(node, may[i], all[k], PROTOCOL_NO_UID, "a"), 0);
+    // Others are not even told that there is one.
+    assert_int_equal(ask(node, OTHER, PROTOCOL_SUSPEND, PROTOCOL_NO_UID, "a"), ENOENT);
+    assert_int_equal(ask(node, OTHER, PROTOCOL_SUSPEND, OWNER, "a"), EPERM);
+    assert_int_equal(ask(node, OTHER, PROTOCOL_KILL, OWNER, "nothing"), EPERM);
+    assert_int_equal(ask(node, OTHER, PROTOCOL_KILL, PROTOCOL_NO_UID, "a"), ENOENT);
+    come(node, "a", OTHER, B);
+    assert_int_equal(ask(node, 0, PROTOCOL_SUSPEND, PROTOCOL_NO_UID, "a"), ENOTUNIQ);
+    assert_int_equal(ask(node, 0, PROTOCOL_SUSPEND, OTHER, "a"), 0);
+    assert_int_equal(record_of(node, 0).suspended, 0);
+    assert_int_equal(record_of(node, 1).suspended, PROTOCOL_MEANS_FREEZER);
+}
+
+int main(void)
+{
+#define with_node(test) cmocka_unit_test_setup_teardown(test, set_up, node_free)
+    const struct CMUnitTest tests[] = {
+        with_node(order_of_effects),
+        with_node(each_means),
+        with_node(default_means),
+        with_node(passes),
+        with_node(all_or_none),
+        with_node(no_turn_by_a_pass),
+        with_node(a_job_that_ends_meanwhile),
+        with_node(nobody_of_a_killed_job_is_set_free),
+        with_node(a_restarted_classd_knows),
+        with_node(who_may),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
