@@ -335,7 +335,7 @@ class Privileges(Node):
             return dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
 
     def test_daemons_keep_two_capabilities(self):
-        kept = 1 << 1 | 1 << 23  # CAP_DAC_OVERRIDE, CAP_SYS_NICE
+        kept = 1 << 1 | 1 << 5 | 1 << 23  # CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_NICE
         timerd = self.start(TIMERD)
         self.eventually(lambda: self.status(timerd)["NoNewPrivs"] == "1", "timerd is confined")
         for daemon in (self.classd, timerd):
