@@ -108,7 +108,7 @@ class Speaker:
 
     def query_job(self, index):
         status, body, _ = self.transact(packet(QUERY, struct.pack("=II", 2, index)))
-        names = ("job_id uid processes ranks width scheduled share limited reserved cpu_ns "
+        names = ("job_id uid processes ranks width scheduled share limited suspended cpu_ns "
                  "registered_ns scheduled_ns switches requests").split()
         record = dict(zip(names, JOB.unpack(body[:JOB.size])))
         return {"status": status, **{k: v if isinstance(v, int) else v.rstrip(b"\0").decode()

@@ -1,0 +1,175 @@
+"""Suspend, resume and kill: on one node with its daemons, and of a real MPI job on a two-node cluster. Needs root."""
+
+import os
+import shutil
+import sys
+import time
+import unittest
+
+import daemonkit
+from daemonkit import CPU_ROOT, NOBODY, V1_CPU, Node
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+FREEZER_ROOT = CPU_ROOT.replace(V1_CPU, next(daemonkit.mount_points("cgroup", "freezer"), "")) if V1_CPU else CPU_ROOT
+MEANS = ("share", "freezer", "signals")
+
+
+def state_of(pid):
+    """As /proc says: T stopped, R running, S sleeping; None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return None
+
+
+def frozen(job, uid=0):
+    name, word = ("freezer.state", "FROZEN") if V1_CPU else ("cgroup.freeze", "1")
+    try:
+        with open(os.path.join(FREEZER_ROOT, f"job-{uid}-{job}", name), encoding="ascii") as file:
+            return file.read().strip() == word
+    except FileNotFoundError:
+        return False
+
+
+class OneNode(Node):
+    def standing(self, job, client, means):
+        return frozen(job) if means == "freezer" else state_of(client.pid) == "T" if means == "signals" else \
+            self.suspended(job) == "share"
+
+    def suspended(self, job):
+        return next(line["suspended"] for line in self.ctl_json("jobs") if line["job_id"] == job)
+
+    def do(self, *arguments):
+        run = self.ctl(*arguments)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def test_each_means(self):
+        client = self.job("a")
+        self.job("b")
+        for means in MEANS:
+            with self.subTest(means=means):
+                self.do("suspend", "a", "--means", means)
+                self.assertTrue(self.standing("a", client, means))
+                self.assertEqual(daemonkit.quota("a"), 1000)
+                self.assertEqual(self.suspended("a"), means)
+                self.do("resume", "a")
+                self.assertFalse(self.standing("a", client, means))
+                self.assertEqual(client.query_node()["status"], 0)
+        self.do("kill", "a")
+        self.assertIn(state_of(client.pid), (None, "Z"))
+        self.eventually(lambda: daemonkit.classes() == ["job-0-b"], "the class of the killed job goes")
+
+    def test_a_restarted_classd_keeps_it_and_an_ended_one_lets_go(self):
+        client = self.job("a")
+        for means in ("freezer", "signals"):
+            with self.subTest(means=means):
+                self.do("suspend", "a", "--means", means)
+                self.kill_classd()
+                self.assertTrue(self.standing("a", client, means))
+                self.classd = self.start_classd()
+                self.assertTrue(self.standing("a", client, means))
+                self.assertEqual(self.suspended("a"), means)
+                self.classd.terminate()
+                self.classd.wait()
+                self.assertFalse(self.standing("a", client, means))
+                self.classd = self.start_classd()
+                self.eventually(lambda: self.standing("a", client, means), "the wish is kept")
+                self.do("resume", "a")
+                self.assertFalse(self.standing("a", client, means))
+
+    def test_release_without_a_classd(self):
+        client = self.job("a")
+        for means in ("freezer", "signals"):
+            with self.subTest(means=means):
+                self.do("suspend", "a", "--means", means)
+                self.kill_classd()
+                self.do("release")
+                self.assertFalse(self.standing("a", client, means))
+                self.classd = self.start_classd()
+                self.do("resume", "a")
+
+    def test_a_subtree(self):
+        client = self.job("a")
+        helper = client.spawn_helper()
+        self.eventually(lambda: helper in daemonkit.members("a"), "the helper is in the class")
+        self.do("suspend", "a", "--subtree", str(helper))
+        self.assertEqual(state_of(helper), "T")
+        self.assertNotEqual(state_of(client.pid), "T")
+        self.assertIsNone(self.suspended("a"))  # the job goes on
+        self.do("resume", "a")
+        self.assertNotEqual(state_of(helper), "T")
+        self.do("kill", "a", "--subtree", str(helper))
+        self.assertIn(state_of(helper), (None, "Z"))
+        self.assertEqual(client.query_node()["status"], 0)
+
+    def test_who_may(self):
+        self.job("a")
+        self.job("mine", uid=NOBODY)
+        for arguments, status in ((["suspend", "mine"], 0), (["resume", "mine"], 0), (["suspend", "a"], 1),
+                                  (["kill", "root/a"], 1), (["kill", "0/a"], 1), (["kill", "mine"], 0)):
+            with self.subTest(arguments=arguments):
+                run = daemonkit.subprocess.run([daemonkit.CTL, "--config", self.config, *arguments], user=NOBODY,
+                                               capture_output=True, text=True, timeout=daemonkit.DEADLINE_S,
+                                               check=False)
+                self.assertEqual(run.returncode, status, run.stderr)
+        self.assertIsNone(self.suspended("a"))
+
+    def test_words_that_make_no_sense(self):
+        self.job("a")
+        for arguments, word in ((["suspend"], "which job"), (["suspend", "nothing"], "no job nothing"),
+                                (["suspend", "a/b/c"], "no user"), (["suspend", "nobody/.."], "no job id"),
+                                (["suspend", "a", "--means", "force"], "share, freezer and signals"),
+                                (["kill", "a", "--means", "share"], "suspend only"),
+                                (["suspend", "a", "--subtree", "x"], "process id"),
+                                (["suspend", "a", "--subtree", str(os.getpid())], "not in class"),
+                                (["suspend", "a", "--subtree", str(os.getpid()), "--means", "freezer"], "signals"),
+                                (["resume", "a"], "not suspended")):
+            with self.subTest(arguments=arguments):
+                run = self.ctl(*arguments)
+                self.assertEqual(run.returncode, 1)
+                self.assertIn(word, run.stderr)
+                self.assertEqual(len(run.stderr.splitlines()), 1)
+
+
+class MpiJob(unittest.TestCase):
+    """A job on two nodes finishes and verifies, whatever has suspended it."""
+
+    NAME = "cosched-lab-tracking"
+
+    def test_each_means(self):
+        if not shutil.which("mpiexec.mpich"):
+            self.skipTest("there is no MPICH")
+        import test_main_job as kit  # its lab() is for another name
+        kit.NAME = self.NAME
+        kit.LAB = [os.path.join(kit.BENCH, "lab"), "--name", self.NAME]
+        job = kit.MainJob()
+        job.setUp()
+        self.addCleanup(job.tearDown)
+        job.up()
+        job.start("mpich", 6)
+        job.eventually(lambda: all(len(jobs) == 1 for jobs in kit.jobs_by_node()), "the job is on both nodes")
+        (name,) = kit.jobs_by_node()[0]
+        for means in MEANS:
+            self.suspend_and_resume(kit, name, means)
+        job.finish()
+
+    def suspend_and_resume(self, kit, name, means):
+        for node in kit.NODES:
+            kit.lab("exec", node, daemonkit.CTL, "suspend", name, "--means", means)
+        spent = [jobs[name]["cpu_s"] for jobs in kit.jobs_by_node()]
+        time.sleep(0.5)
+        after = kit.jobs_by_node()
+        for before, jobs in zip(spent, after):
+            self.assertEqual(jobs[name]["suspended"], means)
+            if means != "share":
+                self.assertLess(jobs[name]["cpu_s"] - before, 0.1)
+        for node in kit.NODES:
+            kit.lab("exec", node, daemonkit.CTL, "resume", name)
+        for jobs in kit.jobs_by_node():
+            self.assertIsNone(jobs[name]["suspended"])
+
+
+if __name__ == "__main__":
+    daemonkit.main()
