@@ -74,6 +74,11 @@ def _order(rows, paper):
     return ". ".join(parts)
 
 
+def _range(values):
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
 def _fairness(rows):
     """Which variants keep F within the margin, and how far off the others get."""
     by_variant = {}
@@ -85,10 +90,9 @@ def _fairness(rows):
     if fair:
         parts.append(f"within {1 - MARGIN:.2f} and {1 + MARGIN:.2f} throughout: "
                      + numbers.listing(_name(name) for name in fair))
-    others = [f"{_name(name)} {min(values):.2f} to {max(values):.2f}"
-              for name, values in by_variant.items() if name not in fair]
+    others = [f"{_name(name)} {_range(values)}" for name, values in by_variant.items() if name not in fair]
     if others:
-        parts.append("F of the others: " + numbers.listing(others))
+        parts.append(("F of the others: " if fair else "F: ") + numbers.listing(others))
     return "; ".join(parts)
 
 

@@ -300,13 +300,13 @@ class Sentences(unittest.TestCase):
         rows = described(runs)["rows"]
         text = sentences.of(6, rows, PAPER["6"])
         self.assertIn("within 0.97 and 1.03 throughout: ⟨DCS, calibrated⟩", text)
-        self.assertIn("⟨no DCS, spin only⟩ 0.80 to 0.80", text)
+        self.assertIn("F of the others: ⟨no DCS, spin only⟩ 0.80", text)
 
     def test_the_mixed_workload(self):
         rows = described(mixed_runs(), (7, 8))["rows"]
         self.assertIn("SOR's CPU time, times that alone: ⟨no DCS, spin only⟩ 3.33", sentences.of(7, rows, PAPER["7"]))
         self.assertIn("one after the other: ⟨no DCS, spin only⟩ 3.00", sentences.of(7, rows, PAPER["7"]))
-        self.assertIn("Ghostscript: F of the others", sentences.of(8, rows, PAPER["8"]))
+        self.assertIn("Ghostscript: F: ⟨no DCS, spin only⟩ 0.90", sentences.of(8, rows, PAPER["8"]))
 
     def test_nothing(self):
         for number in workloads.FIGURES:
