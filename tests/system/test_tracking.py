@@ -148,7 +148,7 @@ class MpiJob(unittest.TestCase):
         job.setUp()
         self.addCleanup(job.tearDown)
         job.up()
-        job.start("mpich", 6)
+        job.start("mpich", 4)
         job.eventually(lambda: all(len(jobs) == 1 for jobs in kit.jobs_by_node()), "the job is on both nodes")
         (name,) = kit.jobs_by_node()[0]
         for means in MEANS:
@@ -159,7 +159,7 @@ class MpiJob(unittest.TestCase):
         for node in kit.NODES:
             kit.lab("exec", node, daemonkit.CTL, "suspend", name, "--means", means)
         spent = [jobs[name]["cpu_s"] for jobs in kit.jobs_by_node()]
-        time.sleep(0.5)
+        time.sleep(0.3)
         after = kit.jobs_by_node()
         for before, jobs in zip(spent, after):
             self.assertEqual(jobs[name]["suspended"], means)
