@@ -3,6 +3,7 @@
 // after [tracking] retry_interval.
 #include "classd/scheduler_state.h"
 
+#include "classd/job_class.h"
 #include "classd/log.h"
 #include "classd/process.h"
 
@@ -34,9 +35,10 @@ static void tell_engine(struct scheduler *scheduler, struct job *job, bool suspe
 }
 
 // Processes need CPU time to stop, to continue and to die.
-static void give_way(const struct job *job)
+static void give_way(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
-    class_set_share(job->class_, BACKEND_UNLIMITED, NULL);
+    decisions_date(scheduler, now_ns);
+    job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
 }
 
 static struct tracking_result finish(struct scheduler *scheduler, struct job *job,
@@ -50,6 +52,7 @@ static struct tracking_result finish(struct scheduler *scheduler, struct job *jo
     if (fault != NULL)
         result.fault = *fault;
     tracking->work = TRACKING_IDLE;
+    decisions_date(scheduler, now_ns);
     decisions_reassert_job(scheduler, job);
     return result;
 }
@@ -202,21 +205,23 @@ static int begin_suspend(struct scheduler *scheduler, struct job *job,
     if (how.root == 0)
         tell_engine(scheduler, job, true, now_ns);
     if (how.means != CLASS_BY_SHARE)
-        give_way(job);
+        give_way(scheduler, job, now_ns);
     return 0;
 }
 
-static int begin_resume(struct job *job, struct error *err)
+static int begin_resume(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
+                        struct error *err)
 {
     if (!class_suspended(job->class_, &job->tracking.how))
         return error_set(err, EALREADY, "it is not suspended");
     job->tracking.work = TRACKING_RESUMES;
     if (job->tracking.how.means != CLASS_BY_SHARE)
-        give_way(job);
+        give_way(scheduler, job, now_ns);
     return 0;
 }
 
-static int begin_kill(struct job *job, const struct tracking_order *order, struct error *err)
+static int begin_kill(struct scheduler *scheduler, struct job *job,
+                      const struct tracking_order *order, uint64_t now_ns, struct error *err)
 {
     job->tracking.how = (struct class_suspension){.means = 0};
     if (class_is_in_place(job->class_))
@@ -226,7 +231,7 @@ static int begin_kill(struct job *job, const struct tracking_order *order, struc
     if (find_root(order->root, &job->tracking.how, err) != 0)
         return -1;
     job->tracking.work = TRACKING_KILLS;
-    give_way(job);
+    give_way(scheduler, job, now_ns);
     return 0;
 }
 
@@ -240,11 +245,11 @@ static int begin(struct scheduler *scheduler, struct job *job, const struct trac
     case TRACKING_SUSPEND:
         return begin_suspend(scheduler, job, order, now_ns, err);
     case TRACKING_RESUME:
-        return begin_resume(job, err);
+        return begin_resume(scheduler, job, now_ns, err);
     case TRACKING_KILL:
         break;
     }
-    return begin_kill(job, order, err);
+    return begin_kill(scheduler, job, order, now_ns, err);
 }
 
 bool scheduler_track(scheduler_t *scheduler, struct job *job, const struct tracking_order *order,
