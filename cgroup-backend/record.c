@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 // The line that changes comes first and has always the same length: it is overwritten in one write.
@@ -60,8 +59,9 @@ int record_read(const char *directory, const char *name, struct record *record, 
     return 1;
 }
 
-static int fill(int fd, const struct record *record)
+static int fill(int fd, const void *what)
 {
+    const struct record *record = what;
     char set[SET_LENGTH + 1], text[PATH_MAX + 512];
     format_set(set, record);
     int length =
@@ -75,26 +75,10 @@ static int fill(int fd, const struct record *record)
     return written == length ? 0 : -1;
 }
 
-// Renamed into place, so that a crash leaves the old record or the new one.
 int record_write(const char *directory, const char *name, const struct record *record,
                  struct error *err)
 {
-    char hidden[BACKEND_NAME_MAX + 1];
-    snprintf(hidden, sizeof hidden, ".%s", name);
-    cleanup_free char *draft = path_join(directory, hidden), *path = path_join(directory, name);
-    if (draft == NULL || path == NULL)
-        return error_errno(err, ENOMEM, "%s/%s", directory, name);
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return error_errno(err, errno, "make %s", directory);
-    int fd = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && fill(fd, record) == 0 && rename(draft, path) == 0)
-        return fd;
-    error_errno(err, errno, "write %s", path);
-    if (fd >= 0)
-        close(fd);
-    unlink(draft);
-    rmdir(directory);
-    return -1;
+    return file_put(directory, name, fill, record, err);
 }
 
 int record_open(const char *directory, const char *name, struct error *err)

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OTHERS_MAX = 65536 };
@@ -60,11 +59,14 @@ int suspension_read(const char *directory, const char *name, struct suspension *
     return error_set(err, EBADMSG, "%s/%s is not what classd writes there", directory, name);
 }
 
-static int fill(int fd, const struct suspension *suspension)
+static int fill(int fd, const void *what)
 {
-    cleanup_fclose FILE *file = fdopen(fd, "w");
+    const struct suspension *suspension = what;
+    int own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    cleanup_fclose FILE *file = own_fd >= 0 ? fdopen(own_fd, "w") : NULL;
     if (file == NULL) {
-        close(fd);
+        if (own_fd >= 0)
+            close(own_fd);
         return -1;
     }
     fprintf(file, "means %u root %d %" PRIu64 " others %zu\n", (unsigned)suspension->how.means,
@@ -75,26 +77,13 @@ static int fill(int fd, const struct suspension *suspension)
     return fflush(file) == 0 && !ferror(file) ? 0 : -1;
 }
 
-// Renamed into place, so that a crash leaves the old record or the new one.
 int suspension_write(const char *directory, const char *name, const struct suspension *suspension,
                      struct error *err)
 {
-    char hidden[BACKEND_NAME_MAX + 1];
-    if (directory == NULL)
-        return 0;
-    snprintf(hidden, sizeof hidden, ".%s", name);
-    cleanup_free char *draft = path_join(directory, hidden), *path = path_join(directory, name);
-    if (draft == NULL || path == NULL)
-        return error_errno(err, ENOMEM, "%s/%s", directory, name);
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return error_errno(err, errno, "make %s", directory);
-    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && fill(fd, suspension) == 0 && rename(draft, path) == 0)
-        return 0;
-    error_errno(err, errno, "write %s", path);
-    unlink(draft);
-    rmdir(directory);
-    return -1;
+    int fd = directory != NULL ? file_put(directory, name, fill, suspension, err) : -1;
+    if (fd >= 0)
+        close(fd);
+    return directory == NULL || fd >= 0 ? 0 : -1;
 }
 
 void suspension_remove(const char *directory, const char *name)

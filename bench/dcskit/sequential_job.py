@@ -3,7 +3,6 @@ own, so that it can be the parent of all that it starts."""
 
 import argparse
 import os
-import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -19,13 +18,9 @@ def parser():
     return top
 
 
-def _terminated(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main():
     options = parser().parse_args()
-    signal.signal(signal.SIGTERM, _terminated)
+    processes.terminate_by_exception()
     options.mpi = "none"
     try:
         lab = state.Store(options.lab).require()

@@ -184,14 +184,9 @@ def parser():
     return top
 
 
-def _terminated(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main(arguments=None):
     options = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGHUP, _terminated)
+    processes.terminate_by_exception()
     try:
         if getattr(options, "nodes", 1) < 1 or getattr(options, "cpus_per_node", 1) < 1:
             raise LabError("a lab has at least one node, and a node one CPU")

@@ -16,6 +16,7 @@ import sys
 
 import interleave
 import ratios
+from labkit import processes
 
 
 def main():
@@ -37,7 +38,7 @@ def main():
     if options.program is None:
         options.program = os.path.join(build, "bench", "npb", options.mpi, "bin", "cg")
         options.arguments = ["A", "--repeat", "20"]
-    interleave.terminate_by_exception()
+    processes.terminate_by_exception()
 
     variants = [interleave.Variant("without"),
                 interleave.Variant("with", *([] if options.against_itself else ["--preload"]))]

@@ -14,7 +14,6 @@ import os
 import platform
 import random
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ import time
 import interleave
 import ratios
 import standing
+from labkit import processes
 
 BENCH = standing.BENCH
 FAMILIES = ("mpich", "openmpi")
@@ -501,8 +501,7 @@ def keep(results, path):
 
 def main():
     options = parse(sys.argv[1:])
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
+    processes.terminate_by_exception()
     try:
         run(options)
     except standing.Failed as failure:

@@ -8,11 +8,11 @@ computes in the same cgroup all the time, so that the class is limited to its in
 import argparse
 import math
 import os
-import signal
 import subprocess
 import sys
 
 import two_jobs
+from labkit import processes
 
 HOG = "while :; do :; done"
 
@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    processes.terminate_by_exception()
     print(f"{two_jobs.title(options)}, interactive_share {options.share}", flush=True)
     try:
         measure(two_jobs.Lab("interactive"), options)

@@ -258,8 +258,3 @@ def launch(variants, build, mpi, program, times, seed=0):
                     result[variant.name] = time.monotonic() - begin_s
             results.append(result)
     return results
-
-
-def terminate_by_exception():
-    """SIGTERM unwinds this program, so that labs and jobs do not outlive it."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

@@ -8,13 +8,13 @@ no): then a job gets its second node only because that node notices its messages
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 import two_jobs
+from labkit import processes
 
 SHIFT_S = 0.4
 
@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of recording, for each alignment")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    processes.terminate_by_exception()
     try:
         for align in ("yes", "no") if options.align == "both" else (options.align,):
             print(f"{two_jobs.title(options)}, align = {align}, {options.seconds:.0f} s", flush=True)

@@ -8,12 +8,12 @@ how much of the time at least one of the nodes is in one: a job of both nodes st
 
 import argparse
 import os
-import signal
 import statistics
 import subprocess
 import sys
 
 import two_jobs
+from labkit import processes
 
 PERIOD_S = 0.1
 SLOT_S = 0.05  # a longer piece is of the class's own slice
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=30, metavar="S", help="of each of the two")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    processes.terminate_by_exception()
     print(f"{two_jobs.title(options)}; TOGETHER: 1 is always, 2 is never", flush=True)
     print(f"{'align_periods':14} {'PERIODS':>8} {'MEDIAN':>11} {'P90':>11} {'MAX':>11} {'TOGETHER':>10}")
     lab = two_jobs.Lab("periods")

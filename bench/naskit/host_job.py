@@ -3,12 +3,11 @@ that it can be the parent of all that the job starts."""
 
 import argparse
 import os
-import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-from labkit import launch  # noqa: E402
+from labkit import launch, processes  # noqa: E402
 
 
 def mpich(hosts, options):
@@ -43,13 +42,9 @@ def parser():
     return top
 
 
-def _terminated(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main():
     options = parser().parse_args()
-    signal.signal(signal.SIGTERM, _terminated)
+    processes.terminate_by_exception()
     if options.gate and not launch.wait_for_gate():
         return 130
     line, environment = command(options)

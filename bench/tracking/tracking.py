@@ -8,12 +8,12 @@ suspending by signals, equation (9), for this machine's CPUs and clock tick. Nee
 import argparse
 import math
 import os
-import signal
 import statistics
 import subprocess
 import sys
 
 import model
+from labkit import processes
 
 MEANS = ("share", "freezer", "signals")
 LEVELS = (2, 3, 4)
@@ -169,7 +169,7 @@ def main():
     options.switches = options.switches or (20 if options.quick else 200)
     if os.geteuid() != 0:
         parser.error("needs root, for cgroups")
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    processes.terminate_by_exception()
     try:
         run(options)
     except Failed as error:
