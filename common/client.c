@@ -224,7 +224,8 @@ static int receive_until(int fd, const struct protocol_request *request,
 int client_receive(int fd, const struct protocol_request *request, struct protocol_reply *reply,
                    int *passed_fd, unsigned timeout_ms, struct error *err)
 {
-    return receive_until(fd, request, reply, passed_fd, clock_now_ns() + timeout_ms * NS_PER_MS, err);
+    return receive_until(fd, request, reply, passed_fd, clock_now_ns() + timeout_ms * NS_PER_MS,
+                         err);
 }
 
 int client_transact(int fd, const struct protocol_request *request, struct protocol_reply *reply,

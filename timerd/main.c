@@ -2,12 +2,12 @@
 //
 // Every time-slice it asks classd to switch. When classd has not answered for two of them, it lifts
 // every limit by itself, says so once, and goes on trying.
-#include "common/clock.h"
 #include "classd/log.h"
 #include "classd/notify.h"
 #include "classd/privileges.h"
 #include "classd/urgent.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/config.h"
 #include "timerd/outage.h"
 #include "timerd/pulse.h"

@@ -266,11 +266,10 @@ static void obey(const struct asker askers[2])
         if (strcmp(what, "flood") == 0)
             printf("%llu\n", (unsigned long long)order(&askers[0], 'f', count));
         for (unsigned i = 0; i < count && strcmp(what, "flood") != 0; i++) {
-            uint64_t ns = strcmp(what, "requests") == 0 ? order(&askers[(i + 1) % 2], 'r', 1)
-                          : strcmp(what, "wakes") == 0  ? one_wake(&echo)
-                          : strcmp(what, "wakes_apart") == 0
-                              ? one_wake_apart(&far_echo, &here)
-                              : one_switch(fd, i + 1);
+            uint64_t ns = strcmp(what, "requests") == 0      ? order(&askers[(i + 1) % 2], 'r', 1)
+                          : strcmp(what, "wakes") == 0       ? one_wake(&echo)
+                          : strcmp(what, "wakes_apart") == 0 ? one_wake_apart(&far_echo, &here)
+                                                             : one_switch(fd, i + 1);
             printf("%llu\n", (unsigned long long)ns);
             usleep(PAUSE_US);
         }

@@ -1,6 +1,7 @@
 // How a process sleeps until something may have come for it, without the MPI's help: on its own
 // stream sockets, which it looks up itself. It reads nothing from them, keeps no descriptor and
-// takes none. Other transports (shared memory, InfiniBand) give no sign: for them there is the time.
+// takes none. Other transports (shared memory, InfiniBand) give no sign: for them there is the
+// time.
 #ifndef COSCHED_PMPI_VARIANT_ARRIVALS_H
 #define COSCHED_PMPI_VARIANT_ARRIVALS_H
 
@@ -8,7 +9,8 @@
 #include <stdint.h>
 
 // Sleeps until something has come or `most_ns` have passed. True: something has come, so polling is
-// worth while. A socket whose data nobody takes wakes a few times; then it is left out until somebody has.
+// worth while. A socket whose data nobody takes wakes a few times; then it is left out until
+// somebody has.
 bool arrivals_sleep(uint64_t most_ns);
 
 #endif

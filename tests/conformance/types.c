@@ -58,10 +58,10 @@ static void carry_over(MPI_Datatype type, int count, size_t before, size_t exten
     X(INT)                                                                                         \
     X(LONG)                                                                                        \
     X(LONG_LONG)                                                                                   \
-    X(UNSIGNED_CHAR) X(FLOAT) X(DOUBLE) X(LONG_DOUBLE) X(C_BOOL) X(C_FLOAT_COMPLEX)                \
-        X(C_DOUBLE_COMPLEX) X(C_LONG_DOUBLE_COMPLEX) X(WCHAR) X(INT64_T) X(UINT16_T) X(AINT)       \
-            X(OFFSET) X(2INT) X(FLOAT_INT) X(DOUBLE_INT) X(LONG_INT) X(SHORT_INT)                  \
-                X(LONG_DOUBLE_INT)
+    X(UNSIGNED_CHAR)                                                                               \
+    X(FLOAT) X(DOUBLE) X(LONG_DOUBLE) X(C_BOOL) X(C_FLOAT_COMPLEX) X(C_DOUBLE_COMPLEX)             \
+        X(C_LONG_DOUBLE_COMPLEX) X(WCHAR) X(INT64_T) X(UINT16_T) X(AINT) X(OFFSET) X(2INT)         \
+            X(FLOAT_INT) X(DOUBLE_INT) X(LONG_INT) X(SHORT_INT) X(LONG_DOUBLE_INT)
 enum predefined {
 #define X(name) P_##name,
     EACH_PREDEFINED(X)

@@ -1108,14 +1108,14 @@ static const char *const names[MPI_NEXT_FUNCTIONS] = {MPI_NEXT_NAMES};
     EIGHT(each, digit##0)                                                                          \
     EIGHT(each, digit##1)                                                                          \
     EIGHT(each, digit##2)                                                                          \
-    EIGHT(each, digit##3) EIGHT(each, digit##4) EIGHT(each, digit##5) EIGHT(each, digit##6)        \
-        EIGHT(each, digit##7)
+    EIGHT(each, digit##3)                                                                          \
+    EIGHT(each, digit##4) EIGHT(each, digit##5) EIGHT(each, digit##6) EIGHT(each, digit##7)
 #define ALL(each)                                                                                  \
     SIXTY_FOUR(each, 0)                                                                            \
     SIXTY_FOUR(each, 1)                                                                            \
     SIXTY_FOUR(each, 2)                                                                            \
-    SIXTY_FOUR(each, 3) SIXTY_FOUR(each, 4) SIXTY_FOUR(each, 5) SIXTY_FOUR(each, 6)                \
-        SIXTY_FOUR(each, 7)
+    SIXTY_FOUR(each, 3)                                                                            \
+    SIXTY_FOUR(each, 4) SIXTY_FOUR(each, 5) SIXTY_FOUR(each, 6) SIXTY_FOUR(each, 7)
 
 ALL(MISSING)
 static void *const missing[] = {ALL(NAME)};

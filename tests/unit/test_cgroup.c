@@ -1190,7 +1190,8 @@ static uint64_t begin(class_t *class_)
     }
 }
 
-// An emulated machine is told from outside: its clock is fine, but milliseconds are too short to look.
+// An emulated machine is told from outside: its clock is fine, but milliseconds are too short to
+// look.
 static void assert_phase(const char *a, const char *b, uint64_t later_ns)
 {
     if (getenv("COSCHED_TEST_EMULATED") != NULL)
