@@ -384,8 +384,7 @@ class Body:
         polled = self.polled()
         if not polled:
             return direct
-        test = ("wait_polls_collectives(comm)" if f.role == "collective"
-                else "wait_blocks" if f.role == "mrecv" else "wait_polls()")
+        test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
         if f.shunned:
             test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
@@ -414,13 +413,15 @@ class Body:
         arguments = self.f.call(self.replace, drop=("status",))
         return ["MPI_Request trial = MPI_REQUEST_NULL;",
                 f"rc = next->Recv_init{self.f.suffix}({arguments}, &trial);",
-                *self.message(arguments, "tag")]
+                *self.message(arguments, "tag", *(self.replace.get(a, a) for a in ("count", "datatype")))]
 
-    def message(self, arguments, tag):
+    def message(self, arguments, tag, count, datatype):
+        """What fits, and is large, is received by polls; the rest by the blocking call. Faults of a message that a
+        poll completes would go to another error handler."""
         c = self.f.suffix
         return ["bool apart = false;",
                 "if (rc == MPI_SUCCESS)",
-                f"    rc = wait_for_message(next, &trial, source, {tag}, comm, &apart);",
+                f"    rc = wait_for_message(next, &trial, source, {tag}, comm, {count}, {datatype}, &apart);",
                 "if (rc == MPI_SUCCESS && apart) {",
                 f"    rc = next->Irecv{c}({arguments}, &trial);",
                 "    if (rc == MPI_SUCCESS)",
@@ -439,7 +440,7 @@ class Body:
                 "if (rc == MPI_SUCCESS)",
                 f"    rc = next->Isend{c}({out}, &send);",
                 "doorbell_ring(peers_world_rank(comm, dest));",
-                *self.message(in_, "recvtag"),
+                *self.message(in_, "recvtag", "in.count", "in.type"),
                 "rc = wait_sent(next, rc, &trial, &send);"]
 
     def polled(self):
@@ -450,11 +451,6 @@ class Body:
             return self.polled_sendrecv()
         if f.role == "recv":
             return self.polled_receive()
-        if f.role == "mrecv":
-            return ["MPI_Request request = MPI_REQUEST_NULL;",
-                    f"rc = next->Imrecv{f.suffix}({f.call(self.replace, drop=('status',), add=('&request',))});",
-                    "if (rc == MPI_SUCCESS)",
-                    "    rc = wait_request(next, &request, status, PEERS_UNKNOWN);"]
         if f.twin is None:
             return None
         if f.role in ("send", "collective"):

@@ -169,14 +169,17 @@ int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *
     return wait_request(next, request, status, peer);
 }
 
-static bool is_large(const struct mpi_next *next, const MPI_Status *status)
+static bool is_large_and_fits(const struct mpi_next *next, const MPI_Status *status,
+                              MPI_Count count, MPI_Datatype type)
 {
-    MPI_Count bytes = 0;
-    return next->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > LARGE_BYTES;
+    MPI_Count bytes = 0, size = 0;
+    return next->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > LARGE_BYTES &&
+           next->Type_size_x(type, &size) == MPI_SUCCESS && size > 0 && bytes / size <= count &&
+           bytes <= count * size;
 }
 
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
-                     MPI_Comm comm, bool *apart)
+                     MPI_Comm comm, MPI_Count count, MPI_Datatype type, bool *apart)
 {
     struct wait wait = wait_new_for(peers_world_rank(comm, source));
     MPI_Status status;
@@ -184,7 +187,7 @@ int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source
     next->Request_free(trial);
     while ((rc = next->Iprobe(source, tag, comm, &flag, &status)) == MPI_SUCCESS && !flag)
         wait_pause(&wait);
-    *apart = wait_blocks && rc == MPI_SUCCESS && is_large(next, &status);
+    *apart = wait_blocks && rc == MPI_SUCCESS && is_large_and_fits(next, &status, count, type);
     return rc;
 }
 

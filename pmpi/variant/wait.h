@@ -74,9 +74,9 @@ int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *
 
 // Frees the request `trial`, then waits until there is a message to receive. `apart` says then
 // whether it should be received by polls, too: it is large, its sender may have to be answered, and
-// may sleep.
+// may sleep; and it fits the buffer, as the fault of one that does not is the blocking call's.
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
-                     MPI_Comm comm, bool *apart);
+                     MPI_Comm comm, MPI_Count count, MPI_Datatype type, bool *apart);
 
 // The end of an MPI_Sendrecv that has come to `rc`; either request may be null.
 int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send);
