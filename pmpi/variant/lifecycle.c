@@ -302,7 +302,7 @@ static void act_on_ballots(const struct ballot *ballots)
     if (registered != 0 && registered != job.size)
         explain_disagreement(first_without, job.size - registered);
     if (registered != job.size) {
-        session_exit();
+        session_leave();
         job.registered = false;
         return;
     }

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -171,17 +172,40 @@ void session_check_generation(uint64_t word)
     atomic_flag_clear_explicit(&session.busy, memory_order_release);
 }
 
-void session_exit(void)
+// False when nobody was there to hear it.
+static bool say_exit(void)
 {
-    if (session.page == NULL)
-        return;
-    if (descriptor_is_ours()) {
-        struct protocol_request request = protocol_request_new(PROTOCOL_EXIT, ++session.sequence);
-        struct protocol_reply reply;
-        client_transact(session.fd, &request, &reply, NULL, REGISTER_TIMEOUT_MS, NULL);
-    }
+    struct protocol_request request = protocol_request_new(PROTOCOL_EXIT, ++session.sequence);
+    struct protocol_reply reply;
+    return descriptor_is_ours() &&
+           client_transact(session.fd, &request, &reply, NULL, REGISTER_TIMEOUT_MS, NULL) == 0;
+}
+
+static void forget(void)
+{
     drop_descriptor();
     // The page stays mapped for threads that still look at it, but nobody listens to it any more.
     session_word_at = &free_word;
     session.page = NULL;
+}
+
+void session_exit(void)
+{
+    if (session.page == NULL)
+        return;
+    say_exit();
+    forget();
+}
+
+void session_leave(void)
+{
+    uint64_t deadline_ns = clock_now_ns() + REGISTER_TIMEOUT_MS * NS_PER_MS;
+    if (session.page == NULL)
+        return;
+    while (!say_exit() && clock_now_ns() < deadline_ns) {
+        drop_descriptor();
+        if (connect_and_register(REGISTER_TIMEOUT_MS, NULL) < 0)
+            nanosleep(&(struct timespec){.tv_nsec = NS_PER_SEC / 20}, NULL);
+    }
+    forget();
 }

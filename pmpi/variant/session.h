@@ -56,4 +56,9 @@ void session_check_generation(uint64_t word);
 // EXIT (CMDOUT): leaves the job.
 void session_exit(void);
 
+// The same of a process that goes on without a scheduler. A classd that has taken over meanwhile
+// has adopted it, and would limit it for as long as it lives: it is told, too, if it comes within
+// two seconds.
+void session_leave(void);
+
 #endif

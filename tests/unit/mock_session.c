@@ -46,3 +46,8 @@ const struct status_page *session_page(void)
 void session_exit(void)
 {
 }
+
+void session_leave(void)
+{
+    session_exit();
+}

@@ -165,6 +165,18 @@ static void the_page_is_seen_at_once(void **state)
     assert_int_equal(session_word(), STATUS_WORD_FREE);
 }
 
+// As when classd was killed between this process's registration and the ranks' agreement.
+static void a_classd_that_has_taken_over_is_left_too(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    shutdown(fake->connection, SHUT_RDWR);
+    session_leave();
+    assert_int_equal(fake->registered, 2);
+    assert_int_equal(fake->exited, 1);
+    assert_int_equal(session_word(), STATUS_WORD_FREE);
+}
+
 static void requests_are_at_most_one_a_millisecond(void **state)
 {
     struct fake_classd *fake = *state;
@@ -290,6 +302,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(the_page_is_seen_at_once),
+        TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(a_new_generation_is_registered_with),
         TEST(threads_may_meet_a_new_page),
