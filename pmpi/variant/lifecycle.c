@@ -16,9 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
+#define FINALIZE_REST_NS  (20 * NS_PER_MS)
 
 // What each rank tells all others at MPI_Init.
 struct ballot {
@@ -43,6 +45,7 @@ static struct {
     struct crowding_place place; // before the scheduler has moved this process
     struct error error;          // why this rank has no scheduler
     bool registered;
+    bool crowded; // somewhere ranks share their CPUs with each other
 } job = {.comm = MPI_COMM_NULL};
 
 // Polls a request of the library's own without burning a CPU that others need. False on timeout.
@@ -206,6 +209,9 @@ static void choose_wait(const struct ballot *ballots, struct crowding_place *pla
     int count[WAIT_MODES] = {0};
     for (int i = 0; i < job.size; i++)
         count[ballots[i].wait < WAIT_MODES ? ballots[i].wait : WAIT_SPIN]++;
+    for (int i = 0; i < job.size; i++)
+        places[i] = ballots[i].place;
+    job.crowded = crowding_anywhere(places, job.size);
     wait_blocks = count[WAIT_BLOCK] == job.size;
     wait_yields = wait_collectives_polled = wait_blocks || count[WAIT_YIELD] == job.size;
     if (count[WAIT_AUTO] != job.size) {
@@ -217,10 +223,8 @@ static void choose_wait(const struct ballot *ballots, struct crowding_place *pla
                 count[WAIT_YIELD], job.size, count[WAIT_AUTO], count[WAIT_BLOCK], count[WAIT_SPIN]);
         return;
     }
-    for (int i = 0; i < job.size; i++)
-        places[i] = ballots[i].place;
     wait_yields = crowding_at(places, job.size, &job.place);
-    wait_collectives_polled = crowding_anywhere(places, job.size);
+    wait_collectives_polled = job.crowded;
 }
 
 static void use_spin_limit(void)
@@ -386,6 +390,21 @@ static void meet(void)
         patient_wait(&request, UINT64_MAX / 2);
 }
 
+// Gives the private communicator back. MPICH 4.0 closes its connections in MPI_Finalize by
+// questions and answers, and hangs when a rank has come to the end before a peer that shares its
+// CPU has asked; and a program that never sends has such connections because of us. So there the
+// ranks rest until all have met, and go on at once, without the messages of MPI_Comm_free.
+static void free_communicator(void)
+{
+#ifdef MPICH_NUMVERSION
+    if (job.crowded) {
+        nanosleep(&(struct timespec){.tv_nsec = FINALIZE_REST_NS}, NULL);
+        return;
+    }
+#endif
+    job.mpi->Comm_free(&job.comm);
+}
+
 // No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and
 // receive exactly those.
 static void finish_carrier(void)
@@ -444,7 +463,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
         meet();
         doorbell_leave();
         peers_stop();
-        job.mpi->Comm_free(&job.comm);
+        free_communicator();
     }
     int rc = next->Finalize();
     session_exit();
