@@ -3,6 +3,8 @@
 import dataclasses
 import random
 
+from naskit import plan
+
 from . import variants, workloads
 from .workloads import USERS
 
@@ -11,7 +13,7 @@ SETUP_S = 4.5  # of a unit: daemons, calibration, launching
 
 
 @dataclasses.dataclass(frozen=True)
-class Unit:
+class Unit(plan.Described):
     """One run of a workload under one variant. `scheduler` is the variant's name, `workload` says what competitors are,
     `value` how many there are on each node (None: mixed)."""
 
@@ -23,20 +25,6 @@ class Unit:
     repetition: int
     submissions: tuple
     limit: int = 0  # 1: one program after the other
-
-    @property
-    def jobs(self):
-        return tuple(submission.job for submission in self.submissions)
-
-    @property
-    def key(self):
-        """What its repetitions have in common."""
-        return self.experiment, self.workload, self.value, self.mpi, self.scheduler
-
-    @property
-    def together(self):
-        """Whether all jobs start at once."""
-        return not self.limit and not any(submission.arrival_s for submission in self.submissions)
 
 
 def _competing(name, asked, mpi, repetition):

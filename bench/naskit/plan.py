@@ -16,21 +16,8 @@ LAUNCH_S = 0.4
 SETUP_S = 1.5  # of a unit, with its calibration
 
 
-@dataclasses.dataclass(frozen=True)
-class Unit:
-    """One run of a workload, or of one job alone, under one scheduler."""
-
-    experiment: str
-    workload: str
-    value: float  # of the experiment's parameter; None where it has none
-    mpi: str
-    scheduler: str
-    repetition: int
-    submissions: tuple
-    time_slice_s: float
-    gmet_s: float
-    limit: int  # degree of multiprogramming beyond which jobs wait; 0: nobody waits
-    yields: bool  # jobs with more ranks than CPUs give way while they wait
+class Described:
+    """What follows from what a unit runs: `submissions` with at most `limit` of them at once, in an experiment."""
 
     @property
     def jobs(self):
@@ -45,6 +32,23 @@ class Unit:
     def together(self):
         """Whether all jobs start at once."""
         return not self.limit and not any(s.arrival_s for s in self.submissions)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit(Described):
+    """One run of a workload, or of one job alone, under one scheduler."""
+
+    experiment: str
+    workload: str
+    value: float  # of the experiment's parameter; None where it has none
+    mpi: str
+    scheduler: str
+    repetition: int
+    submissions: tuple
+    time_slice_s: float
+    gmet_s: float
+    limit: int  # degree of multiprogramming beyond which jobs wait; 0: nobody waits
+    yields: bool  # jobs with more ranks than CPUs give way while they wait
 
     def to_json(self):
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

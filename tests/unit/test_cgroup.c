@@ -1197,10 +1197,14 @@ static void assert_phase(const char *a, const char *b, uint64_t later_ns)
     if (getenv("COSCHED_TEST_EMULATED") != NULL)
         return;
     double phase = phase_between(a, b);
+    if (isnan(phase)) {
+        print_message("this machine is too busy to see when periods begin\n");
+        skip();
+    }
     double expected = (double)(later_ns % PERIOD_NS) / (double)PERIOD_NS;
     double off = fabs(phase - expected);
     print_message("told %.3f of a period apart: %.3f\n", expected, phase);
-    assert_true(isnan(phase) || off < 0.1 || off > 0.9);
+    assert_true(off < 0.1 || off > 0.9);
 }
 
 static void periods_begin_when_they_are_told(void **state)
