@@ -26,7 +26,7 @@ import time
 from labkit import cgroups, processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-MARK = r"^Run \d+ of|^\s*Time step\s+\d+"  # lines of which a job prints one for each part of its work
+MARK = r"^Run \d+\b|^\s*Time step\s+\d+"  # lines of which a job prints one for each part of its work
 DONE = r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL"
 TURN_S = 0.05
 LAUNCH_DEADLINE_S = 60.0

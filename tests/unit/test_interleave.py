@@ -41,14 +41,14 @@ class ClockTest(unittest.TestCase):
         self.now += 1000
 
     def test_counts_running_time_between_the_marks(self):
-        self.say("Run 1 of 4: 0.1 s")
+        self.say("Run 1: 0.1 s")
         self.clock.start_after = 2
         self.turn(10)
-        self.turn(10, "Run 2 of 4: 0.1 s")
+        self.turn(10, "Run 2: 0.1 s")
         self.assertEqual(self.clock.counted_s, 0)
-        self.turn(10, "Run 3 of 4: 0.1 s")
+        self.turn(10, "Run 3: 0.1 s")
         self.assertAlmostEqual(self.clock.counted_s, 5)
-        self.turn(10, "Run 4 of 4: 0.1 s")
+        self.turn(10, "Run 4: 0.1 s")
         self.assertFalse(self.clock.over)
         self.turn(10, VERIFIED)
         self.assertTrue(self.clock.over)
@@ -58,15 +58,15 @@ class ClockTest(unittest.TestCase):
 
     def test_does_not_end_with_a_result_that_is_wrong(self):
         self.clock.start_after = 0
-        self.turn(10, "Run 1 of 1: 0.1 s")
+        self.turn(10, "Run 1: 0.1 s")
         self.turn(10, VERIFIED.replace("yes", "no"))
         self.assertFalse(self.clock.over)
 
     def test_looking_does_not_move_the_place_where_the_job_writes(self):
-        self.say("Run 1 of 4: 0.1 s")
+        self.say("Run 1: 0.1 s")
         self.assertEqual(self.clock.marks(), 1)
         self.say("Time step   20")
-        self.assertEqual(self.clock.text(), "Run 1 of 4: 0.1 s\nTime step   20\n")
+        self.assertEqual(self.clock.text(), "Run 1: 0.1 s\nTime step   20\n")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from npbkit import TrialError, cases, output, results, speed, verify  # noqa: E402
 from npbkit.cases import Case  # noqa: E402
 
-OURS = "Run 1 of 1: 0.4 s\nNPB kernel=cg class=A ranks=2 repeat=1 seconds=0.400 mops=1000.0 verified=yes\n"
+OURS = "Run 1: 0.4 s\nNPB kernel=cg class=A ranks=2 repeat=1 seconds=0.400 mops=1000.0 verified=yes\n"
 OFFICIAL = """
  CG Benchmark Completed.
  Time in seconds =                     0.80

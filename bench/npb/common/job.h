@@ -8,7 +8,8 @@
 
 struct npb_job {
     char size_class;
-    int repeat;
+    int repeat;  // repetitions wanted; 0: as `seconds` says, or one
+    int seconds; // no repetition begins later than this; 0: as `repeat` says
     int rank;
     int ranks;
 };
@@ -38,7 +39,7 @@ struct npb_kernel {
     void (*release)(void *state);
 };
 
-// The whole of main(): `KERNEL CLASS [--repeat N]`. Initializes and finalizes MPI. Returns the exit
+// The whole of main(): `KERNEL CLASS [--repeat N | --seconds S]`. Initializes and finalizes MPI. Returns the exit
 // status, the same on all ranks: 0 if all repetitions verified, 1 if not, 2 if they could not
 // begin.
 int npb_job_main(int argc, char **argv, const struct npb_kernel *kernel);

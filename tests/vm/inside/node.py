@@ -3,7 +3,6 @@ shows them. The guest is thrown away, so nothing here cleans up."""
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -71,13 +70,13 @@ def is_limited(name):
 
 
 class Job:
-    """One mpiexec of CG, with the library."""
+    """One mpiexec of CG, with the library; `length` is ("--repeat", N) or ("--seconds", S)."""
 
-    def __init__(self, ranks, repeat, *launcher, **variables):
+    def __init__(self, ranks, length, *launcher, **variables):
         self.path = f"/run/job-{time.monotonic_ns()}"
         with open(self.path, "w", encoding="utf-8") as output:
             self.process = subprocess.Popen(
-                ["mpiexec.mpich", *launcher, "-n", str(ranks), CG, "S", "--repeat", str(repeat)],
+                ["mpiexec.mpich", *launcher, "-n", str(ranks), CG, "S", *map(str, length)],
                 env={**os.environ, "LD_PRELOAD": LIBRARY, "COSCHED_STATS": "1", **variables},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
@@ -85,18 +84,15 @@ class Job:
         with open(self.path, encoding="utf-8") as output:
             return output.read()
 
-    def seconds(self):
-        """Of all repetitions, as CG timed them."""
-        return float(re.search(r"seconds=([0-9.]+)", self.text())[1])
-
     def runs(self):
         return self.process.poll() is None and "verified=yes" not in self.text()
 
     def finish(self):
-        """The job's output. MPICH over UCX's TCP sometimes hangs in MPI_Finalize, with no help of
-        ours: a job that has verified may do that."""
+        """The job's output; it must have ended well. MPICH over UCX's TCP sometimes hangs in MPI_Finalize,
+        with no help of ours: a job that has verified may do that."""
         try:
-            self.process.wait(DEADLINE_S)
+            status = self.process.wait(DEADLINE_S)
+            assert status == 0, f"exit status {status}\n{self.text()}"
         except subprocess.TimeoutExpired:
             if "verified=yes" not in self.text():
                 raise

@@ -33,7 +33,7 @@ class Cluster(unittest.TestCase):
     def test_a_job_over_both_nodes_verifies(self):
         start_node()
         node.eventually(lambda: self.on_node1("true") == 0, "node1 is there")
-        job = node.Job(2, REPEAT, "-launcher", "rsh", "-launcher-exec", AGENT, "-hosts", "node0:1,node1:1",
+        job = node.Job(2, ("--repeat", REPEAT), "-launcher", "rsh", "-launcher-exec", AGENT, "-hosts", "node0:1,node1:1",
                        UCX_TLS="tcp,self", UCX_NET_DEVICES="eth0")
         seen = set()
         while job.runs():
