@@ -34,6 +34,11 @@ IN_PLACE_TESTS = ("InPlace.test_a_step_is_limited_where_it_is", "InPlace.test_ta
 FAMILY_TESTS = ("NotAlone.test_another_users_process_that_comes_later",
                 "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own",
                 "Families.test_wrappers_below_a_launcher", "Namespaces.test_a_client_in_a_pid_namespace")
+TRACKING_TESTS = ("OneNode.test_each_means", "OneNode.test_a_restarted_classd_keeps_it_and_an_ended_one_lets_go",
+                  "OneNode.test_release_without_a_classd", "OneNode.test_a_subtree")
+SEQUENTIAL_TESTS = ("Turns.test_they_take_turns", "Turns.test_idle_it_keeps_its_interactive_share",
+                    "Peace.test_an_own_limit_is_kept_to", "Quiet.test_a_hung_classd_limits_nobody",
+                    "Ends.test_release_restores_what_a_killed_classd_left")
 
 
 def python(script, *arguments):
@@ -83,6 +88,16 @@ class Placement(Guest):
 
     def test_strangers_and_families(self):
         self.run_in_guest(python("tests/system/test_placement.py", "-v", *FAMILY_TESTS))
+
+
+class Tracking(Guest):
+    def test_suspend_resume_kill(self):
+        self.run_in_guest(python("tests/system/test_tracking.py", "-v", *TRACKING_TESTS))
+
+
+class Sequential(Guest):
+    def test_turns_with_users(self):
+        self.run_in_guest(python("tests/system/test_sequential.py", "-v", *SEQUENTIAL_TESTS))
 
 
 class Shares(Guest):
