@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -21,6 +22,11 @@ def state_of(pid):
             return file.read().rsplit(")", 1)[1].split()[0]
     except FileNotFoundError:
         return None
+
+
+def traced(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        return "TracerPid:\t0\n" not in file.read()
 
 
 def frozen(job, uid=0):
@@ -60,6 +66,26 @@ class OneNode(Node):
         self.do("kill", "a")
         self.assertIn(state_of(client.pid), (None, "Z"))
         self.eventually(lambda: daemonkit.classes() == ["job-0-b"], "the class of the killed job goes")
+
+    def test_a_debugger_keeps_its_process(self):
+        """By signals the debugger is told of each, as of any other signal, so these are not tried."""
+        if not shutil.which("gdb"):
+            self.skipTest("there is no gdb")
+        client = self.job("a")
+        self.job("b")
+        gdb = subprocess.Popen(["gdb", "-nx", "-batch", "-p", str(client.pid), "-ex", "continue"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(gdb.wait)
+        self.addCleanup(gdb.terminate)
+        self.eventually(lambda: traced(client.pid) and state_of(client.pid) == "S", "it runs in the debugger")
+        for means in ("share", "freezer"):
+            with self.subTest(means=means):
+                self.do("suspend", "a", "--means", means)
+                self.assertTrue(self.standing("a", client, means))
+                self.do("resume", "a")
+                self.assertEqual(client.query_node()["status"], 0)
+                self.assertTrue(traced(client.pid))
+        self.assertIsNone(gdb.poll())
 
     def test_a_restarted_classd_keeps_it_and_an_ended_one_lets_go(self):
         client = self.job("a")
@@ -139,21 +165,24 @@ class MpiJob(unittest.TestCase):
     NAME = "cosched-lab-tracking"
 
     def test_each_means(self):
-        if not shutil.which("mpiexec.mpich"):
-            self.skipTest("there is no MPICH")
         import test_main_job as kit  # its lab() is for another name
         kit.NAME = self.NAME
         kit.LAB = [os.path.join(kit.BENCH, "lab"), "--name", self.NAME]
+        families = [family for family in kit.FAMILIES if shutil.which(f"mpiexec.{family}")]
+        if not families:
+            self.skipTest("there is no MPI")
         job = kit.MainJob()
         job.setUp()
         self.addCleanup(job.tearDown)
         job.up()
-        job.start("mpich", 4)
-        job.eventually(lambda: all(len(jobs) == 1 for jobs in kit.jobs_by_node()), "the job is on both nodes")
-        (name,) = kit.jobs_by_node()[0]
-        for means in MEANS:
-            self.suspend_and_resume(kit, name, means)
-        job.finish()
+        for family in families:
+            with self.subTest(mpi=family):
+                job.start(family, 4)
+                job.eventually(lambda: all(len(jobs) == 1 for jobs in kit.jobs_by_node()), "the job is on both nodes")
+                (name,) = kit.jobs_by_node()[0]
+                for means in MEANS:
+                    self.suspend_and_resume(kit, name, means)
+                job.finish()
 
     def suspend_and_resume(self, kit, name, means):
         for node in kit.NODES:

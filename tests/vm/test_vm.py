@@ -35,7 +35,8 @@ FAMILY_TESTS = ("NotAlone.test_another_users_process_that_comes_later",
                 "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own",
                 "Families.test_wrappers_below_a_launcher", "Namespaces.test_a_client_in_a_pid_namespace")
 TRACKING_TESTS = ("OneNode.test_each_means", "OneNode.test_a_restarted_classd_keeps_it_and_an_ended_one_lets_go",
-                  "OneNode.test_release_without_a_classd", "OneNode.test_a_subtree")
+                  "OneNode.test_release_without_a_classd", "OneNode.test_a_subtree",
+                  "OneNode.test_a_debugger_keeps_its_process")
 SEQUENTIAL_TESTS = ("Turns.test_they_take_turns", "Turns.test_idle_it_keeps_its_interactive_share",
                     "Peace.test_an_own_limit_is_kept_to", "Quiet.test_a_hung_classd_limits_nobody",
                     "Ends.test_release_restores_what_a_killed_classd_left")
