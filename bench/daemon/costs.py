@@ -50,10 +50,7 @@ class Classd:
                 "daemon": {"runtime_dir": os.path.join(self.folder, "run"), "log_level": "warning"}}
         for name, value in settings.items():
             keys["scheduler"][name] = value
-        self.service = f"cosched-bench-{os.getpid()}-daemons"
-        for top in cpu_hierarchies():
-            os.mkdir(os.path.join(top, self.service))
-            cgroups.weigh(os.path.join(top, self.service), cgroups.DAEMONS_WEIGHT)
+        self.service = cgroups.DaemonsGroup(f"cosched-bench-{os.getpid()}-daemons")
         self.config = os.path.join(self.folder, "cosched.ini")
         with open(self.config, "w", encoding="ascii") as file:
             for section, values in keys.items():
@@ -71,12 +68,7 @@ class Classd:
 
     def _start(self, folder, name):
         return subprocess.Popen([os.path.join(self.build, folder, name), "--config", self.config],
-                                stdin=subprocess.DEVNULL, preexec_fn=self._enter_service)
-
-    def _enter_service(self):
-        for top in cpu_hierarchies():
-            with open(os.path.join(top, self.service, "cgroup.procs"), "w", encoding="ascii") as procs:
-                procs.write(str(os.getpid()))
+                                stdin=subprocess.DEVNULL, preexec_fn=self.service.enter)
 
     def _ctl(self, *arguments):
         return subprocess.run([os.path.join(self.build, "ctl", "coschedctl"), "--config", self.config,
@@ -118,21 +110,12 @@ class Classd:
         subprocess.run(["rm", "-r", self.folder], check=False)
         for place in cgroup_roots():
             remove_group(os.path.join(place, f"cosched-bench-{os.getpid()}"))
-            remove_group(os.path.join(place, self.service))
+        self.service.remove()
 
 
 def cgroup_roots():
     with open("/proc/mounts", encoding="ascii") as mounts:
         return [line.split()[1] for line in mounts if line.split()[2] in ("cgroup", "cgroup2")]
-
-
-def cpu_hierarchies():
-    for root in cgroup_roots():
-        passed_on = os.path.join(root, "cgroup.subtree_control")
-        if os.path.exists(os.path.join(root, "cpu.shares")):
-            yield root
-        elif os.path.exists(passed_on) and "cpu" in open(passed_on, encoding="ascii").read().split():
-            yield root
 
 
 def remove_group(path):

@@ -72,6 +72,27 @@ def weigh(group, weight):
     _write_if_there(os.path.join(group, "cpu.weight"), str(weight))
 
 
+class DaemonsGroup:
+    """A group with the weight of the daemons' units, for one that is measured outside of a lab."""
+
+    def __init__(self, name):
+        self.groups = [os.path.join(point, name) for point, version, controllers in _mounts()
+                       if "cpu" in controllers
+                       and (version == "v1" or "cpu" in _read(os.path.join(point, "cgroup.subtree_control")).split())]
+        for group in self.groups:
+            os.mkdir(group)
+            weigh(group, DAEMONS_WEIGHT)
+
+    def enter(self):
+        """This process, and what it becomes and starts, is in it."""
+        for group in self.groups:
+            _write(os.path.join(group, "cgroup.procs"), str(os.getpid()))
+
+    def remove(self):
+        for group in self.groups:
+            _remove_group(group, os.path.dirname(group))
+
+
 def _daemons_group(lab):
     return f"{lab}/daemons"
 

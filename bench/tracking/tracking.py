@@ -2,7 +2,8 @@
 
 Franke, Moreira & Pattnaik, section 4: the tasks are binary trees of 3, 7 and 15 processes, busy or sleeping; one is
 suspended, the other one resumed; the retry interval is varied. Beside what is measured stands the paper's model of
-suspending by signals, equation (9), for this machine's CPUs and clock tick. Needs root.
+suspending by signals, equation (9), for this machine's CPUs and clock tick. Who suspends and resumes has
+the weight of classd's unit, the trees that of any class. Needs root.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import subprocess
 import sys
 
 import model
-from labkit import processes
+from labkit import cgroups, processes
 
 MEANS = ("share", "freezer", "signals")
 LEVELS = (2, 3, 4)
@@ -60,14 +61,14 @@ class Point:
         self.last_seen = [row[3] / 1e3 for row in rows]
 
 
-def measure(options, means, levels, work, retry_ms):
+def measure(options, group, means, levels, work, retry_ms):
     program = os.path.join(options.build, "bench", "tracking", "switch")
     command = [program, means, str(levels), work, str(round(retry_ms * 1000)), str(options.switches),
                f"cosched-bench-tracking-{os.getpid()}"]
     limit = 60 + options.switches * (SWITCH_S + retry_ms * processes_of(levels) / 250)
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=limit, check=False)
+                              text=True, timeout=limit, check=False, preexec_fn=group.enter)
     except (OSError, subprocess.TimeoutExpired) as fault:
         raise Failed(fault) from None
     if done.returncode != 0:
@@ -142,7 +143,7 @@ def draw(points, cpus, tick_ms, svg):
         raise Failed(f"gnuplot: {done.stderr.strip()}")
 
 
-def run(options):
+def run(options, group):
     cpus, tick_ms = os.cpu_count(), clock_tick_ms()
     print(f"{options.switches} switches each, {cpus} CPUs, clock tick {tick_ms:g} ms, kernel {os.uname().release}")
     print(HEADER, flush=True)
@@ -151,7 +152,7 @@ def run(options):
         for work in ("busy", "sleeping"):
             for levels in LEVELS:
                 for retry_ms in QUICK_RETRIES_MS if options.quick else RETRIES_MS:
-                    points.append(measure(options, means, levels, work, retry_ms))
+                    points.append(measure(options, group, means, levels, work, retry_ms))
                     print(line(points[-1], cpus, tick_ms), flush=True)
     if options.svg:
         draw(points, cpus, tick_ms, options.svg)
@@ -170,12 +171,14 @@ def main():
     if os.geteuid() != 0:
         parser.error("needs root, for cgroups")
     processes.terminate_by_exception()
+    group = cgroups.DaemonsGroup(f"cosched-bench-tracking-{os.getpid()}-daemons")
     try:
-        run(options)
+        run(options, group)
     except Failed as error:
         sys.exit(f"run_tracking: {error}")
     finally:
         remove_root()
+        group.remove()
 
 
 if __name__ == "__main__":
