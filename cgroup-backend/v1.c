@@ -1,6 +1,7 @@
 // cgroup v1: the limit is cpu.cfs_quota_us of the cpu hierarchy, the usage cpuacct.usage, stopping
 // is the freezer's. Each may be mounted by itself or together with others.
 #include "cgroup-backend/files.h"
+#include "cgroup-backend/freezing.h"
 #include "cgroup-backend/groups.h"
 #include "cgroup-backend/in_place.h"
 #include "common/cleanup.h"
@@ -12,8 +13,6 @@
 #include <libcgroup.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { FREEZE_LIMIT_MS = 100, PASS_LIMIT_MS = 1 };
 
 static void weigh(const struct cgroup_backend *backend, const char *path)
 {
@@ -209,31 +208,30 @@ static int need_freezer(const struct cgroup_class *class_, struct error *err)
                      class_->base.name);
 }
 
-// 1: frozen, 0: not in that time, -1: error.
-static int freeze_within(const struct cgroup_class *class_, unsigned limit_ms, struct error *err)
+static int ask_freezer(const struct cgroup_class *class_, struct error *err)
+{
+    return file_write(freezer_path(class_), "freezer.state", "FROZEN", err);
+}
+
+static int look_at_freezer(const struct cgroup_class *class_, struct error *err)
 {
     char state[32] = "";
-    if (file_write(freezer_path(class_), "freezer.state", "FROZEN", err) != 0)
+    if (file_read(freezer_path(class_), "freezer.state", state, sizeof state, err) != 0)
         return -1;
-    for (uint64_t end = clock_ms() + limit_ms; clock_ms() <= end; nap_us(50)) {
-        if (file_read(freezer_path(class_), "freezer.state", state, sizeof state, err) != 0)
-            return -1;
-        if (text_has_word(state, "FROZEN"))
-            return 1;
-    }
-    return 0;
+    return text_has_word(state, "FROZEN");
 }
+
+static const struct freezer v1_freezer = {
+    .ask = ask_freezer,
+    .look = look_at_freezer,
+    .lingers = "still FREEZING",
+    .file = "freezer.state",
+};
 
 static int freeze(class_t *base, struct error *err)
 {
-    struct cgroup_class *class_ = (struct cgroup_class *)base;
-    int rc = freeze_within(class_, FREEZE_LIMIT_MS, err);
-    if (rc != 0)
-        return rc > 0 ? 0 : -1;
-    return error_set(err, ETIMEDOUT,
-                     "class %s is still FREEZING after %d ms: a process waits in the kernel, see "
-                     "%s/freezer.state",
-                     class_->base.name, FREEZE_LIMIT_MS, freezer_path(class_));
+    const struct cgroup_class *class_ = (struct cgroup_class *)base;
+    return freezing_finish(&v1_freezer, class_, freezer_path(class_), err);
 }
 
 static int v1_freeze(class_t *base, struct error *err)
@@ -252,9 +250,7 @@ static int v1_freeze_pass(class_t *base, struct error *err)
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     if (need_freezer(class_, err) != 0)
         return -1;
-    int rc = freeze_within(class_, PASS_LIMIT_MS, err);
-    return rc != 0 ? (rc > 0 ? 0 : -1)
-                   : error_set(err, EAGAIN, "class %s is still FREEZING", base->name);
+    return freezing_pass(&v1_freezer, class_, err);
 }
 
 static int v1_thaw(class_t *base, struct error *err)

@@ -4,6 +4,7 @@
 // Groups are made with mkdir here, not by libcgroup: its nested create fails with ENOENT as long as
 // a group above does not pass on the controller, and leaves half of the path behind.
 #include "cgroup-backend/files.h"
+#include "cgroup-backend/freezing.h"
 #include "cgroup-backend/groups.h"
 #include "cgroup-backend/in_place.h"
 #include "common/cleanup.h"
@@ -14,8 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { FREEZE_LIMIT_MS = 100, PASS_LIMIT_MS = 1 };
 
 static const char *class_path(const struct cgroup_class *class_)
 {
@@ -177,32 +176,33 @@ static int v2_usage(class_t *base, uint64_t *usage_ns, struct error *err)
     return 0;
 }
 
-// 1: frozen, 0: not in that time, -1: error.
-static int freeze_within(const struct cgroup_class *class_, unsigned limit_ms, struct error *err)
+static int ask_freezer(const struct cgroup_class *class_, struct error *err)
 {
     if (file_write(class_path(class_), "cgroup.freeze", "1", err) != 0)
         return error_context(err, "needs Linux 5.2 or newer");
-    for (uint64_t end = clock_ms() + limit_ms; clock_ms() <= end; nap_us(50)) {
-        char text[256];
-        uint64_t frozen = 0;
-        if (file_read(class_path(class_), "cgroup.events", text, sizeof text, err) != 0)
-            return -1;
-        if (text_keyed_number(text, "frozen", &frozen) == 0 && frozen == 1)
-            return 1;
-    }
     return 0;
 }
 
+static int look_at_freezer(const struct cgroup_class *class_, struct error *err)
+{
+    char text[256];
+    uint64_t frozen = 0;
+    if (file_read(class_path(class_), "cgroup.events", text, sizeof text, err) != 0)
+        return -1;
+    return text_keyed_number(text, "frozen", &frozen) == 0 && frozen == 1;
+}
+
+static const struct freezer v2_freezer = {
+    .ask = ask_freezer,
+    .look = look_at_freezer,
+    .lingers = "not frozen",
+    .file = "cgroup.events",
+};
+
 static int freeze(class_t *base, struct error *err)
 {
-    struct cgroup_class *class_ = (struct cgroup_class *)base;
-    int rc = freeze_within(class_, FREEZE_LIMIT_MS, err);
-    if (rc != 0)
-        return rc > 0 ? 0 : -1;
-    return error_set(err, ETIMEDOUT,
-                     "class %s is not frozen after %d ms: a process waits in the kernel, see "
-                     "%s/cgroup.events",
-                     class_->base.name, FREEZE_LIMIT_MS, class_path(class_));
+    const struct cgroup_class *class_ = (struct cgroup_class *)base;
+    return freezing_finish(&v2_freezer, class_, class_path(class_), err);
 }
 
 static int v2_freeze(class_t *base, struct error *err)
@@ -219,9 +219,7 @@ static bool v2_has_freezer(const class_t *base)
 
 static int v2_freeze_pass(class_t *base, struct error *err)
 {
-    int rc = freeze_within((const struct cgroup_class *)base, PASS_LIMIT_MS, err);
-    return rc != 0 ? (rc > 0 ? 0 : -1)
-                   : error_set(err, EAGAIN, "class %s is not frozen yet", base->name);
+    return freezing_pass(&v2_freezer, (const struct cgroup_class *)base, err);
 }
 
 static int v2_thaw(class_t *base, struct error *err)
