@@ -25,7 +25,9 @@ struct crowding_place crowding_own_place(void)
     uint32_t cpus = known ? (uint32_t)CPU_COUNT(&set) : CPU_SETSIZE;
     uint64_t id = machine_id_with(machine_id(), &set, sizeof set);
     struct cpu_limit limit;
-    if (cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", &limit) && limit.cpus < cpus) {
+    bool limited =
+        cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", &limit) && limit.cpus < cpus;
+    if (limited) {
         cpus = limit.cpus;
         id = machine_id_with(id, &limit.group, sizeof limit.group);
     }
@@ -33,6 +35,7 @@ struct crowding_place crowding_own_place(void)
         .cpus_id = id,
         .cpus = cpus,
         .width = process_width(cpus),
+        .limited = limited,
     };
 }
 

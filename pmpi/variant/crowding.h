@@ -12,6 +12,7 @@ struct crowding_place {
         cpus_id;   // the same for ranks on one machine that may use the same CPUs, or share a limit
     uint32_t cpus; // how many these are
     uint32_t width; // CPUs that the rank can use at once: its threads
+    bool limited;   // `cpus` is a limit on CPU bandwidth, rounded up
 };
 
 // This process's place. Ranks that are bound to different CPUs are in different places, also where

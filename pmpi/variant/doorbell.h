@@ -32,6 +32,7 @@ struct doorbell_seat {
 
 struct doorbell_room {
     _Alignas(64) _Atomic uint32_t asleep; // seats of which that holds, or more
+    _Atomic uint64_t contended_until_ns;  // see contention.h
     struct doorbell_seat seats[];
 };
 

@@ -3,6 +3,7 @@
 #include "common/units.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/contention.h"
 #include "pmpi/variant/crowding.h"
 #include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/header.h"
@@ -27,6 +28,7 @@ struct ballot {
     uint64_t node_id;
     uint64_t doorbell_place;
     struct crowding_place place;
+    struct contention_process process;
     uint8_t registered;
     uint8_t wait;    // enum wait_mode
     uint8_t carries; // enum piggyback
@@ -112,6 +114,7 @@ static struct ballot own_ballot(void)
     const struct status_page *page = session_page();
     struct ballot ballot = {.doorbell_place = doorbell_place(DOORBELL_DIRECTORY),
                             .place = job.place,
+                            .process = contention_own_process(),
                             .registered = job.registered,
                             .stats = job.settings.stats};
     enum wait_mode wait = job.settings.wait;
@@ -223,8 +226,29 @@ static void choose_wait(const struct ballot *ballots, struct crowding_place *pla
                 count[WAIT_YIELD], job.size, count[WAIT_AUTO], count[WAIT_BLOCK], count[WAIT_SPIN]);
         return;
     }
+    wait_adapts = true;
     wait_yields = crowding_at(places, job.size, &job.place);
     wait_collectives_polled = job.crowded;
+    wait_blocks = job.crowded;
+}
+
+// The ranks with which this one shares its CPUs watch out for others who compute there. Of a limit
+// on CPU bandwidth, rounded up, a part is nobody's.
+static void watch_out(const struct ballot *ballots)
+{
+    struct contention_process *mates = calloc((size_t)job.size, sizeof *mates);
+    int count = 0;
+    if (mates == NULL || job.place.limited) {
+        free(mates);
+        return;
+    }
+    for (int i = 0; i < job.size; i++) {
+        if (ballots[i].place.cpus_id == job.place.cpus_id)
+            mates[count++] = ballots[i].process;
+    }
+    contention_start(mates, count, job.place.cpus,
+                     doorbell.room != NULL ? &doorbell.room->contended_until_ns : NULL);
+    free(mates);
 }
 
 static void use_spin_limit(void)
@@ -351,6 +375,8 @@ static void job_start(void)
         use_spin_limit();
         if (wait_blocks)
             start_blocking(ballots);
+        if (wait_adapts && wait_yields)
+            watch_out(ballots);
     }
     free(ballots);
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
@@ -435,18 +461,18 @@ static void print_stats(void)
         return;
     fprintf(stderr,
             "cosched: job %s ranks %d carrier %s wait %s: messages %" PRIu64 " notices %" PRIu64
-            " requests %" PRIu64 " waited %.3f s library %.3f s sleeps %" PRIu64
+            " requests %" PRIu64 " waited %.3f s library %.3f s yields %" PRIu64 " sleeps %" PRIu64
             " to their end %" PRIu64 "\n",
             job.identity.job_id, job.size,
             header_on    ? "header"
             : carrier.on ? "notice"
                          : "off",
-            wait_blocks               ? "block"
-            : wait_collectives_polled ? "yield"
-                                      : "spin",
+            wait_blocks && !wait_adapts ? "block"
+            : wait_collectives_polled   ? "yield"
+                                        : "spin",
             all[STATS_MESSAGES], all[STATS_NOTICES], all[STATS_REQUESTS],
-            (double)all[STATS_WAITED_NS] / 1e9, (double)all[STATS_OWN_NS] / 1e9, all[STATS_SLEEPS],
-            all[STATS_OVERSLEPT]);
+            (double)all[STATS_WAITED_NS] / 1e9, (double)all[STATS_OWN_NS] / 1e9, all[STATS_YIELDS],
+            all[STATS_SLEEPS], all[STATS_OVERSLEPT]);
 }
 
 int lifecycle_Finalize(const struct mpi_next *next)
@@ -461,6 +487,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
         if (carrier.on)
             finish_carrier();
         meet();
+        contention_stop();
         doorbell_leave();
         peers_stop();
         free_communicator();

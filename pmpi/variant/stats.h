@@ -14,6 +14,7 @@ enum stats_counter {
     STATS_REQUESTS,  // SCHEDULE commands sent
     STATS_WAITED_NS, // inside blocking MPI calls
     STATS_OWN_NS,    // inside the library's own code
+    STATS_YIELDS,    // of ranks that wait by sched_yield
     STATS_SLEEPS,    // of ranks that wait by sleep
     STATS_OVERSLEPT, // of these, ended by time and not by a sign
     STATS_COUNTERS,

@@ -2,6 +2,7 @@
 
 #include "common/units.h"
 #include "pmpi/variant/arrivals.h"
+#include "pmpi/variant/contention.h"
 
 #include <sched.h>
 
@@ -29,6 +30,7 @@ enum {
 
 bool wait_yields;
 bool wait_blocks;
+bool wait_adapts;
 bool wait_collectives_polled;
 _Atomic bool wait_persistent_collectives;
 static uint64_t yield_limit_ns; // 0: POLLS_BEFORE_YIELD
@@ -42,9 +44,9 @@ void wait_set_spin_limit(uint64_t spin_limit_ns)
         block.spin_limit_ns = spin_limit_ns;
 }
 
-static void pause_scheduled(struct wait *wait)
+static void pause_scheduled(struct wait *wait, bool sleeps)
 {
-    if (wait->polls % POLLS_PER_CLOCK != 0 && !wait_blocks)
+    if (wait->polls % POLLS_PER_CLOCK != 0 && !sleeps)
         return;
     uint64_t now = clock_now_ns();
     if (wait->last_word_ns == 0)
@@ -82,23 +84,57 @@ static void pause_idle(const struct wait *wait)
     }
 }
 
-static void pause_yielding(struct wait *wait)
+static bool time_to_yield(struct wait *wait)
 {
-    if (yield_limit_ns == 0) {
-        if (wait->polls > POLLS_BEFORE_YIELD)
-            sched_yield();
-        return;
-    }
+    if (yield_limit_ns == 0)
+        return wait->polls > POLLS_BEFORE_YIELD;
     uint64_t now = clock_now_ns();
     if (wait->yield_after_ns == 0)
         wait->yield_after_ns = now + yield_limit_ns;
-    if (now >= wait->yield_after_ns)
-        sched_yield();
+    return now >= wait->yield_after_ns;
+}
+
+// A wait may yield for long and have answered somebody who sleeps at any time: he is rung for more
+// and more seldom, or he would not get to sleep.
+static void ring_now_and_then(const struct wait *wait)
+{
+    if ((wait->yields & (wait->yields - 1)) == 0)
+        doorbell_ring(wait->yields == 1 ? wait->peer : DOORBELL_ALL);
+}
+
+// One that is held to its share does not learn who else computes.
+static void note_yield(struct wait *wait)
+{
+    uint64_t before = wait->yielded_ns;
+    wait->yielded_ns = clock_now_ns();
+    if (session_word_idle(session_word()))
+        contention_forget();
+    else
+        contention_yielded(wait->yielded_ns, wait->yielded_ns - before);
+}
+
+static void pause_yielding(struct wait *wait)
+{
+    if (!time_to_yield(wait))
+        return;
+    wait->yields++;
+    ring_now_and_then(wait);
+    if (wait_adapts && wait->yielded_ns == 0)
+        wait->yielded_ns = clock_now_ns();
+    sched_yield();
+    stats_add(STATS_YIELDS, 1);
+    if (wait_adapts)
+        note_yield(wait);
+}
+
+static bool sleeps_now(void)
+{
+    return wait_blocks && (!wait_adapts || contention_known());
 }
 
 void wait_pause(struct wait *wait)
 {
-    bool idle = false;
+    bool idle = false, sleeps = sleeps_now();
     wait->polls++;
     if (carrier.on) {
         carrier_look();
@@ -106,11 +142,16 @@ void wait_pause(struct wait *wait)
         if (idle)
             pause_idle(wait);
         else
-            pause_scheduled(wait);
+            pause_scheduled(wait, sleeps);
     }
-    if (wait_blocks && !idle)
+    if (sleeps && !idle) {
+        wait->yielded_ns = 0;
         block_pause(&wait->block, wait->peer);
-    else if (wait_yields)
+        return;
+    }
+    if (doorbell_announced)
+        doorbell_withdraw();
+    if (wait_yields)
         pause_yielding(wait);
 }
 

@@ -1,6 +1,6 @@
 // How a rank waits inside a blocking call: as its MPI does, or by polls between which it looks
 // after the job's scheduling (while the node is contended) or gives the CPU away, by sched_yield
-// (wait = yield) or by sleep (wait = block).
+// (wait = yield), by sleep (wait = block), or by what is better now (wait = auto).
 #ifndef COSCHED_PMPI_VARIANT_WAIT_H
 #define COSCHED_PMPI_VARIANT_WAIT_H
 
@@ -17,13 +17,16 @@ struct wait {
     uint64_t
         last_word_ns; // when this wait began, or peers were last told that it goes on; 0: unset
     uint64_t yield_after_ns; // while spin_limit is set; 0: unset
+    uint32_t yields;
+    uint64_t yielded_ns; // under wait_adapts: when the last yield ended; 0: unset
     struct block_wait block;
 };
 
-// Set at MPI_Init. Whether this rank gives its CPU away while it waits, and then, whether by sleep;
-// the third holds on all ranks alike.
+// Set at MPI_Init. Whether this rank gives its CPU away while it waits, and then, whether by sleep,
+// or by sleep only while somebody else computes there; the last holds on all ranks alike.
 extern bool wait_yields HIDDEN;
 extern bool wait_blocks HIDDEN;
+extern bool wait_adapts HIDDEN;
 extern bool wait_collectives_polled HIDDEN;
 
 // How long to poll before the CPU is given away, by the user or the admin; 0: by the cost of that.

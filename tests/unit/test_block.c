@@ -1,6 +1,8 @@
 // wait = block: who waits sleeps, and who may have moved something wakes those that do. Through the
 // entry points that programs call; the test plays the peers' part in the doorbell, too.
+#include "common/clock.h"
 #include "pmpi/variant/block.h"
+#include "pmpi/variant/contention.h"
 #include "pmpi/variant/wait.h"
 #include "tests/unit/mock_mpi.h"
 
@@ -62,6 +64,7 @@ static int start(void **state)
     block.long_poll_ns = NEVER;
     block.least_ns = block.most_ns = block.by_time_ns = LONG_NS;
     wait_yields = wait_blocks = wait_collectives_polled = stats_on = core_active = true;
+    wait_adapts = false;
     for (int i = 0; i < STATS_COUNTERS; i++)
         stats_counters[i] = 0;
     return 0;
@@ -71,6 +74,7 @@ static int stop(void **state)
 {
     (void)state;
     core_active = false;
+    contention_stop();
     mock_hold_sends(MPI_COMM_NULL);
     doorbell_leave();
     peers_stop();
@@ -319,6 +323,68 @@ static void a_poll_that_takes_long_rings(void **state)
     pthread_join(thread, NULL);
 }
 
+// --- wait = auto ---------------------------------------------------------------------------------
+
+static void contended_until(uint64_t until_ns)
+{
+    wait_adapts = true;
+    atomic_store(contention.until_ns, until_ns);
+}
+
+static void *send_in_a_while(void *nothing)
+{
+    while (count_of(STATS_YIELDS) < VAIN && count_of(STATS_SLEEPS) == 0)
+        sched_yield();
+    comes(8);
+    doorbell_ring(MOCK_SELF);
+    return nothing;
+}
+
+static void auto_yields_where_nobody_else_computes(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    contended_until(0);
+    assert_int_equal(pthread_create(&thread, NULL, send_in_a_while, NULL), 0);
+    assert_int_equal(lib.Recv(IN, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    pthread_join(thread, NULL);
+    assert_true(count_of(STATS_YIELDS) >= VAIN);
+    assert_int_equal(count_of(STATS_SLEEPS), 0);
+}
+
+static void auto_sleeps_while_somebody_does(void **state)
+{
+    (void)state;
+    contended_until(NEVER);
+    every_wait_sleeps_until_it_is_rung(state);
+    assert_int_equal(count_of(STATS_YIELDS), 0);
+}
+
+static void auto_yields_again_when_nobody_does_any_more(void **state)
+{
+    (void)state;
+    contended_until(1);
+    auto_yields_where_nobody_else_computes(state);
+    assert_int_equal(atomic_load(contention.until_ns), 0);
+}
+
+// It may have answered one who went to sleep before.
+static void who_yields_rings_those_who_sleep(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    MPI_Request request;
+    contended_until(0);
+    lib.Irecv(IN, &request);
+    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
+    for (uint32_t seen = 0; seen < 3; seen = rings(MOCK_PEER)) {
+        sleeps(MOCK_PEER);
+        sched_yield();
+    }
+    comes(8);
+    pthread_join(thread, NULL);
+}
+
 // --- without a sign ------------------------------------------------------------------------------
 
 static void *send_silently(void *nothing)
@@ -375,6 +441,10 @@ int main(void)
         TEST(who_goes_to_sleep_rings_first),
         TEST(two_that_wait_for_a_third_get_to_sleep),
         TEST(a_poll_that_takes_long_rings),
+        TEST(auto_yields_where_nobody_else_computes),
+        TEST(auto_sleeps_while_somebody_does),
+        TEST(auto_yields_again_when_nobody_does_any_more),
+        TEST(who_yields_rings_those_who_sleep),
         TEST(a_sleep_that_nobody_ends_ends),
         TEST(with_a_window_sleeps_go_by_the_clock),
         TEST(without_a_doorbell_sleeps_go_by_the_clock),

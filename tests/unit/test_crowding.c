@@ -19,7 +19,8 @@ struct job {
 static void add(struct job *job, uint64_t cpus_id, uint32_t cpus, uint32_t width)
 {
     assert_true(job->ranks < RANKS_MAX);
-    job->places[job->ranks++] = (struct crowding_place){cpus_id, cpus, width};
+    job->places[job->ranks++] =
+        (struct crowding_place){.cpus_id = cpus_id, .cpus = cpus, .width = width};
 }
 
 static bool at(const struct job *job, int rank)
