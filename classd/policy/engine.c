@@ -8,7 +8,6 @@
 struct engine {
     const struct policy *policy;
     uint32_t idle_share_ppm;
-    uint32_t interactive_share_ppm;
     struct policy_node node;      // the jobs that can run: all that policies see
     struct policy_job *suspended; // the others
     size_t suspended_count;
@@ -16,6 +15,12 @@ struct engine {
     size_t capacity;                   // of each list of jobs and of decisions
     struct engine_decision *decisions; // those of the last event
 };
+
+// Idle jobs together never get more than half the node, however many they are: else with a hundred
+// jobs of 1 % each nothing would be left for the scheduled ones. Half of that at most is for the
+// sequential class, which comes first: people have been promised that their shells stay usable.
+#define IDLE_MOST_PPM        (ENGINE_WHOLE_PPM / 2)
+#define INTERACTIVE_MOST_PPM (IDLE_MOST_PPM / 2)
 
 static const struct policy *const policies[] = {&policy_yoo_jette, &policy_dcs,
                                                 &policy_uncoordinated, NULL};
@@ -38,9 +43,11 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
 {
     engine->policy = find_policy(settings->policy);
     engine->idle_share_ppm = settings->idle_share_ppm;
-    engine->interactive_share_ppm = settings->interactive_share_ppm;
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.sequential_share_ppm = settings->sequential_share_ppm;
+    engine->node.interactive_share_ppm = settings->interactive_share_ppm < INTERACTIVE_MOST_PPM
+                                             ? settings->interactive_share_ppm
+                                             : INTERACTIVE_MOST_PPM;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
@@ -313,18 +320,32 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     return ENGINE_DONE;
 }
 
+// With a fair share each of n has one part in n of the time. Of that the class has its interactive
+// share in the others' slots, and the rest, (1/n - i) / (1 - i), in slots of its own. However large
+// the interactive share is, it has half as many slots as a job.
+uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
+{
+    uint64_t interactive_ppm = node->interactive_share_ppm;
+    if (node->sequential_share_ppm != 0 || node->count == 0)
+        return node->sequential_share_ppm;
+    uint64_t fair_ppm = ENGINE_WHOLE_PPM / node->count, own_ppm = 0;
+    if (fair_ppm > interactive_ppm)
+        own_ppm =
+            (fair_ppm - interactive_ppm) * ENGINE_WHOLE_PPM / (ENGINE_WHOLE_PPM - interactive_ppm);
+    return (uint32_t)(own_ppm > fair_ppm / 2 ? own_ppm : fair_ppm / 2);
+}
+
 // The most slices that a job may wait, as long as its turns come evenly: all jobs of the node, or
-// where the sequential class has a share of the time, what that leaves to each, and one for slices
-// being whole.
+// beside the sequential class what its slots leave to each, and one for slices being whole.
 static uint32_t round_slices(const struct policy_node *node, const struct policy_job *job)
 {
-    uint64_t share_ppm = node->sequential_share_ppm, others = 0;
+    uint64_t slots_ppm = policy_sequential_slots_ppm(node), others = 0;
     for (size_t i = 0; i < node->count; i++)
         others += !node->jobs[i].sequential;
-    if (share_ppm == 0 || share_ppm >= ENGINE_WHOLE_PPM || others == node->count)
+    if (slots_ppm >= ENGINE_WHOLE_PPM || others == node->count)
         return (uint32_t)node->count;
     uint64_t turns = job->sequential ? 1 : others;
-    uint64_t part_ppm = job->sequential ? share_ppm : ENGINE_WHOLE_PPM - share_ppm;
+    uint64_t part_ppm = job->sequential ? slots_ppm : ENGINE_WHOLE_PPM - slots_ppm;
     return (uint32_t)((turns * ENGINE_WHOLE_PPM + part_ppm - 1) / part_ppm + 1);
 }
 
@@ -349,22 +370,10 @@ static void carry_out(struct policy_node *node, bool tick)
     }
 }
 
-// Idle jobs together never get more than half the node, however many they are: else with a hundred
-// jobs of 1 % each nothing would be left for the scheduled ones. Half of that at most is for the
-// sequential class, which comes first: people have been promised that their shells stay usable.
-#define IDLE_MOST_PPM        (ENGINE_WHOLE_PPM / 2)
-#define INTERACTIVE_MOST_PPM (IDLE_MOST_PPM / 2)
-
 static uint32_t idle_share(const engine_t *engine, uint64_t idle_jobs, uint32_t interactive_ppm)
 {
     uint64_t most = idle_jobs > 0 ? (IDLE_MOST_PPM - interactive_ppm) / idle_jobs : 0;
     return engine->idle_share_ppm < most ? engine->idle_share_ppm : (uint32_t)most;
-}
-
-static uint32_t interactive_share(const engine_t *engine)
-{
-    return engine->interactive_share_ppm < INTERACTIVE_MOST_PPM ? engine->interactive_share_ppm
-                                                                : INTERACTIVE_MOST_PPM;
 }
 
 struct shares {
@@ -384,7 +393,7 @@ static struct shares divide(const engine_t *engine, bool limited)
         if (node->jobs[i].scheduled)
             shares.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
         else if (node->jobs[i].sequential)
-            shares.interactive_ppm = interactive_share(engine);
+            shares.interactive_ppm = node->interactive_share_ppm;
         else
             idle_jobs++;
     }

@@ -47,7 +47,8 @@ struct policy_node {
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs;
-    uint32_t sequential_share_ppm; // 0: as much as each job
+    uint32_t sequential_share_ppm;  // 0: as much as each job
+    uint32_t interactive_share_ppm; // that the sequential class has of others' slots
     uint64_t turn; // of the tick that is being decided, the same on all nodes; 0: not known
 };
 
@@ -74,6 +75,11 @@ struct policy {
 extern const struct policy policy_yoo_jette;
 extern const struct policy policy_dcs;
 extern const struct policy policy_uncoordinated;
+
+// The part of the slots that is the sequential class's, if it is there. With a fair share that is
+// less than one job's: what it has in others' slots counts. Computed from what all nodes with the
+// same jobs and the same configuration know, and from nothing else.
+uint32_t policy_sequential_slots_ppm(const struct policy_node *node);
 
 // The CPUs of the node that the job can use.
 static inline uint64_t policy_usable_cpus(const struct policy_node *node,

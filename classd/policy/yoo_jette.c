@@ -9,10 +9,10 @@ static void on_change(struct policy_node *node)
     packing_on_change(node, node->gmet_ns);
 }
 
-// The sequential class, where it has a share of the time and not one turn like the others.
-static struct policy_job *with_a_share(struct policy_node *node)
+// The sequential class, whose slots are not as many as a job's.
+static struct policy_job *sequential_class(struct policy_node *node)
 {
-    for (size_t i = 0; i < node->count && node->sequential_share_ppm != 0; i++) {
+    for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].sequential)
             return &node->jobs[i];
     }
@@ -22,9 +22,9 @@ static struct policy_job *with_a_share(struct policy_node *node)
 // How many of the slices before this one are its own: spread as evenly as whole slices can be.
 static uint64_t slots_before(const struct policy_node *node, uint64_t turn)
 {
-    uint64_t share_ppm = node->sequential_share_ppm;
-    return turn / ENGINE_WHOLE_PPM * share_ppm +
-           turn % ENGINE_WHOLE_PPM * share_ppm / ENGINE_WHOLE_PPM;
+    uint64_t slots_ppm = policy_sequential_slots_ppm(node);
+    return turn / ENGINE_WHOLE_PPM * slots_ppm +
+           turn % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
 }
 
 // How many jobs but `but` come before this one in the order of their names.
@@ -40,11 +40,11 @@ static uint64_t place_of(const struct policy_node *node, size_t index, const str
     return before;
 }
 
-// Whose turn it is by the number of the slice: the sequential class's share first, all other jobs
+// Whose turn it is by the number of the slice: the sequential class's slots first, all other jobs
 // in the order of their names. Nodes with the same jobs agree on that without a word.
 static struct policy_job *whose_turn(struct policy_node *node)
 {
-    struct policy_job *class_ = with_a_share(node);
+    struct policy_job *class_ = sequential_class(node);
     uint64_t turn = node->turn, jobs = node->count;
     if (turn == 0)
         return NULL;
@@ -62,14 +62,17 @@ static struct policy_job *whose_turn(struct policy_node *node)
     return NULL;
 }
 
-// Half a slice of lead is noise. Where one of a pair has a share of the time, its account grows in
-// steps of another size than that of the rest: up to a round of the share apart, and a slice.
+// Half a slice of lead is noise. The sequential class and a job are further apart before one of
+// them has two slots on end: by a slice; and where the class has a share of the time, its account
+// grows in steps of another size, so by a round of the share.
 static uint64_t even_ns(const struct policy_node *node, const struct policy_job *one,
                         const struct policy_job *other)
 {
     uint64_t half_ns = node->time_slice_ns / 2;
-    if (node->sequential_share_ppm == 0 || one->sequential == other->sequential)
+    if (one->sequential == other->sequential)
         return half_ns;
+    if (node->sequential_share_ppm == 0)
+        return 3 * half_ns;
     return 3 * half_ns +
            (uint64_t)((double)node->time_slice_ns * ENGINE_WHOLE_PPM / node->sequential_share_ppm);
 }

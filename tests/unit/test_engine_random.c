@@ -185,7 +185,28 @@ static void check_packing(struct history *h)
         CHECK(view_at(h, i).scheduled || width + width_of(&h->jobs[i]) > cpus(h));
 }
 
-// No job waits more slices than the node had jobs during its wait.
+// The slices of a round: one for each job. By the clock the sequential class has less than one of
+// them, as what it has of the others' counts; then each waits for what is left to the others, in
+// whole slices, and one more.
+static uint32_t round_of(const struct history *h, const struct model_job *job)
+{
+    uint64_t interactive_ppm = h->caller.settings.interactive_share_ppm;
+    uint64_t fair_ppm = 1000000 / h->count, slots_ppm = fair_ppm / 2;
+    if (!has_sequential(h))
+        return (uint32_t)h->count;
+    if (interactive_ppm > 250000)
+        interactive_ppm = 250000;
+    if (fair_ppm > interactive_ppm) {
+        uint64_t own_ppm = (fair_ppm - interactive_ppm) * 1000000 / (1000000 - interactive_ppm);
+        slots_ppm = own_ppm > slots_ppm ? own_ppm : slots_ppm;
+    }
+    if (job->sequential)
+        return 1 + (uint32_t)((1000000 + slots_ppm - 1) / slots_ppm);
+    uint64_t rest_ppm = 1000000 - slots_ppm;
+    return 1 + (uint32_t)(((h->count - 1) * 1000000 + rest_ppm - 1) / rest_ppm);
+}
+
+// No job waits more slices than a round had during its wait.
 static void check_waits(struct history *h, bool tick)
 {
     for (size_t i = 0; i < h->count; i++) {
@@ -198,8 +219,8 @@ static void check_waits(struct history *h, bool tick)
         }
         if (job->slices_waited == 0 || tick)
             job->slices_waited++;
-        if (job->most_jobs < h->count)
-            job->most_jobs = (uint32_t)h->count;
+        if (job->most_jobs < round_of(h, job))
+            job->most_jobs = round_of(h, job);
         CHECK(job->slices_waited <= job->most_jobs);
     }
 }
@@ -264,13 +285,14 @@ static void check_request(struct history *h, const struct model_job *requester,
 }
 
 // After a tick the set contains one that was the least served (to within GMET, or half a slice when
-// the number of the slice decided), or else the one with the fewest slices left, and the latter
-// only when somebody waits.
+// the number of the slice decided, and a slice more beside the sequential class), or else the one
+// with the fewest slices left, and the latter only when somebody waits.
 static void check_tick(struct history *h, uint64_t turn)
 {
     uint64_t equal_ns = h->caller.settings.gmet_ns;
-    if (turn != 0 && equal_ns <= h->caller.settings.time_slice_ns / 2)
-        equal_ns = h->caller.settings.time_slice_ns / 2 + 1;
+    uint64_t even_ns = h->caller.settings.time_slice_ns / 2 * (has_sequential(h) ? 3 : 1) + 1;
+    if (turn != 0 && equal_ns < even_ns)
+        equal_ns = even_ns;
     uint64_t least_ns = UINT64_MAX;
     for (size_t i = 0; i < h->count; i++)
         least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
@@ -575,7 +597,7 @@ static void regular_slice(struct history *h, uint64_t *scheduled_until_ns)
             job->cpu_ns += part_ns / 100 * (job->scheduled ? job->appetite_pct : 1);
             if (job->scheduled)
                 scheduled_until_ns[i] = h->caller.now_ns;
-            CHECK(h->caller.now_ns - scheduled_until_ns[i] <= h->count * slice_ns);
+            CHECK(h->caller.now_ns - scheduled_until_ns[i] <= round_of(h, job) * slice_ns);
         }
         if (h->caller.now_ns < end_ns)
             step_request(h);
@@ -585,8 +607,8 @@ static void regular_slice(struct history *h, uint64_t *scheduled_until_ns)
     step_tick(h);
 }
 
-// With a tick at every slice nobody is without the CPUs for longer than as many slices as there are
-// jobs, measured in time and not only in ticks.
+// With a tick at every slice nobody is without the CPUs for longer than a round of slices, measured
+// in time and not only in ticks.
 static void test_regular_ticks(void **state)
 {
     (void)state;
