@@ -72,7 +72,7 @@ void contention_start(const struct contention_process *mates, int count, uint32_
                       _Atomic uint64_t *until_ns)
 {
     contention_stop();
-    if (!all_readable(mates, count) ||
+    if (count <= 0 || !all_readable(mates, count) ||
         (own.mates = calloc((size_t)count, sizeof *own.mates)) == NULL)
         return;
     for (int i = 0; i < count; i++)

@@ -55,6 +55,9 @@ class Library(unittest.TestCase):
                 subprocess.run([f"{compiler}.{family}", "-O1", "-w", *flags, "-o", program,
                                 os.path.join(SOURCES, source)], check=True, cwd=cls.folder)
                 cls.programs[family, name] = program
+            cls.programs[family, "pingpong"] = os.path.join(cls.folder, f"pingpong.{family}")
+            subprocess.run([f"mpicc.{family}", "-O1", "-o", cls.programs[family, "pingpong"],
+                            os.path.join(SOURCES, "pingpong.c")], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -101,6 +104,21 @@ class Library(unittest.TestCase):
                 for variables in ({}, {"COSCHED_WAIT": "auto"}):
                     with self.subTest(mpi=family, places=places, variables=variables):
                         self.assertEqual(self.waits(family, arguments[:-1], **variables)[0], wait)
+
+    def test_auto_sleeps_beside_somebody_who_computes(self):
+        cpu = max(os.sched_getaffinity(0))
+        hog = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"])
+        self.addCleanup(hog.wait)
+        self.addCleanup(hog.kill)
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                unbound = ["--bind-to", "none"] if family == "openmpi" else []
+                said = mpiexec(family, [*unbound, "-n", "2", self.programs[family, "pingpong"], "1.5"],
+                               prefix=["taskset", "-c", str(cpu)], LD_PRELOAD=LIBRARY, COSCHED_STATS="1").stderr
+                stats = re.search(r"wait yield: .* yields (\d+) sleeps (\d+) ", said)
+                self.assertTrue(stats, said)
+                self.assertGreater(int(stats.group(1)), 0, said)
+                self.assertGreater(int(stats.group(2)), 0, said)
 
     def test_auto_takes_the_limit_of_a_container_for_its_cpus(self):
         group = os.path.join(os.path.dirname(daemonkit.CPU_ROOT), f"cosched-test-limit-{os.getpid()}")
