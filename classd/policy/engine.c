@@ -336,7 +336,8 @@ uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
 }
 
 // The most slices that a job may wait, as long as its turns come evenly: all jobs of the node, or
-// beside the sequential class what its slots leave to each, and one for slices being whole.
+// beside the sequential class what its slots leave to each, and one for slices being whole. Where
+// its share is a fair one, the class itself gives up a slot when it is ahead by accounts.
 static uint32_t round_slices(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t slots_ppm = policy_sequential_slots_ppm(node), others = 0;
@@ -346,7 +347,9 @@ static uint32_t round_slices(const struct policy_node *node, const struct policy
         return (uint32_t)node->count;
     uint64_t turns = job->sequential ? 1 : others;
     uint64_t part_ppm = job->sequential ? slots_ppm : ENGINE_WHOLE_PPM - slots_ppm;
-    return (uint32_t)((turns * ENGINE_WHOLE_PPM + part_ppm - 1) / part_ppm + 1);
+    uint64_t round = (turns * ENGINE_WHOLE_PPM + part_ppm - 1) / part_ppm;
+    bool fair = node->sequential_share_ppm == 0;
+    return (uint32_t)(job->sequential && fair ? 2 * round : round + 1);
 }
 
 static void carry_out(struct policy_node *node, bool tick)

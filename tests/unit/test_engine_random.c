@@ -187,7 +187,7 @@ static void check_packing(struct history *h)
 
 // The slices of a round: one for each job. By the clock the sequential class has less than one of
 // them, as what it has of the others' counts; then each waits for what is left to the others, in
-// whole slices, and one more.
+// whole slices, and one more; the class for twice its own, as it may give up a slot.
 static uint32_t round_of(const struct history *h, const struct model_job *job)
 {
     uint64_t interactive_ppm = h->caller.settings.interactive_share_ppm;
@@ -201,7 +201,7 @@ static uint32_t round_of(const struct history *h, const struct model_job *job)
         slots_ppm = own_ppm > slots_ppm ? own_ppm : slots_ppm;
     }
     if (job->sequential)
-        return 1 + (uint32_t)((1000000 + slots_ppm - 1) / slots_ppm);
+        return 2 * (uint32_t)((1000000 + slots_ppm - 1) / slots_ppm);
     uint64_t rest_ppm = 1000000 - slots_ppm;
     return 1 + (uint32_t)(((h->count - 1) * 1000000 + rest_ppm - 1) / rest_ppm);
 }
