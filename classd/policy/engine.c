@@ -1,5 +1,6 @@
 #include "classd/policy/engine.h"
 
+#include "classd/policy/office.h"
 #include "classd/policy/policy.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct engine {
 #define IDLE_MOST_PPM        (ENGINE_WHOLE_PPM / 2)
 #define INTERACTIVE_MOST_PPM (IDLE_MOST_PPM / 2)
 
-static const struct policy *const policies[] = {&policy_yoo_jette, &policy_dcs,
+static const struct policy *const policies[] = {&policy_yoo_jette, &policy_dcs, &policy_gang,
                                                 &policy_uncoordinated, NULL};
 
 static const struct policy *find_policy(const char *name)
@@ -151,6 +152,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .arrival = ++engine->arrivals,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns,
+                                   .tick_service_ns = service_ns,
                                    .boosted_ns = node->now_ns};
     }
     job->processes++;
@@ -198,6 +200,7 @@ static void resume(engine_t *engine, engine_job_t id)
     if (resumed.service_ns < least_ns)
         resumed.service_ns = least_ns;
     resumed.boosted_ns = node->now_ns;
+    resumed.tick_service_ns = resumed.service_ns;
     take_out(engine->suspended, &engine->suspended_count, job);
     put_in(node->jobs, &node->count, &resumed);
 }
@@ -211,6 +214,8 @@ static void restore_account(const struct policy_node *node, struct policy_job *j
     job->scheduled = account->scheduled;
     job->scheduled_total_ns = account->scheduled_total_ns;
     job->switches = account->switches;
+    job->slots = account->slots & ENGINE_ALL_SLOTS;
+    job->term = account->term;
     if (job->scheduled)
         job->scheduled_since_ns =
             account->scheduled_since_ns < node->now_ns ? account->scheduled_since_ns : node->now_ns;
@@ -247,6 +252,14 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
     job->width = job->width > gone ? job->width - gone : 0;
     if (job->width < job->processes)
         job->width = job->processes;
+}
+
+static void begin_slice(struct policy_node *node)
+{
+    node->last_turn = node->turn;
+    node->tick_ns = node->now_ns;
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].tick_service_ns = node->jobs[i].service_ns;
 }
 
 static void advance_clock(struct policy_node *node, uint64_t now_ns)
@@ -543,6 +556,8 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         return result;
     }
     change(engine, event);
+    if (event->kind == ENGINE_SWITCH)
+        begin_slice(node);
 
     bool crowded = engine->policy->crowded(node);
     result.outcome = ask_policy(engine, event, crowded);
@@ -550,6 +565,46 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     result.decision_count = list_decisions(engine, crowded);
     result.decisions = engine->decisions;
     return result;
+}
+
+bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_t count,
+                  uint64_t *slots, uint8_t *most, uint64_t now_ns)
+{
+    struct policy_job *found = find_runnable(engine, job);
+    advance_clock(&engine->node, now_ns);
+    for (size_t i = 0; i < count; i++) {
+        struct office_offer offer = {0};
+        if (found != NULL)
+            offer = office_offer(&engine->node, found, dues[i]);
+        slots[i] = offer.slots;
+        most[i] = offer.most;
+    }
+    return found != NULL;
+}
+
+uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8_t due,
+                        uint64_t now_ns)
+{
+    struct policy_job *found = find_runnable(engine, job);
+    advance_clock(&engine->node, now_ns);
+    return found != NULL ? office_promise(&engine->node, found, wish, due) : 0;
+}
+
+uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
+                      uint64_t now_ns)
+{
+    struct policy_job *found = find_runnable(engine, job);
+    advance_clock(&engine->node, now_ns);
+    return found != NULL ? office_claim(&engine->node, found, slots, term) : 0;
+}
+
+bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term)
+{
+    struct policy_job *found = find_job(engine, job);
+    if (found == NULL || found->term != term || (found->slots & ~slots) == 0)
+        return false;
+    found->slots &= slots;
+    return true;
 }
 
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
@@ -582,6 +637,8 @@ static void describe(const engine_t *engine, const struct policy_job *job,
         .switches = job->switches,
         .slices_waited = job->slices_waited,
         .most_jobs = job->most_jobs,
+        .slots = job->slots,
+        .term = job->term,
     };
 }
 

@@ -19,6 +19,11 @@
 #define ENGINE_NO_DEADLINE UINT64_MAX
 #define ENGINE_WHOLE_PPM   1000000u // the whole node
 
+// Of policy gang: a round is so many time-slices, its slots. A set of slots is a word, slot s its
+// bit s.
+#define ENGINE_ROUND     60u
+#define ENGINE_ALL_SLOTS ((UINT64_C(1) << ENGINE_ROUND) - 1)
+
 typedef struct engine engine_t;
 
 // Chosen by the caller, never reused by it while the job exists; 0 is no job.
@@ -33,7 +38,7 @@ struct engine_dcs {
 };
 
 struct engine_settings {
-    const char *policy;             // "yoo-jette", "dcs" or "uncoordinated"
+    const char *policy;             // "yoo-jette", "dcs", "gang" or "uncoordinated"
     unsigned cpus;                  // C, at least 1
     uint32_t idle_share_ppm;        // of the node, for each idle job
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
@@ -69,6 +74,8 @@ struct engine_account {
     uint64_t switches;
     uint32_t slices_waited; // while idle
     uint32_t most_jobs;     // while idle: that the node had during this wait
+    uint64_t slots;         // policy gang, as engine_claim() left them
+    uint32_t term;
 };
 
 struct engine_event {
@@ -99,6 +106,7 @@ enum engine_outcome {
     ENGINE_DISCARDED_GMET, // SCHEDULE within the guaranteed minimum of those it would preempt
     ENGINE_DISCARDED_FAIR, // SCHEDULE by a job that is too far ahead of those it would preempt
     ENGINE_DISCARDED_RATE, // SCHEDULE too soon after the job's last preemption (policy dcs)
+    ENGINE_DISCARDED_SLOT, // SCHEDULE in a slot of a job that uses it (policy gang)
     ENGINE_SUSPENDED,      // SCHEDULE by a suspended job: nothing changed
     ENGINE_UNKNOWN_JOB,
     ENGINE_UNKNOWN_POLICY, // SETTINGS: nothing changed
@@ -130,6 +138,8 @@ struct engine_job_view {
     uint64_t switches;           // times it became scheduled
     uint32_t slices_waited;      // the slices of this wait, 0 while scheduled
     uint32_t most_jobs;          // that the node had during this wait, or the slices of a round
+    uint64_t slots;              // policy gang: the job's, 0: none were agreed
+    uint32_t term;               // of the agreement about them
 };
 
 // A new engine, or null when memory is short or the policy is not known. Ended by engine_free().
@@ -142,6 +152,28 @@ bool engine_policy_known(const char *policy);
 // One event at time now_ns (monotonic; an earlier time than the last one counts as the last one).
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
                                   uint64_t now_ns);
+
+// ---- slots, for policy gang; see office.h. A job that is not there, or suspended, is offered and
+// given nothing. They take effect when the next slot begins.
+
+// For each of `count` dues, in slots: which slots the job could have on this node if every job that
+// it takes from kept at least that many, and how many of them at most. Returns false when there is
+// no such job; then all are 0.
+bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_t count,
+                  uint64_t *slots, uint8_t *most, uint64_t now_ns);
+
+// Reserves those of `wish` that can be had so, for two rounds at most; returns them.
+uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8_t due,
+                        uint64_t now_ns);
+
+// The job's slots are from now on those of `slots` that were promised to it, are its own already, or
+// are free; returns them. Who had them has them no longer. `term` numbers the agreements of a job.
+uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
+                      uint64_t now_ns);
+
+// Another node of the job says what is left there of the agreement `term`. Returns true when that
+// leaves fewer here.
+bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term);
 
 // Sets a job's service, for callers that keep accounts of their own, as tests do.
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns);

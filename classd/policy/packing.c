@@ -37,7 +37,7 @@ static bool too_wide(const struct policy_node *node)
     return set.members > 1 && set.width > node->cpus;
 }
 
-static uint64_t widest_that_fits(const struct policy_node *node)
+uint64_t packing_widest(const struct policy_node *node)
 {
     struct set set = next_set(node);
     if (set.members == 0)
@@ -126,7 +126,7 @@ static struct policy_job *most_served(struct policy_node *node, uint64_t age_ns,
 static void fill(struct policy_node *node, enum among among, uint64_t equal_ns)
 {
     struct policy_job *job;
-    while ((job = least_served(node, widest_that_fits(node), among, equal_ns)) != NULL)
+    while ((job = least_served(node, packing_widest(node), among, equal_ns)) != NULL)
         job->next = true;
 }
 

@@ -31,6 +31,17 @@ struct policy_job {
 
     bool sequential;
 
+    // Policy gang: the slots that are the job's, the same on all its nodes but for a round after a
+    // change; what the office has promised it beside them, and until when; see office.h.
+    uint64_t slots;
+    uint32_t term;
+    uint64_t promised;
+    uint64_t promised_until_ns;
+    uint32_t taken; // the office's, while it works
+    bool yields;    // likewise
+
+    uint64_t tick_service_ns; // service_ns at the last tick
+
     // The engine's own.
     uint64_t arrival; // the order of registration
     bool usage_known;
@@ -50,6 +61,8 @@ struct policy_node {
     uint32_t sequential_share_ppm;  // 0: as much as each job
     uint32_t interactive_share_ppm; // that the sequential class has of others' slots
     uint64_t turn; // of the tick that is being decided, the same on all nodes; 0: not known
+    uint64_t last_turn; // the turn of the last tick
+    uint64_t tick_ns;   // when that was
 };
 
 // Every function but `crowded` is asked only while crowded() says so, and answers in `next` of the
@@ -74,6 +87,7 @@ struct policy {
 
 extern const struct policy policy_yoo_jette;
 extern const struct policy policy_dcs;
+extern const struct policy policy_gang;
 extern const struct policy policy_uncoordinated;
 
 // The part of the slots that is the sequential class's, if it is there. With a fair share that is

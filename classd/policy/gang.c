@@ -1,0 +1,153 @@
+// Gang scheduling after B. B. Zhou, X. Qu, R. P. Brent: "Effective Scheduling in a Mixed Parallel
+// and Sequential Computing Environment" (the servant, the manager) and Ousterhout's matrix: who is
+// out is decided by the number of the slot, which nodes know from the clock. Which slots are a job's
+// is the office's to know. The departures are argued in doc/design/gang.md.
+#include "classd/policy/office.h"
+#include "classd/policy/packing.h"
+
+// Why a job is to be out in this slot.
+enum right {
+    FILLER,  // nobody else needs the room
+    OWNER,   // the slot is its own
+    OVERDUE, // it has no slots, and has waited for as long as there are jobs
+};
+
+static enum right right_of(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t slots = office_slots(node, job);
+    if (slots != 0)
+        return slots >> node->last_turn % ENGINE_ROUND & 1 ? OWNER : FILLER;
+    return job->slices_waited != 0 && job->slices_waited + 1 >= job->most_jobs ? OVERDUE : FILLER;
+}
+
+// Who fills a slot is drawn by its number and the jobs' names. So whoever wins against all others of
+// all its nodes is out on all of them, though they have different jobs and do not ask each other.
+static uint64_t lot_of(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t lot = job->name ^ node->last_turn * UINT64_C(0x9e3779b97f4a7c15);
+    lot = (lot ^ lot >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    lot = (lot ^ lot >> 27) * UINT64_C(0x94d049bb133111eb);
+    return lot ^ lot >> 31;
+}
+
+static bool goes_before(const struct policy_node *node, const struct policy_job *one,
+                        const struct policy_job *other)
+{
+    enum right right = right_of(node, one);
+    if (right != right_of(node, other))
+        return right > right_of(node, other);
+    if (right == OVERDUE && one->slices_waited != other->slices_waited)
+        return one->slices_waited > other->slices_waited;
+    uint64_t lot = lot_of(node, one), other_lot = lot_of(node, other);
+    return lot != other_lot ? lot > other_lot : one < other;
+}
+
+static void fill(struct policy_node *node)
+{
+    struct policy_job *first;
+    do {
+        uint64_t widest = packing_widest(node);
+        first = NULL;
+        for (size_t i = 0; i < node->count; i++) {
+            struct policy_job *job = &node->jobs[i];
+            if (!job->next && job->width <= widest &&
+                (first == NULL || goes_before(node, job, first)))
+                first = job;
+        }
+        if (first != NULL)
+            first->next = true;
+    } while (first != NULL);
+}
+
+// Without a clock that the nodes share, or slots that were agreed about, this is yoo-jette.
+static bool has_slots(const struct policy_node *node)
+{
+    bool agreed = false;
+    for (size_t i = 0; i < node->count; i++)
+        agreed |= node->jobs[i].slots != 0;
+    return agreed && node->last_turn != 0;
+}
+
+// The manager: the servant goes to whose slot it is.
+static void on_tick(struct policy_node *node)
+{
+    if (!has_slots(node)) {
+        policy_yoo_jette.on_tick(node);
+        return;
+    }
+    packing_begin_slice(node);
+    fill(node);
+}
+
+static void on_change(struct policy_node *node)
+{
+    office_settle(node);
+    if (!has_slots(node)) {
+        policy_yoo_jette.on_change(node);
+        return;
+    }
+    packing_make_room(node, 0, node->gmet_ns);
+    fill(node);
+}
+
+// A job that has used next to nothing of its slot so far waits for something.
+static bool waits(const struct policy_node *node, const struct policy_job *job)
+{
+    enum { PART = 10 };
+    uint64_t since_ns =
+        job->scheduled_since_ns > node->tick_ns ? job->scheduled_since_ns : node->tick_ns;
+    return job->service_ns <= job->tick_service_ns + (node->now_ns - since_ns) / PART;
+}
+
+// Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has had
+// that and does not use it.
+static bool gives_way(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t since_ns =
+        job->scheduled_since_ns > node->tick_ns ? job->scheduled_since_ns : node->tick_ns;
+    bool filler = office_slots(node, job) != 0 && right_of(node, job) == FILLER;
+    return job->next && job->scheduled && node->now_ns - since_ns >= node->gmet_ns &&
+           (filler || waits(node, job));
+}
+
+static bool is_last(const struct policy_node *node, const struct policy_job *one,
+                    const struct policy_job *other)
+{
+    return other == NULL || goes_before(node, other, one);
+}
+
+static bool make_room(struct policy_node *node, struct policy_job *requester)
+{
+    requester->next = false;
+    while (packing_widest(node) < requester->width) {
+        struct policy_job *last = NULL;
+        for (size_t i = 0; i < node->count; i++) {
+            if (gives_way(node, &node->jobs[i]) && is_last(node, &node->jobs[i], last))
+                last = &node->jobs[i];
+        }
+        if (last == NULL)
+            return false;
+        last->next = false;
+    }
+    requester->next = true;
+    return true;
+}
+
+// CMDSCH fills slots that are empty or whose job waits.
+static enum engine_outcome on_request(struct policy_node *node, struct policy_job *requester)
+{
+    if (!has_slots(node))
+        return policy_yoo_jette.on_request(node, requester);
+    if (!make_room(node, requester))
+        return packing_discard(node, ENGINE_DISCARDED_SLOT);
+    fill(node);
+    return ENGINE_GRANTED;
+}
+
+const struct policy policy_gang = {
+    .name = "gang",
+    .crowded = packing_crowded,
+    .on_change = on_change,
+    .on_tick = on_tick,
+    .on_request = on_request,
+};

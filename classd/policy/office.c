@@ -1,0 +1,289 @@
+// The office of Zhou, Qu & Brent with Ousterhout's rows as sets; section 3 of doc/design/gang.md.
+#include "classd/policy/office.h"
+
+static bool has(uint64_t slots, unsigned slot)
+{
+    return slots >> slot & 1;
+}
+
+static uint8_t count_of(uint64_t slots)
+{
+    return (uint8_t)__builtin_popcountll(slots);
+}
+
+// As evenly as whole slots can be; at least one, and not all.
+static uint64_t sequential_slots(uint32_t share_ppm)
+{
+    uint64_t slots = 0, count = ((uint64_t)share_ppm * ENGINE_ROUND + ENGINE_WHOLE_PPM / 2) /
+                                ENGINE_WHOLE_PPM;
+    count = count < 1 ? 1 : count < ENGINE_ROUND ? count : ENGINE_ROUND - 1;
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        if ((s + 1) * count / ENGINE_ROUND > s * count / ENGINE_ROUND)
+            slots |= UINT64_C(1) << s;
+    }
+    return slots;
+}
+
+uint64_t office_slots(const struct policy_node *node, const struct policy_job *job)
+{
+    if (!job->sequential)
+        return job->slots;
+    return node->sequential_share_ppm != 0 ? sequential_slots(node->sequential_share_ppm) : 0;
+}
+
+static uint64_t promised_to(const struct policy_node *node, const struct policy_job *job)
+{
+    return node->now_ns < job->promised_until_ns ? job->promised : 0;
+}
+
+static uint64_t promised_to_others(const struct policy_node *node, const struct policy_job *but)
+{
+    uint64_t promised = 0;
+    for (size_t i = 0; i < node->count; i++)
+        promised |= &node->jobs[i] != but ? promised_to(node, &node->jobs[i]) : 0;
+    return promised;
+}
+
+// Who holds a slot or was promised it, but `but`, and does not yield.
+struct holders {
+    size_t count;
+    uint64_t width;
+};
+
+static bool holds(const struct policy_node *node, const struct policy_job *job, unsigned slot)
+{
+    return has(office_slots(node, job) | promised_to(node, job), slot);
+}
+
+static bool fits(const struct policy_node *node, const struct policy_job *job,
+                 const struct holders *holders)
+{
+    return holders->count == 0 || holders->width + policy_usable_cpus(node, job) <= node->cpus;
+}
+
+static void add_holder(const struct policy_node *node, const struct policy_job *job,
+                       struct holders *holders)
+{
+    holders->count++;
+    holders->width += policy_usable_cpus(node, job);
+}
+
+// How many slots a job has for sure: what is promised to another it may lose.
+static uint8_t sure_count(const struct policy_node *node, const struct policy_job *job,
+                          uint64_t promised)
+{
+    return count_of(office_slots(node, job) & ~promised);
+}
+
+// The slots in which the job fits beside all who cannot be taken from.
+static uint64_t within_reach(const struct policy_node *node, const struct policy_job *job,
+                             uint8_t due)
+{
+    uint64_t promised = promised_to_others(node, job), slots = 0;
+    struct holders staying[ENGINE_ROUND] = {0};
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *other = &node->jobs[i];
+        if (other == job)
+            continue;
+        bool gives = !other->sequential && sure_count(node, other, promised) > due;
+        for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+            if (holds(node, other, s) && (!gives || has(promised, s)))
+                add_holder(node, other, &staying[s]);
+        }
+    }
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        if (fits(node, job, &staying[s]))
+            slots |= UINT64_C(1) << s;
+    }
+    return slots;
+}
+
+struct office_offer office_offer(const struct policy_node *node, const struct policy_job *job,
+                                 uint8_t due)
+{
+    uint64_t promised = promised_to_others(node, job);
+    uint64_t slots = within_reach(node, job, due);
+    uint64_t most = count_of(within_reach(node, job, ENGINE_ROUND)); // nobody has more
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *other = &node->jobs[i];
+        uint8_t has_count = sure_count(node, other, promised);
+        if (other != job && !other->sequential && has_count > due)
+            most += has_count - due;
+    }
+    uint8_t count = count_of(slots);
+    return (struct office_offer){.slots = slots, .most = most < count ? (uint8_t)most : count};
+}
+
+static struct holders holders_left(const struct policy_node *node, const struct policy_job *but,
+                                   unsigned slot)
+{
+    struct holders holders = {0};
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *other = &node->jobs[i];
+        if (other != but && !other->yields && holds(node, other, slot))
+            add_holder(node, other, &holders);
+    }
+    return holders;
+}
+
+// Of those that hold the slot, who has most left beyond `keep`.
+static struct policy_job *richest(struct policy_node *node, const struct policy_job *but,
+                                  unsigned slot, uint64_t promised, unsigned keep)
+{
+    struct policy_job *best = NULL;
+    unsigned most = keep;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *other = &node->jobs[i];
+        unsigned left = sure_count(node, other, promised);
+        left = left > other->taken ? left - other->taken : 0;
+        if (other != but && !other->sequential && !other->yields && has(other->slots, slot) &&
+            left > most) {
+            most = left;
+            best = other;
+        }
+    }
+    return best;
+}
+
+// Marks those as yielding that must for the job to fit into the slot; false when that cannot be.
+static bool make_room(struct policy_node *node, const struct policy_job *job, unsigned slot,
+                      uint64_t promised, unsigned keep)
+{
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].yields = false;
+    for (;;) {
+        struct holders holders = holders_left(node, job, slot);
+        if (fits(node, job, &holders))
+            return true;
+        struct policy_job *victim =
+            has(promised, slot) ? NULL : richest(node, job, slot, promised, keep);
+        if (victim == NULL)
+            return false;
+        victim->yields = true;
+    }
+}
+
+// What is taken from one job is to be spread evenly, too, and alike on all nodes.
+static unsigned nth_slot(unsigned n)
+{
+    enum { STRIDE = 37 }; // by about the golden ratio of the round, and prime to it
+    return n * STRIDE % ENGINE_ROUND;
+}
+
+// A job that reserves for nothing would keep others off by doing so again and again.
+static bool may_be_promised(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t rounds_ns = OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
+    return job->promised == 0 || node->now_ns < job->promised_until_ns ||
+           node->now_ns - job->promised_until_ns >= rounds_ns;
+}
+
+uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
+                        uint8_t due)
+{
+    uint64_t promised = promised_to_others(node, job);
+    bool renewed = promised_to(node, job) != 0;
+    if (!may_be_promised(node, job))
+        return 0;
+    job->promised = 0;
+    uint64_t given = wish & within_reach(node, job, ENGINE_ROUND);
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].taken = 0;
+    for (unsigned n = 0; n < ENGINE_ROUND; n++) {
+        unsigned slot = nth_slot(n), has_count = count_of(given);
+        if (!has(wish & ~given, slot) ||
+            !make_room(node, job, slot, promised, has_count > due ? has_count : due))
+            continue;
+        given |= UINT64_C(1) << slot;
+        for (size_t i = 0; i < node->count; i++)
+            node->jobs[i].taken += node->jobs[i].yields;
+    }
+    job->promised = given;
+    if (!renewed)
+        job->promised_until_ns =
+            node->now_ns + OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
+    return given;
+}
+
+static void take(struct policy_node *node, unsigned slot)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].yields)
+            node->jobs[i].slots &= ~(UINT64_C(1) << slot);
+    }
+}
+
+uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
+                      uint32_t term)
+{
+    uint64_t promised = promised_to(node, job) & slots, given = 0;
+    uint64_t others = promised_to_others(node, job);
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].taken = 0;
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        unsigned keep = has(promised, s) ? 0 : ENGINE_ROUND; // what is not promised must be free
+        if (!has(slots, s) || !make_room(node, job, s, others, keep))
+            continue;
+        given |= UINT64_C(1) << s;
+        take(node, s);
+    }
+    job->slots = given;
+    job->term = term;
+    job->promised = 0;
+    return given;
+}
+
+static bool stays_before(const struct policy_job *one, const struct policy_job *other)
+{
+    if (one->sequential != other->sequential)
+        return one->sequential;
+    if (one->name != other->name)
+        return one->name < other->name;
+    return one < other;
+}
+
+// The first in line of those that hold the slot and are not among the ones that stay.
+static struct policy_job *first_holder(struct policy_node *node, unsigned slot)
+{
+    struct policy_job *first = NULL;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (!job->yields && has(office_slots(node, job), slot) &&
+            (first == NULL || stays_before(job, first)))
+            first = job;
+    }
+    return first;
+}
+
+static void settle_slot(struct policy_node *node, unsigned slot)
+{
+    struct holders staying = {0};
+    struct policy_job *job;
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].yields = false;
+    while ((job = first_holder(node, slot)) != NULL) {
+        job->yields = true; // out of the line
+        if (fits(node, job, &staying))
+            add_holder(node, job, &staying);
+        else
+            job->slots &= ~(UINT64_C(1) << slot);
+    }
+}
+
+static bool overbooked(const struct policy_node *node, unsigned slot)
+{
+    struct holders holders = {0};
+    for (size_t i = 0; i < node->count; i++) {
+        if (has(office_slots(node, &node->jobs[i]), slot))
+            add_holder(node, &node->jobs[i], &holders);
+    }
+    return holders.count > 1 && holders.width > node->cpus;
+}
+
+void office_settle(struct policy_node *node)
+{
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        if (overbooked(node, s))
+            settle_slot(node, s);
+    }
+}

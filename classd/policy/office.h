@@ -1,0 +1,43 @@
+// The registration office of a node (Zhou, Qu & Brent, section 3): which job holds which slots of
+// the round, what a newcomer could have of them, and what is promised. Pure; policy gang goes by
+// it. Where the paper's global job manager sets the offices up, here the jobs do: each asks its
+// nodes' offices, takes what all of them offer, and tells them (doc/design/gang.md).
+//
+// What an office keeps to by itself, after every call: jobs that hold a slot together fit on the
+// node's CPUs together, and who is given slots takes none from a job that has no more than itself.
+#ifndef COSCHED_CLASSD_POLICY_OFFICE_H
+#define COSCHED_CLASSD_POLICY_OFFICE_H
+
+#include "classd/policy/policy.h"
+
+// How long slots stay reserved for a job that does not claim them.
+#define OFFICE_PROMISE_ROUNDS 2
+
+struct office_offer {
+    uint64_t slots; // that are free for the job, or held by jobs with more than they are to keep
+    uint8_t most;   // of these, how many can be had at most without taking too many from anybody
+};
+
+// The slots that are a job's: as agreed, or by `sequential_share` for the sequential class, the
+// same numbers on all nodes (its dummy nodes).
+uint64_t office_slots(const struct policy_node *node, const struct policy_job *job);
+
+// What the job could have if every other kept at least `due` slots; with the whole round as due,
+// what is free.
+struct office_offer office_offer(const struct policy_node *node, const struct policy_job *job,
+                                 uint8_t due);
+
+// Reserves as many of `wish` as can be had so; returns them. What the job was promised before is no
+// longer. A job that let a promise end is promised nothing for as long again.
+uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
+                        uint8_t due);
+
+// See engine_claim().
+uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
+                      uint32_t term);
+
+// Somebody came, grew or can run again: of jobs that hold a slot and do not fit together, those
+// whose names come last lose it. Nodes with the same jobs decide alike.
+void office_settle(struct policy_node *node);
+
+#endif

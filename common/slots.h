@@ -1,0 +1,49 @@
+// Slots of policy gang, as nodes and ranks speak of them: sets of slots as words, what a job could
+// have on its nodes, and what it then takes. Pure; see doc/design/gang.md.
+//
+// A rank asks its node for an offer, all ranks of the job merge theirs, and each chooses the same
+// from that. Merging is bitwise AND of all words, so that one reduction does it.
+#ifndef COSCHED_COMMON_SLOTS_H
+#define COSCHED_COMMON_SLOTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SLOTS_ROUND  60u
+#define SLOTS_ALL    ((UINT64_C(1) << SLOTS_ROUND) - 1)
+#define SLOTS_LEVELS 14u
+
+// How many slots everybody has when so many jobs share the round evenly: 60, 30, 20, ... 1, every
+// number that a division can lead to.
+extern const uint8_t slots_dues[SLOTS_LEVELS];
+
+// By level: the slots that a job can have if all whom it takes from keep the level's due. Those of
+// level 0 are free. `most` is how many of them it can have at most: a word with that many bits.
+struct slots_offer {
+    uint64_t slots[SLOTS_LEVELS];
+    uint64_t most[SLOTS_LEVELS];
+};
+
+#define SLOTS_OFFER_WORDS (sizeof(struct slots_offer) / sizeof(uint64_t))
+
+// What changes nothing when it is merged: of a rank that has nothing to say.
+struct slots_offer slots_offer_any(void);
+
+// Merged with this nothing is left: of a rank whose node offers nothing.
+struct slots_offer slots_offer_nothing(void);
+
+// A level's `most` as a word, up to 64.
+uint64_t slots_most(unsigned count);
+
+// What to take: all that is free, and where that is less than the first level's due that can be had
+// in full, the rest of it evenly from what others hold. `due` is what those keep. The same on
+// all ranks; jobs with different seeds choose differently.
+struct slots_choice {
+    uint64_t slots;
+    uint8_t due;
+};
+struct slots_choice slots_choose(const struct slots_offer *offer, uint64_t seed);
+
+unsigned slots_count(uint64_t slots);
+
+#endif

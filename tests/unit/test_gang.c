@@ -1,0 +1,655 @@
+// Protects policy gang on given sets of slots, and the node's office: who is out in which slot, who
+// fills it, what requests get, what is offered, promised, taken and kept.
+#include "tests/unit/engine_caller.h"
+#include "tests/unit/gang_settings.h"
+
+#include <stdlib.h>
+
+enum { A = 101, B, C, D };
+
+struct node {
+    struct caller caller;
+    uint64_t turn;
+};
+
+static void node_open(struct node *node, unsigned cpus)
+{
+    struct engine_settings settings = gang_settings(cpus);
+    *node = (struct node){.turn = 6000};
+    caller_open(&node->caller, &settings);
+}
+
+static void node_close(struct node *node)
+{
+    caller_close(&node->caller);
+}
+
+static void enter(struct node *node, engine_job_t job, uint32_t width)
+{
+    caller_post(&node->caller, (struct engine_event){.kind = ENGINE_REGISTER,
+                                                     .job = job,
+                                                     .width = width,
+                                                     .name = gang_name(job)});
+}
+
+static struct engine_job_view view_of(const struct node *node, engine_job_t job)
+{
+    struct engine_job_view view = {0};
+    assert_true(engine_job_find(node->caller.engine, job, &view));
+    return view;
+}
+
+static bool is_out(const struct node *node, engine_job_t job)
+{
+    return view_of(node, job).scheduled;
+}
+
+static uint64_t slots_of(const struct node *node, engine_job_t job)
+{
+    return view_of(node, job).slots;
+}
+
+static unsigned count_of(uint64_t slots)
+{
+    return (unsigned)__builtin_popcountll(slots);
+}
+
+// The next slot begins.
+static void tick(struct node *node)
+{
+    node->turn++;
+    node->caller.now_ns += SLOT;
+    caller_post(&node->caller, (struct engine_event){.kind = ENGINE_SWITCH, .turn = node->turn});
+}
+
+static void tick_to(struct node *node, unsigned slot)
+{
+    do
+        tick(node);
+    while (node->turn % ENGINE_ROUND != slot);
+}
+
+static uint64_t claim(struct node *node, engine_job_t job, uint64_t slots)
+{
+    return engine_claim(node->caller.engine, job, slots, 1, node->caller.now_ns);
+}
+
+static uint64_t promise(struct node *node, engine_job_t job, uint64_t wish, uint8_t due)
+{
+    return engine_promise(node->caller.engine, job, wish, due, node->caller.now_ns);
+}
+
+static uint64_t offer(struct node *node, engine_job_t job, uint8_t due, unsigned *most)
+{
+    uint64_t slots = 0;
+    uint8_t count = 0;
+    engine_offer(node->caller.engine, job, &due, 1, &slots, &count, node->caller.now_ns);
+    if (most != NULL)
+        *most = count;
+    return slots;
+}
+
+static enum engine_outcome request_after(struct node *node, engine_job_t job, uint64_t after_ns)
+{
+    node->caller.now_ns += after_ns;
+    return caller_event(&node->caller, ENGINE_SCHEDULE, job, 0, 0).outcome;
+}
+
+static void served(struct node *node, engine_job_t job, uint64_t service_ns)
+{
+    engine_set_service(node->caller.engine, job, service_ns);
+}
+
+// A node of one CPU, A and B with every other slot.
+static void open_halves(struct node *node)
+{
+    node_open(node, 1);
+    enter(node, A, 1);
+    enter(node, B, 1);
+    assert_int_equal(claim(node, A, EVENS), EVENS);
+    assert_int_equal(claim(node, B, ODDS), ODDS);
+}
+
+// ---- who is out
+
+static void test_the_slot_decides(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    served(&node, A, 1000 * SLOT); // accounts do not
+    for (unsigned i = 0; i < 3 * ENGINE_ROUND; i++) {
+        tick(&node);
+        assert_int_equal(is_out(&node, A), node.turn % 2 == 0);
+        assert_int_equal(is_out(&node, B), node.turn % 2 == 1);
+    }
+    node_close(&node);
+}
+
+static void test_an_empty_slot_is_filled(void **state)
+{
+    (void)state;
+    struct node node;
+    unsigned filled[2] = {0};
+    open_halves(&node);
+    claim(&node, A, 1);
+    claim(&node, B, 2);
+    for (unsigned i = 0; i < 10 * ENGINE_ROUND; i++) {
+        tick(&node);
+        assert_int_equal(is_out(&node, A) + is_out(&node, B), 1);
+        filled[is_out(&node, B)]++;
+    }
+    assert_true(filled[0] > 200 && filled[1] > 200); // of 600: nobody is preferred
+    node_close(&node);
+}
+
+// Whoever fills a slot on one node fills it on others, unless somebody is there who comes first.
+static void test_nodes_fill_alike(void **state)
+{
+    (void)state;
+    struct node all, some;
+    unsigned common = 0;
+    node_open(&all, 1);
+    node_open(&some, 1);
+    for (engine_job_t job = A; job <= D; job++)
+        enter(&all, job, 1);
+    enter(&some, D, 1); // in another order
+    enter(&some, B, 1);
+    for (engine_job_t job = A; job <= D; job++)
+        claim(&all, job, UINT64_C(1) << (job - A));
+    claim(&some, B, 2);
+    claim(&some, D, 8);
+    for (unsigned i = 0; i < 10 * ENGINE_ROUND; i++) {
+        tick(&all);
+        tick(&some);
+        if (!is_out(&all, B) && !is_out(&all, D))
+            continue;
+        common++;
+        assert_int_equal(is_out(&all, B), is_out(&some, B));
+        assert_int_equal(is_out(&all, D), is_out(&some, D));
+    }
+    assert_true(common > 200);
+    node_close(&all);
+    node_close(&some);
+}
+
+static void test_packing(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 4);
+    for (engine_job_t job = A; job <= C; job++)
+        enter(&node, job, 2);
+    enter(&node, D, 9); // wider than the node: alone
+    assert_int_equal(claim(&node, A, 0xff), 0xff);
+    assert_int_equal(claim(&node, B, 0x0f), 0x0f);
+    assert_int_equal(claim(&node, C, 0xff), 0xf0);
+    assert_int_equal(claim(&node, D, 0x1ff), 0x100);
+    tick_to(&node, 0);
+    assert_true(is_out(&node, A) && is_out(&node, B) && !is_out(&node, C));
+    tick_to(&node, 4);
+    assert_true(is_out(&node, A) && is_out(&node, C) && !is_out(&node, B));
+    tick_to(&node, 8);
+    assert_true(is_out(&node, D) && !is_out(&node, A));
+    node_close(&node);
+}
+
+// Room beside the owner is filled, too.
+static void test_room_beside_the_owner(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 2);
+    for (engine_job_t job = A; job <= C; job++)
+        enter(&node, job, 1);
+    claim(&node, A, ENGINE_ALL_SLOTS);
+    for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+        tick(&node);
+        assert_true(is_out(&node, A));
+        assert_int_equal(is_out(&node, B) + is_out(&node, C), 1);
+    }
+    node_close(&node);
+}
+
+// A job whose ranks could not agree, or whose library is too old to.
+static void test_who_has_no_slots_gets_a_part(void **state)
+{
+    (void)state;
+    struct node node;
+    unsigned out[3] = {0};
+    node_open(&node, 1);
+    for (engine_job_t job = A; job <= C; job++)
+        enter(&node, job, 1);
+    claim(&node, A, ENGINE_ALL_SLOTS);
+    for (unsigned i = 0; i < 90; i++) {
+        tick(&node);
+        for (unsigned k = 0; k < 3; k++)
+            out[k] += is_out(&node, A + k);
+    }
+    for (unsigned k = 0; k < 3; k++)
+        assert_in_range(out[k], 29, 31);
+    node_close(&node);
+}
+
+// Where no slots are agreed about, or the clock is not to be gone by, this is yoo-jette.
+static void test_fallback(void **state)
+{
+    (void)state;
+    for (unsigned clock = 0; clock < 2; clock++) {
+        struct node gang, other;
+        struct engine_settings settings = gang_settings(1);
+        node_open(&gang, 1);
+        settings.policy = "yoo-jette";
+        other = (struct node){.turn = clock != 0 ? 6000 : 0};
+        caller_open(&other.caller, &settings);
+        for (engine_job_t job = A; job <= C; job++) {
+            enter(&gang, job, 1);
+            enter(&other, job, 1);
+        }
+        if (clock == 0)
+            claim(&gang, A, ENGINE_ALL_SLOTS);
+        for (unsigned i = 0; i < 300; i++) {
+            engine_job_t job = A + (i * 7 + 3) % 4 % 3;
+            uint64_t turn = clock != 0 ? 6000 + i : 0, at_ns = i * SLOT + 10;
+            struct engine_event switch_ = {.kind = ENGINE_SWITCH, .turn = turn};
+            gang.caller.now_ns = other.caller.now_ns = at_ns;
+            served(&gang, job, i * SLOT / 3);
+            served(&other, job, i * SLOT / 3);
+            caller_post(&gang.caller, switch_);
+            caller_post(&other.caller, switch_);
+            assert_int_equal(request_after(&gang, job, i % 50 * MS),
+                             request_after(&other, job, i % 50 * MS));
+            for (engine_job_t any = A; any <= C; any++)
+                assert_int_equal(is_out(&gang, any), is_out(&other, any));
+        }
+        node_close(&gang);
+        node_close(&other);
+    }
+}
+
+static void test_not_crowded(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    caller_event(&node.caller, ENGINE_EXIT, B, 1, 0);
+    for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+        tick(&node);
+        assert_true(is_out(&node, A) && !view_of(&node, A).limited);
+    }
+    node_close(&node);
+}
+
+// ---- requests
+
+static void test_a_used_slot_is_not_for_others(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    tick_to(&node, 2);
+    served(&node, A, 95 * MS); // at the end
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(request_after(&node, B, 10 * MS), ENGINE_DISCARDED_SLOT);
+    assert_true(is_out(&node, A));
+    node_close(&node);
+}
+
+static void test_who_waits_gives_way_for_this_slot(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    served(&node, A, 500 * MS);
+    tick_to(&node, 2);
+    served(&node, A, 502 * MS); // less than a tenth of what it could have used
+    assert_int_equal(request_after(&node, B, GMET - 1), ENGINE_DISCARDED_SLOT);
+    assert_int_equal(request_after(&node, B, 1), ENGINE_GRANTED);
+    assert_true(is_out(&node, B) && !is_out(&node, A));
+    // Its owner gets it back, when the other has had GMET.
+    assert_int_equal(request_after(&node, A, GMET - 1), ENGINE_DISCARDED_SLOT);
+    assert_int_equal(request_after(&node, A, 1), ENGINE_GRANTED);
+    tick(&node);
+    assert_true(is_out(&node, B));
+    tick(&node);
+    assert_true(is_out(&node, A));
+    node_close(&node);
+}
+
+static void test_requests_fill_empty_slots(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    claim(&node, A, 1);
+    claim(&node, B, 2);
+    tick_to(&node, 7);
+    engine_job_t filler = is_out(&node, A) ? A : B, other = filler == A ? B : A;
+    served(&node, filler, 1000 * MS); // however busy
+    assert_int_equal(request_after(&node, other, GMET - 1), ENGINE_DISCARDED_SLOT);
+    assert_int_equal(request_after(&node, other, 1), ENGINE_GRANTED);
+    assert_true(is_out(&node, other));
+    node_close(&node);
+}
+
+// ---- the office
+
+static void test_offers(void **state)
+{
+    (void)state;
+    struct node node;
+    unsigned most = 0;
+    open_halves(&node);
+    claim(&node, B, 0);
+    assert_int_equal(offer(&node, B, ENGINE_ROUND, &most), ODDS); // free
+    assert_int_equal(most, 30);
+    assert_int_equal(offer(&node, B, 20, &most), ENGINE_ALL_SLOTS);
+    assert_int_equal(most, 40);
+    assert_int_equal(offer(&node, B, 30, &most), ODDS); // A keeps its due
+    assert_int_equal(offer(&node, A, ENGINE_ROUND, &most), ENGINE_ALL_SLOTS); // its own are
+    assert_int_equal(offer(&node, D, ENGINE_ROUND, &most), 0);                // nobody here
+    assert_int_equal(most, 0);
+    node_close(&node);
+}
+
+static void test_promises(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    enter(&node, C, 1);
+    uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 20);
+    assert_int_equal(count_of(given), 20);
+    assert_int_equal(slots_of(&node, A), EVENS); // as long as nothing is claimed
+    enter(&node, D, 1);
+    assert_int_equal(offer(&node, D, 1, NULL) & given, 0);
+    assert_int_equal(promise(&node, D, given, 1), 0);
+    assert_int_equal(claim(&node, C, given), given);
+    assert_int_equal(slots_of(&node, A), EVENS & ~given);
+    assert_int_equal(slots_of(&node, B), ODDS & ~given);
+    assert_int_equal(count_of(slots_of(&node, A)), 20);
+    assert_int_equal(count_of(slots_of(&node, B)), 20);
+    node_close(&node);
+}
+
+static void test_promises_end(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    enter(&node, C, 1);
+    enter(&node, D, 1);
+    uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
+    node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
+    assert_int_equal(offer(&node, D, 1, NULL) & given, 0);
+    assert_int_not_equal(promise(&node, C, given, 15), 0); // again, but not for longer
+    node.caller.now_ns += 1;
+    assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
+    assert_int_equal(promise(&node, C, given, 15), 0);
+    assert_int_equal(claim(&node, C, given), 0);
+    assert_int_not_equal(promise(&node, C, given, 15), 0);
+    node_close(&node);
+}
+
+// Whatever a client says, nobody ends with less than it has itself.
+static void test_greed(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    enter(&node, C, 1);
+    uint64_t given = promise(&node, C, UINT64_MAX, 0);
+    assert_int_equal(claim(&node, C, UINT64_MAX), given);
+    assert_in_range(count_of(given), 19, 21);
+    assert_in_range(count_of(slots_of(&node, A)), 19, 21);
+    assert_int_equal(claim(&node, C, UINT64_MAX), given); // without a promise only what is free
+    node_close(&node);
+}
+
+static void test_growing_wider_costs_slots(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 2);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    claim(&node, A, 0xff);
+    claim(&node, B, 0xf0);
+    enter(&node, A, 1); // another process: together they no longer fit
+    bool a_first = gang_name(A) < gang_name(B);
+    assert_int_equal(slots_of(&node, A), a_first ? 0xff : 0x0f);
+    assert_int_equal(slots_of(&node, B), a_first ? 0 : 0xf0);
+    node_close(&node);
+}
+
+static void test_intersection(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    engine_t *engine = node.caller.engine;
+    assert_false(engine_intersect(engine, A, 0x5, 0)); // of an older agreement
+    assert_false(engine_intersect(engine, A, 0x5, 2));
+    assert_int_equal(slots_of(&node, A), EVENS);
+    assert_true(engine_intersect(engine, A, 0x7, 1));
+    assert_false(engine_intersect(engine, A, 0x7, 1));
+    assert_int_equal(slots_of(&node, A), 0x5);
+    assert_false(engine_intersect(engine, D, 0x7, 1));
+    node_close(&node);
+}
+
+static void test_adoption(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 1);
+    struct engine_account accounts[] = {{.slots = EVENS, .term = 3},
+                                        {.slots = UINT64_MAX, .term = 4}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct engine_event event = {.kind = ENGINE_ADOPT,
+                                     .job = A + i,
+                                     .width = 1,
+                                     .name = i + 1,
+                                     .account = &accounts[i]};
+        engine_event(node.caller.engine, &event, 0);
+    }
+    assert_int_equal(slots_of(&node, B), ENGINE_ALL_SLOTS);
+    caller_post(&node.caller, (struct engine_event){.kind = ENGINE_SETTINGS,
+                                                    .settings = &node.caller.settings});
+    assert_int_equal(slots_of(&node, A), EVENS); // A file cannot make them overlap
+    assert_int_equal(slots_of(&node, B), ODDS);
+    assert_int_equal(view_of(&node, B).term, 4);
+    node_close(&node);
+}
+
+static void test_sequential_slots(void **state)
+{
+    (void)state;
+    struct node node;
+    struct engine_settings settings = gang_settings(1);
+    settings.sequential_share_ppm = 250000;
+    node = (struct node){.turn = 6000};
+    caller_open(&node.caller, &settings);
+    enter(&node, A, 1);
+    caller_post(&node.caller, (struct engine_event){.kind = ENGINE_REGISTER,
+                                                    .job = B,
+                                                    .width = 1,
+                                                    .sequential = true});
+    assert_int_equal(count_of(offer(&node, A, 1, NULL)), 45); // what is its own it keeps
+    claim(&node, A, promise(&node, A, ENGINE_ALL_SLOTS, 1));
+    unsigned out = 0, apart = 0;
+    for (unsigned i = 0; i < 2 * ENGINE_ROUND; i++) {
+        tick(&node);
+        apart = is_out(&node, B) ? 0 : apart + 1;
+        assert_true(apart < 4);
+        out += is_out(&node, B);
+    }
+    assert_int_equal(out, 30);
+    node_close(&node);
+}
+
+static void test_suspended_jobs_are_offered_nothing(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    caller_event(&node.caller, ENGINE_SUSPEND, B, 0, 0);
+    assert_int_equal(offer(&node, B, 1, NULL), 0);
+    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+    caller_event(&node.caller, ENGINE_RESUME, B, 0, 0);
+    assert_int_equal(slots_of(&node, A) & slots_of(&node, B), 0);
+    node_close(&node);
+}
+
+// ---- random sets
+
+struct random_node {
+    struct node node;
+    uint64_t random;
+    uint32_t widths[8]; // 0: not here
+    char context[64];
+};
+
+static uint64_t draw(struct random_node *r, uint64_t below)
+{
+    uint64_t z = (r->random += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return (z ^ (z >> 31)) % below;
+}
+
+#define CHECK(condition) CALLER_CHECK(&r->node.caller, condition)
+
+// The holders of a slot fit together, as far as they are one set.
+static void check_sets(struct random_node *r)
+{
+    unsigned cpus = r->node.caller.settings.cpus;
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        unsigned holders = 0, width = 0;
+        for (unsigned i = 0; i < 8; i++) {
+            if (r->widths[i] == 0 || (slots_of(&r->node, A + i) >> s & 1) == 0)
+                continue;
+            holders++;
+            width += r->widths[i] < cpus ? r->widths[i] : cpus;
+        }
+        CHECK(holders <= 1 || width <= cpus);
+    }
+}
+
+static bool is_limited(const struct random_node *r)
+{
+    unsigned jobs = 0, width = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        jobs += r->widths[i] != 0;
+        width += r->widths[i];
+    }
+    return jobs > 1 && width > r->node.caller.settings.cpus;
+}
+
+// Who is out fits, nobody else would fit beside them, and in a new slot its owners are out, unless
+// somebody without slots has waited for it.
+static void check_out(struct random_node *r, bool tick_)
+{
+    unsigned cpus = r->node.caller.settings.cpus, out = 0, width = 0;
+    bool all_placed = true;
+    for (unsigned i = 0; i < 8; i++) {
+        if (r->widths[i] == 0)
+            continue;
+        all_placed = all_placed && slots_of(&r->node, A + i) != 0;
+        out += is_out(&r->node, A + i);
+        width += is_out(&r->node, A + i) ? r->widths[i] : 0;
+    }
+    CHECK(out == 0 || out == 1 || width <= cpus || !is_limited(r));
+    for (unsigned i = 0; i < 8; i++) {
+        if (r->widths[i] == 0 || is_out(&r->node, A + i))
+            continue;
+        CHECK(out > 0 && width + r->widths[i] > cpus);
+        CHECK(!tick_ || !all_placed ||
+              (slots_of(&r->node, A + i) >> r->node.turn % ENGINE_ROUND & 1) == 0);
+    }
+}
+
+static void come_or_go(struct random_node *r, unsigned i)
+{
+    if (r->widths[i] == 0 || draw(r, 4) == 0) {
+        uint32_t width = (uint32_t)(1 + draw(r, 3));
+        r->widths[i] += width;
+        enter(&r->node, A + i, width);
+    } else {
+        caller_event(&r->node.caller, ENGINE_EXIT, A + i, r->widths[i], 0);
+        struct engine_job_view view;
+        r->widths[i] = engine_job_find(r->node.caller.engine, A + i, &view) ? view.width : 0;
+    }
+}
+
+static void random_step(struct random_node *r)
+{
+    unsigned i = (unsigned)draw(r, 8), kind = (unsigned)draw(r, 20);
+    uint64_t wish = draw(r, UINT64_MAX) & (draw(r, 2) == 0 ? draw(r, UINT64_MAX) : UINT64_MAX);
+    bool ticked = false;
+    r->node.caller.now_ns += draw(r, SLOT);
+    if (kind < 3) {
+        come_or_go(r, i);
+    } else if (kind < 10) {
+        tick(&r->node);
+        ticked = is_limited(r);
+    } else if (r->widths[i] == 0) {
+        return;
+    } else if (kind < 13) {
+        served(&r->node, A + i, draw(r, r->node.caller.now_ns + 1));
+        request_after(&r->node, A + i, 0);
+    } else if (kind < 16) {
+        uint64_t given = promise(&r->node, A + i, wish, (uint8_t)draw(r, 61));
+        CHECK((given & ~wish) == 0);
+    } else {
+        uint64_t given = claim(&r->node, A + i, wish);
+        CHECK((given & ~wish) == 0 && slots_of(&r->node, A + i) == given);
+    }
+    if (is_limited(r))
+        check_sets(r);
+    check_out(r, ticked);
+}
+
+static void test_random_sets(void **state)
+{
+    (void)state;
+    const char *seed = getenv("COSCHED_TEST_SEED");
+    uint64_t first = seed != NULL ? strtoull(seed, NULL, 0) : 1, last = seed != NULL ? first : 200;
+    for (uint64_t i = first; i <= last; i++) {
+        struct random_node r = {.random = i};
+        node_open(&r.node, (unsigned)(1 + draw(&r, 6)));
+        snprintf(r.context, sizeof r.context, "COSCHED_TEST_SEED=%llu", (unsigned long long)i);
+        r.node.caller.context = r.context;
+        for (unsigned k = 0; k < 400; k++)
+            random_step(&r);
+        node_close(&r.node);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_slot_decides),
+        cmocka_unit_test(test_an_empty_slot_is_filled),
+        cmocka_unit_test(test_nodes_fill_alike),
+        cmocka_unit_test(test_packing),
+        cmocka_unit_test(test_room_beside_the_owner),
+        cmocka_unit_test(test_who_has_no_slots_gets_a_part),
+        cmocka_unit_test(test_fallback),
+        cmocka_unit_test(test_not_crowded),
+        cmocka_unit_test(test_a_used_slot_is_not_for_others),
+        cmocka_unit_test(test_who_waits_gives_way_for_this_slot),
+        cmocka_unit_test(test_requests_fill_empty_slots),
+        cmocka_unit_test(test_offers),
+        cmocka_unit_test(test_promises),
+        cmocka_unit_test(test_promises_end),
+        cmocka_unit_test(test_greed),
+        cmocka_unit_test(test_growing_wider_costs_slots),
+        cmocka_unit_test(test_intersection),
+        cmocka_unit_test(test_adoption),
+        cmocka_unit_test(test_sequential_slots),
+        cmocka_unit_test(test_suspended_jobs_are_offered_nothing),
+        cmocka_unit_test(test_random_sets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

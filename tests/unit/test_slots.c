@@ -1,0 +1,143 @@
+// Protects what ranks make of offers: merging, and the choice that all of them make alike.
+#include "common/slots.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define EVENS UINT64_C(0x555555555555555)
+
+static struct slots_offer merged(struct slots_offer one, const struct slots_offer *other)
+{
+    uint64_t *words = (uint64_t *)&one;
+    for (size_t i = 0; i < SLOTS_OFFER_WORDS; i++)
+        words[i] &= ((const uint64_t *)other)[i];
+    return one;
+}
+
+// Of a node where somebody has `held`, and everything else is free.
+static struct slots_offer offer_beside(uint64_t held)
+{
+    struct slots_offer offer;
+    unsigned there = slots_count(held), free_count = SLOTS_ROUND - there;
+    for (size_t i = 0; i < SLOTS_LEVELS; i++) {
+        bool gives = there > slots_dues[i];
+        offer.slots[i] = gives ? SLOTS_ALL : SLOTS_ALL & ~held;
+        offer.most[i] = slots_most(free_count + (gives ? there - slots_dues[i] : 0));
+    }
+    return offer;
+}
+
+static unsigned longest_gap(uint64_t slots)
+{
+    unsigned gap = 0, longest = 0;
+    for (unsigned s = 0; s < 2 * SLOTS_ROUND; s++) {
+        gap = slots >> s % SLOTS_ROUND & 1 ? 0 : gap + 1;
+        longest = gap > longest ? gap : longest;
+    }
+    return longest;
+}
+
+static void test_dues(void **state)
+{
+    (void)state;
+    for (unsigned jobs = 1, level = 0; jobs <= SLOTS_ROUND; jobs++) {
+        while (level < SLOTS_LEVELS && slots_dues[level] != SLOTS_ROUND / jobs)
+            level++;
+        assert_true(level < SLOTS_LEVELS);
+    }
+}
+
+static void test_most(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i <= 64; i++) {
+        assert_int_equal(slots_count(slots_most(i)), i);
+        assert_int_equal(slots_count(slots_most(i) & slots_most(17)), i < 17 ? i : 17);
+    }
+}
+
+static void test_neutral_offers(void **state)
+{
+    (void)state;
+    struct slots_offer one = offer_beside(EVENS), any = slots_offer_any();
+    struct slots_offer nothing = slots_offer_nothing(), same = merged(any, &one);
+    assert_memory_equal(&same, &one, sizeof one);
+    same = merged(nothing, &one);
+    assert_int_equal(slots_choose(&same, 5).slots, 0);
+}
+
+static void test_an_empty_node_is_taken_whole(void **state)
+{
+    (void)state;
+    struct slots_offer offer = offer_beside(0);
+    assert_int_equal(slots_choose(&offer, 0).slots, SLOTS_ALL);
+    offer = offer_beside(EVENS); // half is free: nothing is taken, all that is free is used
+    assert_int_equal(slots_choose(&offer, 0).slots, SLOTS_ALL & ~EVENS);
+}
+
+static void test_the_second_takes_every_other(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 7; seed++) {
+        struct slots_offer offer = offer_beside(SLOTS_ALL);
+        struct slots_choice choice = slots_choose(&offer, seed);
+        assert_int_equal(choice.due, 30);
+        assert_int_equal(slots_count(choice.slots), 30);
+        assert_int_equal(longest_gap(choice.slots), 1);
+    }
+}
+
+static void test_free_slots_first(void **state)
+{
+    (void)state;
+    uint64_t held = SLOTS_ALL & ~UINT64_C(0x3f0);
+    struct slots_offer offer = offer_beside(held);
+    struct slots_choice choice = slots_choose(&offer, 1);
+    assert_int_equal(choice.due, 30);
+    assert_int_equal(slots_count(choice.slots), 30);
+    assert_int_equal(choice.slots & 0x3f0, 0x3f0);
+}
+
+// Two nodes where different jobs have different halves: there is a third for each, and not a half.
+static void test_a_triangle(void **state)
+{
+    (void)state;
+    struct slots_offer other = offer_beside(SLOTS_ALL & ~EVENS);
+    struct slots_offer offer = merged(offer_beside(EVENS), &other);
+    struct slots_choice choice = slots_choose(&offer, 3);
+    assert_int_equal(choice.due, 20);
+    assert_int_equal(slots_count(choice.slots), 20);
+    assert_in_range(slots_count(choice.slots & EVENS), 9, 11);
+    assert_in_range(longest_gap(choice.slots), 2, 2);
+}
+
+static void test_no_common_slot(void **state)
+{
+    (void)state;
+    struct slots_offer offer = offer_beside(0);
+    for (size_t i = 0; i < SLOTS_LEVELS; i++)
+        offer.slots[i] = 0;
+    assert_int_equal(slots_choose(&offer, 0).slots, 0);
+    offer.slots[SLOTS_LEVELS - 1] = 6; // one
+    assert_int_equal(slots_count(slots_choose(&offer, 0).slots), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dues),
+        cmocka_unit_test(test_most),
+        cmocka_unit_test(test_neutral_offers),
+        cmocka_unit_test(test_an_empty_node_is_taken_whole),
+        cmocka_unit_test(test_the_second_takes_every_other),
+        cmocka_unit_test(test_free_slots_first),
+        cmocka_unit_test(test_a_triangle),
+        cmocka_unit_test(test_no_common_slot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
