@@ -1,4 +1,376 @@
+// Protects slots without a master, on 4 to 64 simulated nodes: jobs on random subsets of them start,
+// leave and look for more at random, every word between rank and node and from node to node takes a
+// random time, ranks die in the middle of it, daemons are started anew. No two jobs of a node ever
+// overlap, a round after the last change every job has the same slots on all its nodes, and when all
+// have looked for more, everybody has his part.
+//
+// A failure names the seed of its history; COSCHED_TEST_SEED=<seed> runs that history alone.
+#include "classd/policy/engine.h"
+#include "common/slots.h"
+#include "tests/unit/gang_settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define NODES     64
+#define JOBS      24
+#define JOB_NODES 12
+#define HISTORIES 30
+#define DELAY     6 // ticks at most from a rank to its node's answer
+#define TRIES     3
+
+enum step { RESTING, ASKS, RESERVES, TAKES };
+
+struct job {
+    bool here;
+    bool leaving;
+    unsigned node_count;
+    unsigned nodes[JOB_NODES];
+    unsigned at[JOB_NODES]; // the tick of the next word between this node and its rank; 0: none
+    enum step step;
+    struct slots_offer offer;
+    struct slots_choice choice;
+    uint64_t given;
+    uint32_t term;
+    unsigned tries;
+    uint64_t next_look; // the tick at which it looks for more
+};
+
+struct cluster {
+    uint64_t seed, random;
+    unsigned nodes;
+    engine_t *engines[NODES];
+    struct job jobs[JOBS];
+    engine_job_t last_id;
+    engine_job_t ids[JOBS];
+    uint64_t tick;
+    bool quiet; // nobody comes, leaves, or looks for more
+};
+
+#define CHECK(c, condition)                                                                        \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail_msg("COSCHED_TEST_SEED=%llu, tick %llu: not so: %s",                              \
+                     (unsigned long long)(c)->seed, (unsigned long long)(c)->tick, #condition);    \
+    } while (0)
+
+static uint64_t draw(struct cluster *c, uint64_t below)
+{
+    uint64_t z = (c->random += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return (z ^ (z >> 31)) % below;
+}
+
+static uint64_t now_ns(const struct cluster *c)
+{
+    return c->tick * SLOT;
+}
+
+static void post(struct cluster *c, unsigned node, struct engine_event event)
+{
+    engine_event(c->engines[node], &event, now_ns(c));
+}
+
+static bool view_at(const struct cluster *c, const struct job *job, unsigned i,
+                    struct engine_job_view *view)
+{
+    return engine_job_find(c->engines[job->nodes[i]], c->ids[job - c->jobs], view);
+}
+
+// ---- what a job's ranks do
+
+static void begin(struct cluster *c, struct job *job, enum step step)
+{
+    job->step = step;
+    for (unsigned i = 0; i < job->node_count; i++)
+        job->at[i] = (unsigned)(c->tick + 1 + draw(c, DELAY));
+}
+
+static void look_for_slots(struct cluster *c, struct job *job)
+{
+    job->offer = slots_offer_any();
+    begin(c, job, ASKS);
+}
+
+static void rest(struct cluster *c, struct job *job)
+{
+    job->step = RESTING;
+    job->next_look = c->tick + 4 * SLOTS_ROUND + draw(c, SLOTS_ROUND);
+}
+
+static void ask(struct cluster *c, struct job *job, unsigned i)
+{
+    uint64_t slots[SLOTS_LEVELS];
+    uint8_t most[SLOTS_LEVELS];
+    engine_offer(c->engines[job->nodes[i]], c->ids[job - c->jobs], slots_dues, SLOTS_LEVELS, slots,
+                 most, now_ns(c));
+    for (unsigned k = 0; k < SLOTS_LEVELS; k++) {
+        job->offer.slots[k] &= slots[k];
+        job->offer.most[k] &= slots_most(most[k]);
+    }
+}
+
+static void say(struct cluster *c, struct job *job, unsigned i)
+{
+    engine_t *engine = c->engines[job->nodes[i]];
+    engine_job_t id = c->ids[job - c->jobs];
+    job->at[i] = 0;
+    if (job->step == ASKS)
+        ask(c, job, i);
+    else if (job->step == RESERVES)
+        job->given &= engine_promise(engine, id, job->choice.slots, job->choice.due, now_ns(c));
+    else if (job->step == TAKES)
+        engine_claim(engine, id, job->given, job->term, now_ns(c));
+}
+
+// All ranks have heard from their nodes, and have reduced what they heard.
+static void go_on(struct cluster *c, struct job *job)
+{
+    if (job->step == ASKS) {
+        job->choice = slots_choose(&job->offer, gang_name(c->ids[job - c->jobs]));
+        job->given = SLOTS_ALL;
+        begin(c, job, RESERVES);
+    } else if (job->step == RESERVES) {
+        job->term++;
+        begin(c, job, TAKES);
+    } else if (job->given == 0 && ++job->tries < TRIES) {
+        look_for_slots(c, job);
+    } else {
+        rest(c, job);
+    }
+}
+
+static void speak(struct cluster *c, struct job *job)
+{
+    bool waits = false;
+    for (unsigned i = 0; i < job->node_count && job->step != RESTING; i++) {
+        if (job->at[i] == c->tick)
+            say(c, job, i);
+        waits |= job->at[i] != 0;
+    }
+    if (job->step != RESTING && !waits)
+        go_on(c, job);
+    else if (job->step == RESTING && !c->quiet && c->tick >= job->next_look)
+        look_for_slots(c, job);
+}
+
+// A rank of one node says to one of another, with some message of the program, what is left there.
+static void send_notices(struct cluster *c, struct job *job)
+{
+    for (unsigned i = 0; i < job->node_count; i++) {
+        struct engine_job_view view;
+        unsigned to = (unsigned)draw(c, job->node_count);
+        if (view_at(c, job, i, &view))
+            engine_intersect(c->engines[job->nodes[to]], c->ids[job - c->jobs], view.slots,
+                             view.term);
+    }
+}
+
+// ---- who comes, goes and fails
+
+static void arrive(struct cluster *c, struct job *job)
+{
+    *job = (struct job){.here = true};
+    c->ids[job - c->jobs] = ++c->last_id;
+    unsigned wanted = 1 + (unsigned)draw(c, JOB_NODES);
+    for (unsigned k = 0; k < wanted; k++) {
+        unsigned node = (unsigned)draw(c, c->nodes);
+        bool has = false;
+        for (unsigned i = 0; i < job->node_count; i++)
+            has |= job->nodes[i] == node;
+        if (!has)
+            job->nodes[job->node_count++] = node;
+    }
+    for (unsigned i = 0; i < job->node_count; i++)
+        post(c, job->nodes[i], (struct engine_event){.kind = ENGINE_REGISTER,
+                                                     .job = c->last_id,
+                                                     .width = 1,
+                                                     .name = gang_name(c->last_id)});
+    look_for_slots(c, job);
+}
+
+// The ranks end one after the other, whatever they were doing.
+static void leave(struct cluster *c, struct job *job)
+{
+    unsigned left = job->node_count;
+    struct engine_job_view view;
+    job->step = RESTING;
+    job->leaving = true;
+    for (unsigned i = 0; i < job->node_count; i++) {
+        if (view_at(c, job, i, &view) && draw(c, 3) == 0)
+            post(c, job->nodes[i], (struct engine_event){.kind = ENGINE_EXIT,
+                                                         .job = c->ids[job - c->jobs],
+                                                         .width = 1});
+        left -= !view_at(c, job, i, &view);
+    }
+    job->here = left > 0;
+}
+
+static engine_t *new_engine(void)
+{
+    struct engine_settings settings = gang_settings(1);
+    return engine_new(&settings);
+}
+
+// Another daemon takes over; of promises it knows nothing.
+static void restart(struct cluster *c, unsigned node)
+{
+    engine_t *old = c->engines[node];
+    struct engine_job_view view;
+    struct engine_settings settings = gang_settings(1);
+    c->engines[node] = new_engine();
+    for (size_t i = 0; engine_job_at(old, i, &view); i++) {
+        struct engine_account account = {.slots = view.slots, .term = view.term};
+        post(c, node, (struct engine_event){.kind = ENGINE_ADOPT,
+                                            .job = view.job,
+                                            .width = view.width,
+                                            .name = gang_name(view.job),
+                                            .account = &account});
+    }
+    post(c, node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings});
+    engine_free(old);
+}
+
+static void change(struct cluster *c, unsigned most_jobs)
+{
+    struct job *job = &c->jobs[draw(c, most_jobs)];
+    if (!job->here)
+        arrive(c, job);
+    else if (!job->leaving && draw(c, 3) != 0)
+        leave(c, job);
+    if (draw(c, 10) == 0)
+        restart(c, (unsigned)draw(c, c->nodes));
+}
+
+static void pass_time(struct cluster *c, unsigned ticks)
+{
+    for (unsigned i = 0; i < ticks; i++) {
+        c->tick++;
+        for (unsigned node = 0; node < c->nodes; node++)
+            post(c, node, (struct engine_event){.kind = ENGINE_SWITCH, .turn = c->tick});
+        for (struct job *job = c->jobs; job < c->jobs + JOBS; job++) {
+            if (job->here && job->leaving)
+                leave(c, job);
+            else if (job->here)
+                speak(c, job);
+            if (job->here)
+                send_notices(c, job);
+        }
+    }
+}
+
+// ---- what must hold
+
+static void check_overlaps(const struct cluster *c)
+{
+    for (unsigned node = 0; node < c->nodes; node++) {
+        struct engine_job_view view;
+        uint64_t held = 0;
+        for (size_t i = 0; engine_job_at(c->engines[node], i, &view); i++) {
+            CHECK(c, (held & view.slots) == 0);
+            held |= view.slots;
+        }
+    }
+}
+
+static uint64_t slots_of(const struct cluster *c, const struct job *job)
+{
+    struct engine_job_view view = {0};
+    CHECK(c, view_at(c, job, 0, &view));
+    return view.slots;
+}
+
+static void check_agreement(const struct cluster *c)
+{
+    for (const struct job *job = c->jobs; job < c->jobs + JOBS; job++) {
+        for (unsigned i = 0; job->here && i < job->node_count; i++) {
+            struct engine_job_view view = {0};
+            CHECK(c, view_at(c, job, i, &view));
+            CHECK(c, view.slots == slots_of(c, job));
+        }
+    }
+}
+
+static bool meet(const struct job *one, const struct job *other)
+{
+    for (unsigned i = 0; i < one->node_count; i++) {
+        for (unsigned k = 0; k < other->node_count; k++) {
+            if (one->nodes[i] == other->nodes[k])
+                return true;
+        }
+    }
+    return false;
+}
+
+// Fair: one part of as many as there are jobs that it meets anywhere, and itself.
+static unsigned fair_count(const struct cluster *c, const struct job *job)
+{
+    unsigned jobs = 0;
+    for (const struct job *other = c->jobs; other < c->jobs + JOBS; other++)
+        jobs += other->here && meet(job, other);
+    return SLOTS_ROUND / jobs;
+}
+
+static void check_parts(const struct cluster *c)
+{
+    for (const struct job *job = c->jobs; job < c->jobs + JOBS; job++) {
+        if (job->here)
+            CHECK(c, slots_count(slots_of(c, job)) >= fair_count(c, job));
+    }
+}
+
+static void run_history(uint64_t seed)
+{
+    static struct cluster cluster;
+    struct cluster *c = &cluster;
+    *c = (struct cluster){.seed = seed, .random = seed, .tick = 6000};
+    c->nodes = 4 + (unsigned)draw(c, NODES - 3);
+    unsigned most_jobs = 2 + (unsigned)draw(c, JOBS - 1);
+    for (unsigned node = 0; node < c->nodes; node++)
+        c->engines[node] = new_engine();
+    for (unsigned i = 0; i < 60; i++) {
+        change(c, most_jobs);
+        check_overlaps(c);
+        pass_time(c, (unsigned)draw(c, draw(c, 2) == 0 ? 4 : 80));
+        check_overlaps(c);
+    }
+    c->quiet = true;
+    pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
+    check_agreement(c);
+    c->quiet = false; // all look for more a few times
+    pass_time(c, 20 * SLOTS_ROUND);
+    c->quiet = true;
+    pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
+    check_overlaps(c);
+    check_agreement(c);
+    check_parts(c);
+    for (unsigned node = 0; node < c->nodes; node++)
+        engine_free(c->engines[node]);
+}
+
+static void test_random_clusters(void **state)
+{
+    (void)state;
+    const char *seed = getenv("COSCHED_TEST_SEED");
+    if (seed != NULL) {
+        run_history(strtoull(seed, NULL, 0));
+        return;
+    }
+    for (uint64_t i = 1; i <= HISTORIES; i++)
+        run_history(i);
+}
+
 int main(void)
 {
-    return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_clusters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
