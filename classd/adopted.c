@@ -20,6 +20,8 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
         .switches = turns->switches,
         .slices_waited = turns->slices_waited,
         .most_jobs = turns->most_jobs < max_jobs ? turns->most_jobs : (uint32_t)max_jobs,
+        .slots = slots_of_word(job->page->slots),
+        .term = slots_term_of_word(job->page->slots),
     };
     struct engine_event event = {
         .kind = ENGINE_ADOPT, .job = job->id, .name = job_name_hash(job), .account = &account};

@@ -55,7 +55,7 @@ static int do_exit(struct commands *commands, struct caller *caller, uint64_t no
 
 static void describe_slice(const struct commands *commands, struct protocol_switched *switched)
 {
-    switched->time_slice_ns = commands->config->time_slice_ns;
+    switched->time_slice_ns = config_slice_ns(commands->config);
     switched->align = commands->config->timer_align;
 }
 
@@ -191,6 +191,26 @@ static bool do_track(struct commands *commands, struct caller *caller,
     return done;
 }
 
+// Slots are the business of a job's own processes, under policy gang.
+static int do_slots(struct commands *commands, const struct caller *caller,
+                    const struct protocol_request *request, uint64_t now_ns,
+                    struct protocol_reply *reply)
+{
+    const struct protocol_claim *claim = &request->claim;
+    struct process *process = registered(commands, caller);
+    if (process == NULL)
+        return ESRCH;
+    if (!config_is_gang(commands->config))
+        return EOPNOTSUPP;
+    if (request->header.command == PROTOCOL_OFFER)
+        scheduler_offer(commands->scheduler, process, &reply->offer, now_ns);
+    else if (request->header.command == PROTOCOL_CLAIM)
+        reply->claimed.slots = scheduler_claim(commands->scheduler, process, claim, now_ns);
+    else
+        scheduler_narrow(commands->scheduler, process, claim);
+    return 0;
+}
+
 static int do_shutdown(struct commands *commands, const struct caller *caller)
 {
     if (!command_privileged(commands, caller->peer.uid))
@@ -241,6 +261,13 @@ bool command_execute(struct commands *commands, struct caller *caller,
             scheduler_request(commands->scheduler, process, now_ns);
         return false;
     }
+    case PROTOCOL_NARROW:
+        do_slots(commands, caller, request, now_ns, reply);
+        return false;
+    case PROTOCOL_OFFER:
+    case PROTOCOL_CLAIM:
+        status = do_slots(commands, caller, request, now_ns, reply);
+        break;
     case PROTOCOL_SHUTDOWN:
         status = do_shutdown(commands, caller);
         break;

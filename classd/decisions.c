@@ -74,6 +74,7 @@ static void record_turns(struct scheduler *scheduler)
             .scheduled = view.scheduled,
         };
     }
+    slots_publish(scheduler);
 }
 
 static void take_one(struct scheduler *scheduler, const struct engine_decision *decision,

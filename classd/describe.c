@@ -21,8 +21,8 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
     *record = (struct protocol_node_record){
         .node_id = pages_node_id(scheduler->pages),
         .uptime_ns = now_ns - scheduler->started_ns,
-        .time_slice_ns = config->time_slice_ns,
-        .gmet_ns = config->gmet_ns,
+        .time_slice_ns = config_slice_ns(config),
+        .gmet_ns = config_gmet_ns(config),
         .switches = scheduler->switches,
         .requests = scheduler->requests,
         .requests_granted = scheduler->granted,
@@ -76,6 +76,8 @@ bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all,
         .scheduled_ns = view.scheduled_total_ns,
         .switches = view.switches,
         .requests = job->requests,
+        .slots = view.slots,
+        .slots_agreed = view.slots != 0,
     };
     if (job->suspended && class_suspended(job->class_, &how))
         record->suspended = how.means;

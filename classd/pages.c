@@ -65,8 +65,9 @@ void pages_describe_node(const pages_t *pages, struct status_page *page)
 {
     const struct config *config = pages->config;
     page->node_id = pages->node_id;
-    page->time_slice_ns = config->time_slice_ns;
-    page->gmet_ns = config->gmet_ns;
+    page->time_slice_ns = config_slice_ns(config);
+    page->gmet_ns = config_gmet_ns(config);
+    page->gang = config_is_gang(config);
     page->cpus = config_cpus(config);
     page->piggyback = strcmp(config->piggyback, "off") == 0      ? STATUS_PIGGYBACK_OFF
                       : strcmp(config->piggyback, "header") == 0 ? STATUS_PIGGYBACK_HEADER

@@ -19,8 +19,8 @@ static struct engine_settings engine_settings(const struct config *config)
         .idle_share_ppm = config->idle_share_ppm,
         .interactive_share_ppm = config->interactive_share_ppm,
         .sequential_share_ppm = config->sequential_share_ppm,
-        .time_slice_ns = config->time_slice_ns,
-        .gmet_ns = config->gmet_ns,
+        .time_slice_ns = config_slice_ns(config),
+        .gmet_ns = config_gmet_ns(config),
         .dcs = {.exponent = (int)config->dcs_exponent,
                 .constant_ns = config->dcs_constant_ns,
                 .quantum_ns = config->dcs_quantum_ns,
@@ -80,9 +80,21 @@ int scheduler_deaths_fd(const scheduler_t *scheduler)
 
 // ---- turns
 
+// The number of the slice that begins, which all nodes give it; 0: not known. timerd's ticks come at
+// about the multiples of the slice. A late one is as good as none, but for slots: they are what the
+// clock says, whenever it is asked.
+static uint64_t turn_at(const struct config *config, uint64_t wall_ns)
+{
+    uint64_t slice_ns = config_slice_ns(config), early_ns = slice_ns / 8;
+    bool on_time = (wall_ns + early_ns) % slice_ns < 2 * early_ns;
+    if (!config->timer_align || wall_ns == 0 || !(on_time || config_is_gang(config)))
+        return 0;
+    return (wall_ns + early_ns) / slice_ns;
+}
+
 static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
-    uint64_t slice_ns = scheduler->config->time_slice_ns;
+    uint64_t slice_ns = config_slice_ns(scheduler->config);
     bool was_silent = scheduler->last_switch_ns == 0 || scheduler->unasked ||
                       now_ns - scheduler->last_switch_ns > slice_ns + slice_ns / 2;
     scheduler->last_switch_ns = now_ns;
@@ -91,10 +103,8 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
     accounts_read_all(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
-    struct engine_event event = {.kind = ENGINE_SWITCH};
-    uint64_t early_ns = slice_ns / 8; // timerd's ticks come at about the multiples of the slice
-    if (scheduler->config->timer_align && (wall_ns + early_ns) % slice_ns < 2 * early_ns)
-        event.turn = (wall_ns + early_ns) / slice_ns;
+    struct engine_event event = {.kind = ENGINE_SWITCH,
+                                 .turn = turn_at(scheduler->config, wall_ns)};
     decisions_take(scheduler, event, now_ns);
     if (was_silent)
         decisions_reassert(scheduler); // timerd may have lifted limits meanwhile
@@ -117,7 +127,7 @@ static uint64_t overdue_ns(const struct scheduler *scheduler)
 {
     uint64_t last_ns =
         scheduler->last_switch_ns != 0 ? scheduler->last_switch_ns : scheduler->started_ns;
-    return last_ns + 2 * scheduler->config->time_slice_ns;
+    return last_ns + 2 * config_slice_ns(scheduler->config);
 }
 
 static uint64_t turn_deadline_ns(const struct scheduler *scheduler)

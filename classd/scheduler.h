@@ -107,6 +107,14 @@ struct job *scheduler_find_job(const scheduler_t *scheduler, uint32_t uid, const
 // CMDSCH, by a process.
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
+// OFFER, CLAIM and NARROW, by a process, under policy gang. CLAIM returns what its job has now.
+void scheduler_offer(scheduler_t *scheduler, const struct process *process,
+                     struct protocol_offer *offer, uint64_t now_ns);
+uint64_t scheduler_claim(scheduler_t *scheduler, const struct process *process,
+                         const struct protocol_claim *claim, uint64_t now_ns);
+void scheduler_narrow(scheduler_t *scheduler, const struct process *process,
+                      const struct protocol_claim *claim);
+
 // When scheduler_deadline() is to be called, or ENGINE_NO_DEADLINE: when the policy wants to
 // switch, when two time-slices have passed without a SWITCH, or when tracking is to look again.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);

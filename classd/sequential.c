@@ -49,7 +49,7 @@ void sequential_account(struct scheduler *scheduler, uint64_t now_ns)
         .cpus = config_cpus(scheduler->config),
         .parts = groups,
         .interactive_share_ppm = scheduler->config->interactive_share_ppm,
-        .time_slice_ns = scheduler->config->time_slice_ns,
+        .time_slice_ns = config_slice_ns(scheduler->config),
     };
     struct engine_job_view view;
     sequential->usage_ns = look.usage_ns;

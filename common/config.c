@@ -278,7 +278,12 @@ static int check_together(struct pass *pass)
                          "%s: [dcs] quantum is longer than time_slice; lower quantum or raise "
                          "time_slice",
                          pass->name);
-    if (!dcs && config->gmet_ns > config->time_slice_ns)
+    if (config_is_gang(config) && !config->timer_align)
+        return error_set(pass->err, EINVAL,
+                         "%s: policy gang counts its slots by the wall clock; set [timer] align = "
+                         "yes",
+                         pass->name);
+    if (!dcs && !config_is_gang(config) && config->gmet_ns > config->time_slice_ns)
         return error_set(pass->err, EINVAL,
                          "%s: gmet is longer than time_slice, so no request could ever be granted; "
                          "lower gmet or raise time_slice",
@@ -442,6 +447,21 @@ void config_print(const struct config *config, FILE *stream)
         format_value(config, &keys[i], value, sizeof value);
         fprintf(stream, "\n%s =%s%s\n", keys[i].name, *value != '\0' ? " " : "", value);
     }
+}
+
+bool config_is_gang(const struct config *config)
+{
+    return strcmp(config->policy, "gang") == 0;
+}
+
+uint64_t config_slice_ns(const struct config *config)
+{
+    return config_is_gang(config) ? config->gang_slot_ns : config->time_slice_ns;
+}
+
+uint64_t config_gmet_ns(const struct config *config)
+{
+    return config_is_gang(config) ? config->gang_slot_ns / 3 : config->gmet_ns;
 }
 
 static void print_scdoc_text(const char *text, FILE *stream)

@@ -27,6 +27,7 @@ struct config {
     uint64_t dcs_constant_ns;
     uint64_t dcs_quantum_ns;
     bool dcs_calibrate;
+    uint64_t gang_slot_ns;
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;
@@ -69,6 +70,11 @@ void config_salvage(const char *path, struct config *config);
 // CPUs that the node's jobs share: the `cpus` key or, when that is 0, the CPUs in the calling
 // process's affinity mask. At least 1.
 unsigned config_cpus(const struct config *config);
+
+// The time-slice of the policy, and its GMET: policy gang has a slot in place of time_slice.
+uint64_t config_slice_ns(const struct config *config);
+uint64_t config_gmet_ns(const struct config *config);
+bool config_is_gang(const struct config *config);
 
 // Writes a configuration file with every key, its documentation as a comment and its value.
 void config_print(const struct config *config, FILE *stream);

@@ -60,6 +60,14 @@ static int check_target(const struct protocol_request *request, struct error *er
     return 0;
 }
 
+static int check_claim(const struct protocol_claim *body, struct error *err)
+{
+    if ((body->slots & ~SLOTS_ALL) != 0 || body->term >= SLOTS_TERMS || body->due > SLOTS_ROUND ||
+        body->final > 1)
+        return error_set(err, EPROTO, "a command for slots that there are not");
+    return 0;
+}
+
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err)
 {
@@ -94,6 +102,10 @@ int protocol_check_request(const void *bytes, size_t length, struct protocol_req
     case PROTOCOL_RESUME:
     case PROTOCOL_KILL:
         return check_target(request, err);
+    case PROTOCOL_CLAIM:
+    case PROTOCOL_NARROW:
+        return check_claim(&request->claim, err);
+    case PROTOCOL_OFFER:
     case PROTOCOL_EXIT:
     case PROTOCOL_SWITCH:
     case PROTOCOL_SCHEDULE:

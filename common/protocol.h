@@ -12,6 +12,7 @@
 #define COSCHED_COMMON_PROTOCOL_H
 
 #include "common/error.h"
+#include "common/slots.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,10 @@ enum protocol_command {
     PROTOCOL_SUSPEND = 9,
     PROTOCOL_RESUME = 10,
     PROTOCOL_KILL = 11,
+    // Slots of policy gang, by a process of a job; EOPNOTSUPP under another policy.
+    PROTOCOL_OFFER = 12,  // what its job could have here. Reply
+    PROTOCOL_CLAIM = 13,  // reserves or takes slots for its job. Reply
+    PROTOCOL_NARROW = 14, // says what is left of its job's slots elsewhere. No reply
 };
 
 enum protocol_means {
@@ -92,6 +97,14 @@ struct protocol_target { // of SUSPEND, RESUME, KILL
     uint32_t reserved;
 };
 
+struct protocol_claim { // of CLAIM and NARROW
+    uint64_t slots;     // a set as in common/slots.h
+    uint32_t term;      // of the agreement, at most SLOTS_TERMS - 1
+    uint32_t due;       // CLAIM: what others keep, in slots
+    uint32_t final;     // CLAIM: 0 reserves, 1 takes
+    uint32_t reserved;
+};
+
 struct protocol_request {
     struct protocol_header header;
     union {
@@ -99,6 +112,7 @@ struct protocol_request {
         struct protocol_register register_;
         struct protocol_trace_request trace;
         struct protocol_query_request query;
+        struct protocol_claim claim;
         uint8_t bytes[112];
     };
 };
@@ -194,6 +208,19 @@ struct protocol_job_record {
     uint64_t scheduled_ns;  // total time scheduled
     uint64_t switches;      // times it became scheduled
     uint64_t requests;      // SCHEDULE commands sent by its processes
+    uint64_t slots;         // of policy gang: the set
+    uint32_t slots_agreed;  // 0 or 1: it has some
+    uint32_t reserved;
+};
+
+struct protocol_offer { // by level, as in common/slots.h
+    uint64_t slots[SLOTS_LEVELS];
+    uint8_t most[SLOTS_LEVELS]; // a number of slots
+    uint8_t reserved[2];
+};
+
+struct protocol_claimed {
+    uint64_t slots; // those of the claim that the job has now
 };
 
 struct protocol_tracked {              // of SUSPEND, RESUME, KILL
@@ -213,6 +240,8 @@ struct protocol_reply {
         struct protocol_events events;
         struct protocol_event_job event_job;
         struct protocol_tracked tracked;
+        struct protocol_offer offer;
+        struct protocol_claimed claimed;
         char text[PROTOCOL_TEXT_MAX]; // of a refused RELOAD
         uint8_t bytes[240];
     };

@@ -46,4 +46,23 @@ struct slots_choice slots_choose(const struct slots_offer *offer, uint64_t seed)
 
 unsigned slots_count(uint64_t slots);
 
+// Agreements of a job about its slots are numbered, its terms, from 1 to SLOTS_TERMS - 1 and then
+// again. A set and its term are one word, so that they are read together.
+#define SLOTS_TERMS 16u
+
+static inline uint64_t slots_word(uint64_t slots, uint32_t term)
+{
+    return (uint64_t)(term % SLOTS_TERMS) << SLOTS_ROUND | (slots & SLOTS_ALL);
+}
+
+static inline uint64_t slots_of_word(uint64_t word)
+{
+    return word & SLOTS_ALL;
+}
+
+static inline uint32_t slots_term_of_word(uint64_t word)
+{
+    return (uint32_t)(word >> SLOTS_ROUND);
+}
+
 #endif

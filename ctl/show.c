@@ -104,16 +104,36 @@ static const char *suspended_by(const struct protocol_job_record *job)
     return job->suspended < sizeof means / sizeof *means ? means[job->suspended] : NULL;
 }
 
-static json_t *json_job(const struct protocol_job_record *job)
+void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX])
 {
-    return json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I}",
+    if (job->slots_agreed == 0)
+        snprintf(text, SHOW_SLOTS_MAX, "-");
+    else
+        snprintf(text, SHOW_SLOTS_MAX, "%u/%u", slots_count(job->slots & SLOTS_ALL), SLOTS_ROUND);
+}
+
+// Their numbers, or null.
+static json_t *json_slots(const struct protocol_job_record *job)
+{
+    json_t *list = job->slots_agreed != 0 ? json_array() : NULL;
+    for (unsigned s = 0; list != NULL && s < SLOTS_ROUND; s++) {
+        if (job->slots >> s & 1)
+            json_array_append_new(list, json_integer(s));
+    }
+    return list;
+}
+
+json_t *show_job_json(const struct protocol_job_record *job)
+{
+    return json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?}",
                      "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes",
                      (int)job->processes, "ranks", (int)job->ranks, "width", (int)job->width,
                      "scheduled", (int)job->scheduled, "suspended", suspended_by(job), "limited",
                      (int)job->limited, "share", (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s",
                      seconds(job->cpu_ns), "registered_s", seconds(job->registered_ns),
                      "scheduled_s", seconds(job->scheduled_ns), "switches",
-                     (json_int_t)job->switches, "requests", (json_int_t)job->requests);
+                     (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots",
+                     json_slots(job));
 }
 
 static const char *user_name(uint32_t uid, char *buffer, size_t size)
@@ -127,17 +147,19 @@ static const char *user_name(uint32_t uid, char *buffer, size_t size)
 
 static void print_job(const struct protocol_job_record *job)
 {
-    char share[32] = "no limit", user[16];
+    char share[32] = "no limit", user[16], slots[SHOW_SLOTS_MAX];
     if (job->limited)
         units_format_share(job->share_ppm, share, sizeof share);
+    show_slots(job, slots);
     printf("%-24s %-10s %5" PRIu32 " %5" PRIu32 " %5" PRIu32 " %-9s %9s %10.1f %10.1f %8" PRIu64
-           " %8" PRIu64 "\n",
+           " %8" PRIu64 " %5s\n",
            job->job_id, user_name(job->uid, user, sizeof user), job->processes, job->ranks,
            job->width,
            suspended_by(job) != NULL ? "suspended"
            : job->scheduled          ? "scheduled"
                                      : "idle",
-           share, seconds(job->cpu_ns), seconds(job->scheduled_ns), job->switches, job->requests);
+           share, seconds(job->cpu_ns), seconds(job->scheduled_ns), job->switches, job->requests,
+           slots);
 }
 
 void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)
@@ -145,12 +167,12 @@ void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)
     if (json) {
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
-            json_array_append_new(list, json_job(&jobs[i]));
+            json_array_append_new(list, show_job_json(&jobs[i]));
         print_json(list);
         return;
     }
-    printf("%-24s %-10s %5s %5s %5s %-9s %9s %10s %10s %8s %8s\n", "JOB", "USER", "PROCS", "RANKS",
-           "WIDTH", "STATE", "SHARE", "CPU_S", "SCHED_S", "SWITCHES", "REQUESTS");
+    printf("%-24s %-10s %5s %5s %5s %-9s %9s %10s %10s %8s %8s %5s\n", "JOB", "USER", "PROCS",
+           "RANKS", "WIDTH", "STATE", "SHARE", "CPU_S", "SCHED_S", "SWITCHES", "REQUESTS", "SLOTS");
     for (size_t i = 0; i < count; i++)
         print_job(&jobs[i]);
 }

@@ -14,6 +14,14 @@
 // `text`: GMET, or what policy dcs has instead.
 void show_preemption(const struct protocol_node_record *node, char text[SHOW_PREEMPTION_MAX]);
 
+#define SHOW_SLOTS_MAX 16
+
+// Writes how many slots of a round the job has under policy gang: "30/60", or "-" without any.
+void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX]);
+
+// The job for programs, a new reference; null without memory.
+json_t *show_job_json(const struct protocol_job_record *job);
+
 // The node for programs, a new reference; null without memory.
 json_t *show_node_json(const struct protocol_node_record *node);
 

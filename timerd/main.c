@@ -143,6 +143,7 @@ static int serve(struct config *config, struct error *err)
 {
     struct timer timer = {.config = config, .outage.config = config, .tick = -1, .signals = -1};
     int rc = -1;
+    config->time_slice_ns = config_slice_ns(config);
     urgent_become();
     pulse_init(&timer.pulse, config, clock_now_ns());
     if (privileges_drop(err) == 0)

@@ -18,7 +18,9 @@ static void check_limits(const struct config *config)
 {
     REQUIRE(config->time_slice_ns >= 100 * NS_PER_MS && config->time_slice_ns <= 3600 * NS_PER_SEC);
     bool dcs = strcmp(config->policy, "dcs") == 0;
-    REQUIRE((dcs ? config->dcs_quantum_ns : config->gmet_ns) <= config->time_slice_ns);
+    REQUIRE((dcs ? config->dcs_quantum_ns : config_gmet_ns(config)) <= config_slice_ns(config));
+    REQUIRE(config->gang_slot_ns >= 100 * NS_PER_MS && config->gang_slot_ns <= 60 * NS_PER_SEC);
+    REQUIRE(!config_is_gang(config) || config->timer_align);
     REQUIRE(config->dcs_exponent >= -16 && config->dcs_exponent <= 16);
     REQUIRE(config->idle_share_ppm >= 1000 && config->idle_share_ppm <= 100000);
     REQUIRE(config->cpus <= 65536 && config_cpus(config) >= 1);

@@ -151,6 +151,22 @@ static void dynamic_coscheduling_is_configured(void **state)
     assert_int_equal(config.dcs_exponent, 16);
 }
 
+static void config_of_gang(void **state)
+{
+    struct config config;
+    (void)state;
+    config_defaults(&config);
+    assert_int_equal(config.gang_slot_ns, NS_PER_SEC);
+    assert_int_equal(config_slice_ns(&config), config.time_slice_ns);
+    assert_int_equal(config_gmet_ns(&config), config.gmet_ns);
+    // Slice and GMET, which gang has not, say nothing.
+    assert_int_equal(load("[scheduler]\npolicy = gang\ntime_slice = 100ms\n[gang]\nslot = 300ms\n",
+                          &config, NULL),
+                     0);
+    assert_int_equal(config_slice_ns(&config), 300 * NS_PER_MS);
+    assert_int_equal(config_gmet_ns(&config), 100 * NS_PER_MS);
+}
+
 static void config_errors_name_file_and_line(void **state)
 {
     static const struct {
@@ -187,6 +203,8 @@ static void config_errors_name_file_and_line(void **state)
         {"[dcs]\ncalibrate = 1\n", "x.ini:2: [dcs] calibrate: \"1\" is neither yes nor no"},
         {"[scheduler]\npolicy = dcs\ntime_slice = 100ms\n[dcs]\nquantum = 101ms\n",
          "quantum is longer than time_slice"},
+        {"[gang]\nslot = 99ms\n", "x.ini:2: [gang] slot: 99ms is out of range; use 100ms to 1min"},
+        {"[scheduler]\npolicy = gang\n[timer]\nalign = no\n", "set [timer] align = yes"},
         {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
          "set [cgroup] period to at least 100ms"},
         {"[sequential]\ngroups = /user.slice\n", "\"/user.slice\" must be relative"},
@@ -590,6 +608,7 @@ int main(void)
         cmocka_unit_test(formatted_durations_read_back),
         cmocka_unit_test(keys_overrule_defaults),
         cmocka_unit_test(dynamic_coscheduling_is_configured),
+        cmocka_unit_test(config_of_gang),
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),

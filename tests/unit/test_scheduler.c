@@ -505,6 +505,99 @@ static void adoption_keeps_the_turn(void **state)
     end(second);
 }
 
+static void become_gang(struct node *node)
+{
+    strcpy(node->config.policy, "gang");
+    node->config.gang_slot_ns = 200 * NS_PER_MS;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+}
+
+// As ranks do at MPI_Init: asks, chooses, reserves, takes.
+static uint64_t agree_alone(struct node *node, const struct process *process)
+{
+    struct slots_offer offer;
+    struct protocol_offer answer;
+    scheduler_offer(node->scheduler, process, &answer, node->now_ns);
+    for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
+        offer.slots[i] = answer.slots[i];
+        offer.most[i] = slots_most(answer.most[i]);
+    }
+    struct slots_choice choice = slots_choose(&offer, 1);
+    struct protocol_claim claim = {.slots = choice.slots, .due = choice.due, .term = 3};
+    claim.slots = scheduler_claim(node->scheduler, process, &claim, node->now_ns);
+    claim.final = 1;
+    return scheduler_claim(node->scheduler, process, &claim, node->now_ns);
+}
+
+static uint64_t word_of(const struct process *process)
+{
+    return process->job->page->slots;
+}
+
+// The clock says whose slot it is, however late it is asked; pages tell who has which.
+static void slots_are_agreed_and_kept_to(void **state)
+{
+    struct node *node = *state;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    assert_int_equal(agree_alone(node, a), SLOTS_ALL);
+    struct process *b = come(node, "b", B);
+    assert_int_equal(slots_count(agree_alone(node, b)), 30);
+    assert_int_equal(slots_of_word(word_of(a)) ^ slots_of_word(word_of(b)), SLOTS_ALL);
+    assert_int_equal(slots_term_of_word(word_of(b)), 3);
+    for (uint64_t turn = 600; turn < 720; turn++) {
+        uint64_t wall_ns = turn * node->config.gang_slot_ns + turn % 3 * 60 * NS_PER_MS;
+        node->now_ns += node->config.gang_slot_ns;
+        scheduler_switch(node->scheduler, node->now_ns, wall_ns);
+        bool own = slots_of_word(word_of(b)) >> turn % SLOTS_ROUND & 1;
+        assert_int_equal(flags_of(node, "b") & STATUS_SCHEDULED, own ? STATUS_SCHEDULED : 0);
+        assert_int_equal(flags_of(node, "a") & STATUS_SCHEDULED, own ? 0 : STATUS_SCHEDULED);
+    }
+}
+
+static void slots_narrow_by_what_others_say(void **state)
+{
+    struct node *node = *state;
+    struct protocol_job_record record;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    agree_alone(node, a);
+    struct protocol_claim claim = {.slots = 0xff, .term = 2};
+    scheduler_narrow(node->scheduler, a, &claim);
+    assert_int_equal(slots_of_word(word_of(a)), SLOTS_ALL);
+    claim.term = 3;
+    scheduler_narrow(node->scheduler, a, &claim);
+    assert_int_equal(slots_of_word(word_of(a)), 0xff);
+    scheduler_describe_job(node->scheduler, 0, true, 0, &record, node->now_ns);
+    assert_int_equal(record.slots, 0xff);
+    assert_int_equal(record.slots_agreed, 1);
+}
+
+static void adoption_keeps_the_slots(void **state)
+{
+    struct node *node = *state;
+    struct protocol_job_record jobs[2];
+    pid_t first = sleeper(), second = sleeper();
+    become_gang(node);
+    struct process *a = come(node, "a", first);
+    agree_alone(node, a);
+    struct process *b = come(node, "b", second);
+    agree_alone(node, b);
+    uint64_t words[] = {word_of(a), word_of(b)};
+    for (int farewell = 0; farewell < 2; farewell++) {
+        adopt_anew(node, farewell);
+        for (uint32_t i = 0; i < 2; i++) {
+            scheduler_describe_job(node->scheduler, 0, true, i, &jobs[i], node->now_ns);
+            assert_int_equal(jobs[i].slots, slots_of_word(words[i]));
+        }
+    }
+    // Term and all: what is said of the same agreement still holds.
+    b = come(node, "b", second);
+    assert_int_equal(word_of(b), words[1]);
+    end(first);
+    end(second);
+}
+
 // What people see goes on as well: since when, for how long scheduled, how often.
 static void adoption_keeps_the_accounts(void **state)
 {
@@ -793,6 +886,9 @@ int main(void)
         TEST(adoption_keeps_those_that_live),
         TEST(adoption_keeps_who_was_scheduled),
         TEST(adoption_keeps_the_turn),
+        TEST(slots_are_agreed_and_kept_to),
+        TEST(slots_narrow_by_what_others_say),
+        TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
         TEST(adoption_makes_the_best_of_what_pages_tell),
         TEST(a_reused_pid_is_not_adopted),

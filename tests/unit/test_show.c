@@ -86,6 +86,27 @@ static void programs_read_the_terms_of_dcs(void **state)
     json_decref(object);
 }
 
+static void slots_are_shown_where_there_are_some(void **state)
+{
+    (void)state;
+    char text[SHOW_SLOTS_MAX];
+    struct protocol_job_record job = {.job_id = "a"};
+    json_t *object = show_job_json(&job);
+    show_slots(&job, text);
+    assert_string_equal(text, "-");
+    assert_true(json_is_null(json_object_get(object, "slots")));
+    json_decref(object);
+    job.slots_agreed = 1;
+    job.slots = UINT64_C(1) << 59 | UINT64_C(1) << 63 | 5; // a classd that means harm
+    object = show_job_json(&job);
+    show_slots(&job, text);
+    assert_string_equal(text, "3/60");
+    json_t *slots = json_object_get(object, "slots");
+    assert_int_equal(json_array_size(slots), 3);
+    assert_int_equal(json_integer_value(json_array_get(slots, 2)), 59);
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +115,7 @@ int main(void)
         cmocka_unit_test(any_reply_can_be_shown),
         cmocka_unit_test(programs_read_gmet_where_it_decides),
         cmocka_unit_test(programs_read_the_terms_of_dcs),
+        cmocka_unit_test(slots_are_shown_where_there_are_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
