@@ -2,6 +2,7 @@
 
 #include "pmpi/variant/quick.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,11 @@ enum {
 struct notice {
     uint8_t scheduled;
     uint8_t reserved[7];
+    uint64_t slots; // policy gang: what is left of the job's on the sender's node, as slots_word()
 };
+
+// Without slots it is as short as that of a library that knows of none.
+#define NOTICE_BYTES offsetof(struct notice, slots)
 
 struct outgoing {
     MPI_Request request;
@@ -26,6 +31,7 @@ struct outgoing {
 };
 
 struct carrier carrier;
+bool carrier_slots;
 
 static struct {
     MPI_Comm comm;
@@ -107,7 +113,9 @@ static void send_notice(int peer, bool scheduled)
         return; // the peer is far behind; it will be told later
     memset(&out->notice, 0, sizeof out->notice);
     out->notice.scheduled = scheduled;
-    if (mpi->Isend(&out->notice, sizeof out->notice, MPI_BYTE, peer, NOTICE_TAG, own.comm,
+    out->notice.slots = session_slots();
+    int bytes = (int)(carrier_slots ? sizeof out->notice : NOTICE_BYTES);
+    if (mpi->Isend(&out->notice, bytes, MPI_BYTE, peer, NOTICE_TAG, own.comm,
                    &out->request) != MPI_SUCCESS)
         return;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
@@ -193,12 +201,22 @@ static void hear(int peer, bool scheduled)
         atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
 }
 
+// A job's set shrinks at once, on each node by what the others have lost: what was one agreement is
+// the same again, whatever the order in which nodes hear of each other.
+static void hear_slots(uint64_t word)
+{
+    uint64_t here = session_slots();
+    if (slots_term_of_word(word) == slots_term_of_word(here) &&
+        (slots_of_word(here) & ~slots_of_word(word)) != 0)
+        session_narrow(slots_of_word(word), slots_term_of_word(word));
+}
+
 static void drain(void)
 {
     const struct mpi_next *mpi = &mpi_next[1];
     for (;;) {
         int flag = 0;
-        struct notice notice;
+        struct notice notice = {0};
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
         if (mpi->Improbe(MPI_ANY_SOURCE, NOTICE_TAG, own.comm, &flag, &message, &status) !=
@@ -213,6 +231,8 @@ static void drain(void)
         own.received++;
         stats_add(STATS_HEARD, 1);
         hear(source, notice.scheduled != 0);
+        if (carrier_slots)
+            hear_slots(notice.slots);
     }
 }
 

@@ -47,6 +47,10 @@ struct carrier {
 
 extern struct carrier carrier HIDDEN;
 
+// Notices carry the job's slots, too (policy gang): all ranks have agreed about some. Set before
+// carrier_start().
+extern bool carrier_slots HIDDEN;
+
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
 // world rank r is on another node. Returns 0, or -1 when memory is short.
 int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);

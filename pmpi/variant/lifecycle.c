@@ -1,6 +1,7 @@
 #include "pmpi/variant/lifecycle.h"
 
 #include "common/units.h"
+#include "pmpi/variant/agreement.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/contention.h"
@@ -34,7 +35,8 @@ struct ballot {
     uint8_t carries; // enum piggyback
     uint8_t stats;
     uint8_t bypassed; // Fortran calls of this program do not come by here
-    uint8_t reserved[3];
+    uint8_t gang;     // the node gives slots, and this library asks for them
+    uint8_t reserved[2];
 };
 
 static struct {
@@ -121,6 +123,7 @@ static struct ballot own_ballot(void)
     enum piggyback piggyback = job.settings.piggyback;
     if (page != NULL) {
         ballot.node_id = page->node_id;
+        ballot.gang = page->gang != 0;
         if (wait == WAIT_DEFAULT)
             wait = page->wait == STATUS_WAIT_YIELD   ? WAIT_YIELD
                    : page->wait == STATUS_WAIT_SPIN  ? WAIT_SPIN
@@ -312,6 +315,16 @@ static void start_blocking(const struct ballot *ballots)
         block_without_sign();
 }
 
+// False where a node has no slots to give, by another policy or an older classd.
+static bool all_give_slots(const struct ballot *ballots)
+{
+    for (int i = 0; i < job.size; i++) {
+        if (!ballots[i].gang)
+            return false;
+    }
+    return true;
+}
+
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
 static void act_on_ballots(const struct ballot *ballots)
 {
@@ -344,8 +357,17 @@ static void act_on_ballots(const struct ballot *ballots)
         fprintf(stderr,
                 "cosched: only %d of %d ranks have piggyback = header; all of them send notices\n",
                 headers, job.size);
+    carrier_slots = all_give_slots(ballots);
     if (carriers == job.size && nodes_differ && bypassed == 0)
         start_carrier(ballots, headers == job.size);
+}
+
+// One rank of each node speaks for it.
+static void agree_on_slots(const struct ballot *ballots)
+{
+    agreement_start(job.comm, node_of(ballots, job.rank) == job.rank, job.identity.job_id);
+    while (patient_wait(agreement_request(), UINT64_MAX / 2) && !agreement_go_on())
+        continue;
 }
 
 static void job_start(void)
@@ -372,6 +394,8 @@ static void job_start(void)
     if (ballots != NULL && exchange_ballots(ballots)) {
         choose_wait(ballots, (struct crowding_place *)(ballots + job.size));
         act_on_ballots(ballots);
+        if (job.registered && carrier_slots)
+            agree_on_slots(ballots);
         use_spin_limit();
         if (wait_blocks)
             start_blocking(ballots);

@@ -163,6 +163,81 @@ bool session_request(uint64_t now_ns)
     return sent;
 }
 
+static bool take(void)
+{
+    return !atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire);
+}
+
+static void give_back(void)
+{
+    atomic_flag_clear_explicit(&session.busy, memory_order_release);
+}
+
+static int transact(struct protocol_request *request, struct protocol_reply *reply)
+{
+    int rc = -1;
+    if (session.page == NULL || !take())
+        return -1;
+    if (!descriptor_is_ours())
+        renew(clock_now_ns());
+    request->header.sequence = ++session.sequence;
+    if (descriptor_is_ours()) {
+        rc = client_transact(session.fd, request, reply, NULL, REGISTER_TIMEOUT_MS, NULL);
+        if (rc < 0 && reply->header.status == 0)
+            drop_descriptor();
+    }
+    give_back();
+    return rc;
+}
+
+int session_offer(struct slots_offer *offer)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_OFFER, 0);
+    struct protocol_reply reply;
+    if (transact(&request, &reply) < 0)
+        return -1;
+    for (size_t i = 0; i < SLOTS_LEVELS; i++) {
+        offer->slots[i] = reply.offer.slots[i] & SLOTS_ALL;
+        offer->most[i] = slots_most(reply.offer.most[i]);
+    }
+    return 0;
+}
+
+static struct protocol_request claim_of(enum protocol_command command, uint64_t slots,
+                                        uint32_t term)
+{
+    struct protocol_request request = protocol_request_new(command, 0);
+    request.claim.slots = slots & SLOTS_ALL;
+    request.claim.term = term % SLOTS_TERMS;
+    return request;
+}
+
+uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final)
+{
+    struct protocol_request request = claim_of(PROTOCOL_CLAIM, choice->slots, term);
+    struct protocol_reply reply;
+    request.claim.due = choice->due;
+    request.claim.final = final;
+    return transact(&request, &reply) == 0 ? reply.claimed.slots & choice->slots : 0;
+}
+
+void session_narrow(uint64_t slots, uint32_t term)
+{
+    struct protocol_request request = claim_of(PROTOCOL_NARROW, slots, term);
+    if (session.page == NULL || !take())
+        return;
+    request.header.sequence = ++session.sequence;
+    if (descriptor_is_ours()) // what gets lost is said again
+        client_send(session.fd, &request, NULL);
+    give_back();
+}
+
+uint64_t session_slots(void)
+{
+    const struct status_page *page = session.page;
+    return page != NULL ? atomic_load_explicit(&page->slots, memory_order_relaxed) : 0;
+}
+
 void session_check_generation(uint64_t word)
 {
     if (session.page == NULL || status_word_generation(word) == session.generation ||

@@ -7,6 +7,7 @@
 #define COSCHED_PMPI_VARIANT_SESSION_H
 
 #include "common/error.h"
+#include "common/slots.h"
 #include "common/status_page.h"
 
 #include <stdbool.h>
@@ -49,6 +50,19 @@ const struct status_page *session_page(void);
 // SCHEDULE (CMDSCH): asks for the CPU, at most once per millisecond. Returns true when a request
 // was sent.
 bool session_request(uint64_t now_ns);
+
+// OFFER: what the job could have of this node's slots. Returns 0, or -1 when there is no answer.
+int session_offer(struct slots_offer *offer);
+
+// CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given; 0
+// without an answer.
+uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final);
+
+// NARROW: a rank of another node says what is left of the job's slots there.
+void session_narrow(uint64_t slots, uint32_t term);
+
+// The job's slots on this node, as slots_word(); 0 without any.
+uint64_t session_slots(void);
 
 // Registers again when the page says that another classd has taken over (its generation changed).
 void session_check_generation(uint64_t word);

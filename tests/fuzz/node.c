@@ -110,7 +110,7 @@ static void choose_config(struct config *config, struct input *input)
     uint8_t flags = input_byte(input);
     config_defaults(config);
     if (flags & 1)
-        strcpy(config->policy, "uncoordinated");
+        strcpy(config->policy, (flags & 12) == 12 ? "gang" : "uncoordinated");
     config->strict = (flags & 2) != 0;
     config->timer_align = (flags & 4) != 0;
     config->gmet_ns = flags & 8 ? 0 : 50 * NS_PER_MS;

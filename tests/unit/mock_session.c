@@ -43,6 +43,31 @@ const struct status_page *session_page(void)
     return NULL;
 }
 
+int session_offer(struct slots_offer *offer)
+{
+    (void)offer;
+    return -1;
+}
+
+uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final)
+{
+    (void)choice;
+    (void)term;
+    (void)final;
+    return 0;
+}
+
+void session_narrow(uint64_t slots, uint32_t term)
+{
+    (void)slots;
+    (void)term;
+}
+
+uint64_t session_slots(void)
+{
+    return 0;
+}
+
 void session_exit(void)
 {
 }

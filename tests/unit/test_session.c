@@ -33,6 +33,8 @@ struct fake_classd {
     _Atomic int registered;
     _Atomic int scheduled;
     _Atomic int exited;
+    _Atomic int narrowed;
+    _Atomic uint64_t said; // the slots of the last claim
     _Atomic bool mute; // takes connections and packets, answers nothing: a classd that hangs
 };
 
@@ -56,6 +58,18 @@ static void send_reply(int socket_fd, const struct protocol_reply *reply, int fd
     sendmsg(socket_fd, &message, MSG_NOSIGNAL);
 }
 
+static void answer_slots(struct fake_classd *fake, const struct protocol_request *request,
+                         struct protocol_reply *reply)
+{
+    if (request->header.command == PROTOCOL_OFFER) {
+        reply->offer.slots[0] = UINT64_MAX; // more than there are
+        reply->offer.most[SLOTS_LEVELS - 1] = 7;
+    } else if (request->header.command == PROTOCOL_CLAIM) {
+        fake->said = request->claim.slots;
+        reply->claimed.slots = UINT64_MAX;
+    }
+}
+
 static void serve(struct fake_classd *fake, int connection)
 {
     struct protocol_request request;
@@ -69,6 +83,12 @@ static void serve(struct fake_classd *fake, int connection)
             fake->scheduled++;
             continue;
         }
+        if (request.header.command == PROTOCOL_NARROW) {
+            fake->said = request.claim.slots;
+            fake->narrowed++;
+            continue;
+        }
+        answer_slots(fake, &request, &reply);
         fake->registered += request.header.command == PROTOCOL_REGISTER;
         fake->exited += request.header.command == PROTOCOL_EXIT;
         send_reply(connection, &reply,
@@ -297,6 +317,30 @@ static void a_forked_child_does_not_speak_for_its_parent(void **state)
     assert_int_equal(fake->scheduled, 0);
 }
 
+// Of what classd says only what there can be is taken.
+static void slots_are_asked_for_and_claimed(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct slots_offer offer;
+    struct slots_choice choice = {.slots = 0xf0, .due = 20};
+    assert_int_equal(session_offer(&offer), -1);
+    assert_int_equal(session_claim(&choice, 1, false), 0);
+    assert_int_equal(join(fake), 0);
+    assert_int_equal(session_offer(&offer), 0);
+    assert_int_equal(offer.slots[0], SLOTS_ALL);
+    assert_int_equal(offer.slots[1], 0);
+    assert_int_equal(slots_count(offer.most[SLOTS_LEVELS - 1]), 7);
+    assert_int_equal(session_claim(&choice, 17, true), 0xf0);
+    assert_int_equal(fake->said, 0xf0);
+    session_narrow(0x30, 1);
+    eventually_equal(&fake->narrowed, 1);
+    assert_int_equal(fake->said, 0x30);
+    assert_int_equal(session_slots(), 0);
+    fake->page->slots = slots_word(0x30, 5);
+    assert_int_equal(slots_of_word(session_slots()), 0x30);
+    assert_int_equal(slots_term_of_word(session_slots()), 5);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -304,6 +348,7 @@ int main(void)
         TEST(the_page_is_seen_at_once),
         TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(requests_are_at_most_one_a_millisecond),
+        TEST(slots_are_asked_for_and_claimed),
         TEST(a_new_generation_is_registered_with),
         TEST(threads_may_meet_a_new_page),
         TEST(a_reused_descriptor_is_never_written_to),
