@@ -18,7 +18,8 @@ static struct engine_settings engine_settings(const struct config *config)
         .cpus = config_cpus(config),
         .idle_share_ppm = config->idle_share_ppm,
         .interactive_share_ppm = config->interactive_share_ppm,
-        .sequential_share_ppm = config->sequential_share_ppm,
+        .sequential_share_ppm =
+            *config->sequential_groups != '\0' ? config->sequential_share_ppm : 0,
         .time_slice_ns = config_slice_ns(config),
         .gmet_ns = config_gmet_ns(config),
         .dcs = {.exponent = (int)config->dcs_exponent,

@@ -42,7 +42,8 @@ struct engine_settings {
     unsigned cpus;                  // C, at least 1
     uint32_t idle_share_ppm;        // of the node, for each idle job
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
-    uint32_t sequential_share_ppm;  // of the time, for the sequential class; 0: as much as each job
+    uint32_t sequential_share_ppm;  // of the time, for the sequential class; 0: as much as each
+                                    // job, or there will be none
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs; // read by policy dcs alone

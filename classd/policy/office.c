@@ -11,11 +11,15 @@ static uint8_t count_of(uint64_t slots)
     return (uint8_t)__builtin_popcountll(slots);
 }
 
-// As evenly as whole slots can be; at least one, and not all.
-static uint64_t sequential_slots(uint32_t share_ppm)
+// The slots of the sequential class, the same numbers on all nodes, as evenly as whole slots can be;
+// at least one, and not all. Nodes where nobody computes keep them too, or a job would lose slots
+// whenever somebody begins to on one of its nodes.
+static uint64_t dummy_slots(const struct policy_node *node)
 {
-    uint64_t slots = 0, count = ((uint64_t)share_ppm * ENGINE_ROUND + ENGINE_WHOLE_PPM / 2) /
-                                ENGINE_WHOLE_PPM;
+    uint64_t share_ppm = node->sequential_share_ppm, slots = 0;
+    uint64_t count = (share_ppm * ENGINE_ROUND + ENGINE_WHOLE_PPM / 2) / ENGINE_WHOLE_PPM;
+    if (share_ppm == 0)
+        return 0;
     count = count < 1 ? 1 : count < ENGINE_ROUND ? count : ENGINE_ROUND - 1;
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
         if ((s + 1) * count / ENGINE_ROUND > s * count / ENGINE_ROUND)
@@ -26,9 +30,7 @@ static uint64_t sequential_slots(uint32_t share_ppm)
 
 uint64_t office_slots(const struct policy_node *node, const struct policy_job *job)
 {
-    if (!job->sequential)
-        return job->slots;
-    return node->sequential_share_ppm != 0 ? sequential_slots(node->sequential_share_ppm) : 0;
+    return job->sequential ? dummy_slots(node) : job->slots;
 }
 
 static uint64_t promised_to(const struct policy_node *node, const struct policy_job *job)
@@ -79,7 +81,7 @@ static uint8_t sure_count(const struct policy_node *node, const struct policy_jo
 static uint64_t within_reach(const struct policy_node *node, const struct policy_job *job,
                              uint8_t due)
 {
-    uint64_t promised = promised_to_others(node, job), slots = 0;
+    uint64_t promised = promised_to_others(node, job), slots = 0, dummies = dummy_slots(node);
     struct holders staying[ENGINE_ROUND] = {0};
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
@@ -92,7 +94,7 @@ static uint64_t within_reach(const struct policy_node *node, const struct policy
         }
     }
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
-        if (fits(node, job, &staying[s]))
+        if (!has(dummies, s) && fits(node, job, &staying[s]))
             slots |= UINT64_C(1) << s;
     }
     return slots;
@@ -149,6 +151,8 @@ static struct policy_job *richest(struct policy_node *node, const struct policy_
 static bool make_room(struct policy_node *node, const struct policy_job *job, unsigned slot,
                       uint64_t promised, unsigned keep)
 {
+    if (has(dummy_slots(node), slot))
+        return false;
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].yields = false;
     for (;;) {
@@ -282,6 +286,9 @@ static bool overbooked(const struct policy_node *node, unsigned slot)
 
 void office_settle(struct policy_node *node)
 {
+    uint64_t dummies = dummy_slots(node); // of which the share may have changed
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].slots &= ~dummies;
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
         if (overbooked(node, s))
             settle_slot(node, s);

@@ -18,8 +18,8 @@ struct office_offer {
     uint8_t most;   // of these, how many can be had at most without taking too many from anybody
 };
 
-// The slots that are a job's: as agreed, or by `sequential_share` for the sequential class, the
-// same numbers on all nodes (its dummy nodes).
+// The slots that are a job's: as agreed, or by `sequential_share` for the sequential class (the
+// paper's dummy nodes), the same numbers on all nodes. No other job is given these.
 uint64_t office_slots(const struct policy_node *node, const struct policy_job *job);
 
 // What the job could have if every other kept at least `due` slots; with the whole round as due,

@@ -471,12 +471,15 @@ static void test_sequential_slots(void **state)
     node = (struct node){.turn = 6000};
     caller_open(&node.caller, &settings);
     enter(&node, A, 1);
+    // Nobody computes there yet.
+    assert_int_equal(count_of(offer(&node, A, ENGINE_ROUND, NULL)), 45);
+    assert_int_equal(count_of(claim(&node, A, ENGINE_ALL_SLOTS)), 45);
     caller_post(&node.caller, (struct engine_event){.kind = ENGINE_REGISTER,
                                                     .job = B,
                                                     .width = 1,
                                                     .sequential = true});
     assert_int_equal(count_of(offer(&node, A, 1, NULL)), 45); // what is its own it keeps
-    claim(&node, A, promise(&node, A, ENGINE_ALL_SLOTS, 1));
+    assert_int_equal(count_of(slots_of(&node, A)), 45);
     unsigned out = 0, apart = 0;
     for (unsigned i = 0; i < 2 * ENGINE_ROUND; i++) {
         tick(&node);
@@ -485,6 +488,10 @@ static void test_sequential_slots(void **state)
         out += is_out(&node, B);
     }
     assert_int_equal(out, 30);
+    settings.sequential_share_ppm = 500000;
+    caller_post(&node.caller,
+                (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings});
+    assert_int_equal(count_of(slots_of(&node, A)), 30);
     node_close(&node);
 }
 
