@@ -81,9 +81,9 @@ int scheduler_deaths_fd(const scheduler_t *scheduler)
 
 // ---- turns
 
-// The number of the slice that begins, which all nodes give it; 0: not known. timerd's ticks come at
-// about the multiples of the slice. A late one is as good as none, but for slots: they are what the
-// clock says, whenever it is asked.
+// The number of the slice that begins, which all nodes give it; 0: not known. timerd's ticks come
+// at about the multiples of the slice. A late one is as good as none, but for slots: they are what
+// the clock says, whenever it is asked.
 static uint64_t turn_at(const struct config *config, uint64_t wall_ns)
 {
     uint64_t slice_ns = config_slice_ns(config), early_ns = slice_ns / 8;

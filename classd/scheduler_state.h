@@ -1,7 +1,7 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), slots.c (whose slots are which), decisions.c (limits
-// and pages), accounts.c (CPU time), describe.c (for people).
+// nobody's job), tracking.c (who is suspended), slots.c (whose slots are which), decisions.c
+// (limits and pages), accounts.c (CPU time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 

@@ -31,8 +31,7 @@ uint64_t scheduler_claim(scheduler_t *scheduler, const struct process *process,
     if (claim->final == 0)
         return engine_promise(scheduler->engine, job->id, claim->slots, (uint8_t)claim->due,
                               now_ns);
-    uint64_t given =
-        engine_claim(scheduler->engine, job->id, claim->slots, claim->term, now_ns);
+    uint64_t given = engine_claim(scheduler->engine, job->id, claim->slots, claim->term, now_ns);
     log_line(LOG_DEBUG, "job %u/%s: %u of %u slots, term %u", (unsigned)job->uid, job->job_id,
              slots_count(given), SLOTS_ROUND, claim->term);
     slots_publish(scheduler); // others may have lost some

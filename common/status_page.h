@@ -103,7 +103,7 @@ struct status_page {
     char job_id[PROTOCOL_JOB_ID_MAX];
     uint8_t piggyback; // enum status_piggyback: the node's default
     uint8_t wait;      // enum status_wait: the node's default
-    uint8_t gang;           // 1: policy gang, which has OFFER and CLAIM answered
+    uint8_t gang;      // 1: policy gang, which has OFFER and CLAIM answered
     uint8_t unused[5];
     uint64_t spin_limit_ns; // the node's default; 0, as in the page of an earlier classd: none
     _Atomic uint64_t slots; // policy gang: the job's, as slots_word(); 0: none

@@ -125,15 +125,14 @@ static json_t *json_slots(const struct protocol_job_record *job)
 
 json_t *show_job_json(const struct protocol_job_record *job)
 {
-    return json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?}",
-                     "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes",
-                     (int)job->processes, "ranks", (int)job->ranks, "width", (int)job->width,
-                     "scheduled", (int)job->scheduled, "suspended", suspended_by(job), "limited",
-                     (int)job->limited, "share", (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s",
-                     seconds(job->cpu_ns), "registered_s", seconds(job->registered_ns),
-                     "scheduled_s", seconds(job->scheduled_ns), "switches",
-                     (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots",
-                     json_slots(job));
+    return json_pack(
+        "{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?}", "job_id",
+        job->job_id, "uid", (json_int_t)job->uid, "processes", (int)job->processes, "ranks",
+        (int)job->ranks, "width", (int)job->width, "scheduled", (int)job->scheduled, "suspended",
+        suspended_by(job), "limited", (int)job->limited, "share",
+        (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns), "registered_s",
+        seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns), "switches",
+        (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots", json_slots(job));
 }
 
 static const char *user_name(uint32_t uid, char *buffer, size_t size)

@@ -167,8 +167,9 @@ bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_
 uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8_t due,
                         uint64_t now_ns);
 
-// The job's slots are from now on those of `slots` that were promised to it, are its own already, or
-// are free; returns them. Who had them has them no longer. `term` numbers the agreements of a job.
+// The job's slots are from now on those of `slots` that were promised to it, are its own already,
+// or are free; returns them. Who had them has them no longer. `term` numbers the agreements of a
+// job.
 uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
                       uint64_t now_ns);
 

@@ -1,7 +1,7 @@
 // Gang scheduling after B. B. Zhou, X. Qu, R. P. Brent: "Effective Scheduling in a Mixed Parallel
 // and Sequential Computing Environment" (the servant, the manager) and Ousterhout's matrix: who is
-// out is decided by the number of the slot, which nodes know from the clock. Which slots are a job's
-// is the office's to know. The departures are argued in doc/design/gang.md.
+// out is decided by the number of the slot, which nodes know from the clock. Which slots are a
+// job's is the office's to know. The departures are argued in doc/design/gang.md.
 #include "classd/policy/office.h"
 #include "classd/policy/packing.h"
 
@@ -20,8 +20,9 @@ static enum right right_of(const struct policy_node *node, const struct policy_j
     return job->slices_waited != 0 && job->slices_waited + 1 >= job->most_jobs ? OVERDUE : FILLER;
 }
 
-// Who fills a slot is drawn by its number and the jobs' names. So whoever wins against all others of
-// all its nodes is out on all of them, though they have different jobs and do not ask each other.
+// Who fills a slot is drawn by its number and the jobs' names. So whoever wins against all others
+// of all its nodes is out on all of them, though they have different jobs and do not ask each
+// other.
 static uint64_t lot_of(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t lot = job->name ^ node->last_turn * UINT64_C(0x9e3779b97f4a7c15);
@@ -99,8 +100,8 @@ static bool waits(const struct policy_node *node, const struct policy_job *job)
     return job->service_ns <= job->tick_service_ns + (node->now_ns - since_ns) / PART;
 }
 
-// Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has had
-// that and does not use it.
+// Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has
+// had that and does not use it.
 static bool gives_way(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t since_ns =

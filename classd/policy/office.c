@@ -11,9 +11,9 @@ static uint8_t count_of(uint64_t slots)
     return (uint8_t)__builtin_popcountll(slots);
 }
 
-// The slots of the sequential class, the same numbers on all nodes, as evenly as whole slots can be;
-// at least one, and not all. Nodes where nobody computes keep them too, or a job would lose slots
-// whenever somebody begins to on one of its nodes.
+// The slots of the sequential class, the same numbers on all nodes, as evenly as whole slots can
+// be; at least one, and not all. Nodes where nobody computes keep them too, or a job would lose
+// slots whenever somebody begins to on one of its nodes.
 static uint64_t dummy_slots(const struct policy_node *node)
 {
     uint64_t share_ppm = node->sequential_share_ppm, slots = 0;

@@ -115,8 +115,8 @@ static void send_notice(int peer, bool scheduled)
     out->notice.scheduled = scheduled;
     out->notice.slots = session_slots();
     int bytes = (int)(carrier_slots ? sizeof out->notice : NOTICE_BYTES);
-    if (mpi->Isend(&out->notice, bytes, MPI_BYTE, peer, NOTICE_TAG, own.comm,
-                   &out->request) != MPI_SUCCESS)
+    if (mpi->Isend(&out->notice, bytes, MPI_BYTE, peer, NOTICE_TAG, own.comm, &out->request) !=
+        MPI_SUCCESS)
         return;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
     own.sent[peer]++;

@@ -54,8 +54,8 @@ bool session_request(uint64_t now_ns);
 // OFFER: what the job could have of this node's slots. Returns 0, or -1 when there is no answer.
 int session_offer(struct slots_offer *offer);
 
-// CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given; 0
-// without an answer.
+// CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given;
+// 0 without an answer.
 uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final);
 
 // NARROW: a rank of another node says what is left of the job's slots there.

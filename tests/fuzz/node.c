@@ -257,6 +257,21 @@ static bool is_tracking(enum protocol_command command)
     return command == PROTOCOL_SUSPEND || command == PROTOCOL_RESUME || command == PROTOCOL_KILL;
 }
 
+static bool is_slots(enum protocol_command command)
+{
+    return command >= PROTOCOL_OFFER && command <= PROTOCOL_NARROW;
+}
+
+static void check_slots(const struct node *node, const struct protocol_request *request,
+                        const struct protocol_reply *reply)
+{
+    REQUIRE(config_is_gang(&node->config));
+    for (unsigned i = 0; request->header.command == PROTOCOL_OFFER && i < SLOTS_LEVELS; i++)
+        REQUIRE(reply->offer.most[i] <= slots_count(reply->offer.slots[i] & SLOTS_ALL));
+    if (request->header.command == PROTOCOL_CLAIM)
+        REQUIRE((reply->claimed.slots & ~request->claim.slots) == 0);
+}
+
 static void check_reply(const struct node *node, const struct caller *caller,
                         const struct protocol_request *request, const struct protocol_reply *reply,
                         int page_fd)
@@ -273,6 +288,8 @@ static void check_reply(const struct node *node, const struct caller *caller,
     REQUIRE((page_fd >= 0) == registered);
     if (registered)
         check_registered(caller, request, page_fd);
+    if (is_slots(command) && rc == 0)
+        check_slots(node, request, reply);
     if (command == PROTOCOL_SWITCH || command == PROTOCOL_SHUTDOWN)
         REQUIRE(reply->header.status == (privileged ? 0 : EPERM));
     if (!privileged && is_tracking(command) && request->target.uid != PROTOCOL_NO_UID &&
@@ -298,7 +315,9 @@ static void take_packet(struct node *node, struct caller *caller, const void *by
     bool answer =
         command_execute(&node->commands, caller, &request, node->now_ns, &reply, &page_fd);
     bool waits = is_tracking(request.header.command) && caller->waits != 0;
-    REQUIRE(answer == (request.header.command != PROTOCOL_SCHEDULE) || waits);
+    bool silent =
+        request.header.command == PROTOCOL_SCHEDULE || request.header.command == PROTOCOL_NARROW;
+    REQUIRE(answer == !silent || waits);
     if (answer)
         check_reply(node, caller, &request, &reply, page_fd);
 }
@@ -335,14 +354,27 @@ static void fill_target(struct protocol_target *target, struct input *input)
         target->subtree = (uint32_t)input_number(input, 4);
 }
 
+static void fill_claim(struct protocol_claim *claim, struct input *input)
+{
+    uint8_t rest = input_byte(input);
+    claim->slots = input_number(input, 8) & (rest & 1 ? UINT64_MAX : SLOTS_ALL);
+    claim->term = rest / 4 % 16;
+    claim->due = input_byte(input) % 64;
+    claim->final = rest / 2 % 2;
+}
+
 static void take_formed(struct node *node, struct caller *caller, struct input *input)
 {
     uint8_t command = input_byte(input);
-    // Those of tracking came later: what older inputs say stays what it was.
-    command = command >= 0xe0 ? PROTOCOL_SUSPEND + command % 3 : command % (PROTOCOL_TRACE + 2);
+    // Those of tracking and slots came later: what older inputs say stays what it was.
+    command = command >= 0xe0   ? PROTOCOL_SUSPEND + command % 3
+              : command >= 0xc8 ? PROTOCOL_OFFER + command % 3
+                                : command % (PROTOCOL_TRACE + 2);
     struct protocol_request request = protocol_request_new(command, input_byte(input));
     if (is_tracking(request.header.command))
         fill_target(&request.target, input);
+    if (is_slots(request.header.command))
+        fill_claim(&request.claim, input);
     if (request.header.command == PROTOCOL_REGISTER)
         fill_register(&request.register_, input);
     if (request.header.command == PROTOCOL_QUERY) {

@@ -53,7 +53,7 @@ uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool fi
 {
     (void)choice;
     (void)term;
-    (void)final;
+    (void) final;
     return 0;
 }
 

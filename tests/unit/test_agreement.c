@@ -184,12 +184,9 @@ static void a_failing_mpi_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_all_nodes_give_is_taken),
-        TEST(who_does_not_ask_only_reduces),
-        TEST(ranks_of_all_kinds_reduce_alike),
-        TEST(a_collision_is_tried_again),
-        TEST(a_silent_node_offers_nothing),
-        TEST(agreements_are_numbered),
+        TEST(what_all_nodes_give_is_taken),    TEST(who_does_not_ask_only_reduces),
+        TEST(ranks_of_all_kinds_reduce_alike), TEST(a_collision_is_tried_again),
+        TEST(a_silent_node_offers_nothing),    TEST(agreements_are_numbered),
         TEST(a_failing_mpi_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -359,6 +359,26 @@ static void requests_of_the_wrong_form_are_refused(void **state)
     assert_int_equal(check(&request, sizeof request), EPROTO);
 }
 
+static void claims_of_impossible_slots_are_refused(void **state)
+{
+    struct protocol_claim good = {.slots = SLOTS_ALL, .term = 15, .due = 60, .final = 1};
+    struct protocol_claim bad[] = {good, good, good, good};
+    (void)state;
+    bad[0].slots = UINT64_C(1) << 60;
+    bad[1].term = 16;
+    bad[2].due = 61;
+    bad[3].final = 2;
+    for (int command = PROTOCOL_CLAIM; command <= PROTOCOL_NARROW; command++) {
+        struct protocol_request request = protocol_request_new((enum protocol_command)command, 1);
+        request.claim = good;
+        assert_int_equal(check(&request, sizeof request), 0);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            request.claim = bad[i];
+            assert_int_equal(check(&request, sizeof request), EPROTO);
+        }
+    }
+}
+
 static void another_version_is_told_apart(void **state)
 {
     struct protocol_request request = good_register(), out;
@@ -616,6 +636,7 @@ int main(void)
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),
         cmocka_unit_test(requests_of_the_wrong_form_are_refused),
+        cmocka_unit_test(claims_of_impossible_slots_are_refused),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(registers_with_impossible_values_are_refused),
         cmocka_unit_test(a_page_is_what_clients_map),

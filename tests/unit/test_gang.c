@@ -26,10 +26,9 @@ static void node_close(struct node *node)
 
 static void enter(struct node *node, engine_job_t job, uint32_t width)
 {
-    caller_post(&node->caller, (struct engine_event){.kind = ENGINE_REGISTER,
-                                                     .job = job,
-                                                     .width = width,
-                                                     .name = gang_name(job)});
+    caller_post(&node->caller,
+                (struct engine_event){
+                    .kind = ENGINE_REGISTER, .job = job, .width = width, .name = gang_name(job)});
 }
 
 static struct engine_job_view view_of(const struct node *node, engine_job_t job)
@@ -345,7 +344,7 @@ static void test_offers(void **state)
     assert_int_equal(most, 30);
     assert_int_equal(offer(&node, B, 20, &most), ENGINE_ALL_SLOTS);
     assert_int_equal(most, 40);
-    assert_int_equal(offer(&node, B, 30, &most), ODDS); // A keeps its due
+    assert_int_equal(offer(&node, B, 30, &most), ODDS);                       // A keeps its due
     assert_int_equal(offer(&node, A, ENGINE_ROUND, &most), ENGINE_ALL_SLOTS); // its own are
     assert_int_equal(offer(&node, D, ENGINE_ROUND, &most), 0);                // nobody here
     assert_int_equal(most, 0);
@@ -446,16 +445,13 @@ static void test_adoption(void **state)
     struct engine_account accounts[] = {{.slots = EVENS, .term = 3},
                                         {.slots = UINT64_MAX, .term = 4}};
     for (unsigned i = 0; i < 2; i++) {
-        struct engine_event event = {.kind = ENGINE_ADOPT,
-                                     .job = A + i,
-                                     .width = 1,
-                                     .name = i + 1,
-                                     .account = &accounts[i]};
+        struct engine_event event = {
+            .kind = ENGINE_ADOPT, .job = A + i, .width = 1, .name = i + 1, .account = &accounts[i]};
         engine_event(node.caller.engine, &event, 0);
     }
     assert_int_equal(slots_of(&node, B), ENGINE_ALL_SLOTS);
-    caller_post(&node.caller, (struct engine_event){.kind = ENGINE_SETTINGS,
-                                                    .settings = &node.caller.settings});
+    caller_post(&node.caller,
+                (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &node.caller.settings});
     assert_int_equal(slots_of(&node, A), EVENS); // A file cannot make them overlap
     assert_int_equal(slots_of(&node, B), ODDS);
     assert_int_equal(view_of(&node, B).term, 4);
@@ -474,10 +470,9 @@ static void test_sequential_slots(void **state)
     // Nobody computes there yet.
     assert_int_equal(count_of(offer(&node, A, ENGINE_ROUND, NULL)), 45);
     assert_int_equal(count_of(claim(&node, A, ENGINE_ALL_SLOTS)), 45);
-    caller_post(&node.caller, (struct engine_event){.kind = ENGINE_REGISTER,
-                                                    .job = B,
-                                                    .width = 1,
-                                                    .sequential = true});
+    caller_post(
+        &node.caller,
+        (struct engine_event){.kind = ENGINE_REGISTER, .job = B, .width = 1, .sequential = true});
     assert_int_equal(count_of(offer(&node, A, 1, NULL)), 45); // what is its own it keeps
     assert_int_equal(count_of(slots_of(&node, A)), 45);
     unsigned out = 0, apart = 0;

@@ -1,8 +1,8 @@
-// Protects slots without a master, on 4 to 64 simulated nodes: jobs on random subsets of them start,
-// leave and look for more at random, every word between rank and node and from node to node takes a
-// random time, ranks die in the middle of it, daemons are started anew. No two jobs of a node ever
-// overlap, a round after the last change every job has the same slots on all its nodes, and when all
-// have looked for more, everybody has his part.
+// Protects slots without a master, on 4 to 64 simulated nodes: jobs on random subsets of them
+// start, leave and look for more at random, every word between rank and node and from node to node
+// takes a random time, ranks die in the middle of it, daemons are started anew. No two jobs of a
+// node ever overlap, a round after the last change every job has the same slots on all its nodes,
+// and when all have looked for more, everybody has his part.
 //
 // A failure names the seed of its history; COSCHED_TEST_SEED=<seed> runs that history alone.
 #include "classd/policy/engine.h"
@@ -189,10 +189,11 @@ static void arrive(struct cluster *c, struct job *job)
             job->nodes[job->node_count++] = node;
     }
     for (unsigned i = 0; i < job->node_count; i++)
-        post(c, job->nodes[i], (struct engine_event){.kind = ENGINE_REGISTER,
-                                                     .job = c->last_id,
-                                                     .width = 1,
-                                                     .name = gang_name(c->last_id)});
+        post(c, job->nodes[i],
+             (struct engine_event){.kind = ENGINE_REGISTER,
+                                   .job = c->last_id,
+                                   .width = 1,
+                                   .name = gang_name(c->last_id)});
     look_for_slots(c, job);
 }
 
@@ -205,9 +206,9 @@ static void leave(struct cluster *c, struct job *job)
     job->leaving = true;
     for (unsigned i = 0; i < job->node_count; i++) {
         if (view_at(c, job, i, &view) && draw(c, 3) == 0)
-            post(c, job->nodes[i], (struct engine_event){.kind = ENGINE_EXIT,
-                                                         .job = c->ids[job - c->jobs],
-                                                         .width = 1});
+            post(c, job->nodes[i],
+                 (struct engine_event){
+                     .kind = ENGINE_EXIT, .job = c->ids[job - c->jobs], .width = 1});
         left -= !view_at(c, job, i, &view);
     }
     job->here = left > 0;
@@ -228,11 +229,12 @@ static void restart(struct cluster *c, unsigned node)
     c->engines[node] = new_engine();
     for (size_t i = 0; engine_job_at(old, i, &view); i++) {
         struct engine_account account = {.slots = view.slots, .term = view.term};
-        post(c, node, (struct engine_event){.kind = ENGINE_ADOPT,
-                                            .job = view.job,
-                                            .width = view.width,
-                                            .name = gang_name(view.job),
-                                            .account = &account});
+        post(c, node,
+             (struct engine_event){.kind = ENGINE_ADOPT,
+                                   .job = view.job,
+                                   .width = view.width,
+                                   .name = gang_name(view.job),
+                                   .account = &account});
     }
     post(c, node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings});
     engine_free(old);

@@ -35,7 +35,7 @@ struct fake_classd {
     _Atomic int exited;
     _Atomic int narrowed;
     _Atomic uint64_t said; // the slots of the last claim
-    _Atomic bool mute; // takes connections and packets, answers nothing: a classd that hangs
+    _Atomic bool mute;     // takes connections and packets, answers nothing: a classd that hangs
 };
 
 static void send_reply(int socket_fd, const struct protocol_reply *reply, int fd)
