@@ -125,6 +125,14 @@ static void a_sealed_socket_takes_no_descriptors(void **state)
     inbox_close(pair.server, sealed);
 }
 
+// The end of the connection, be it before the kernel has thrown away what was not read or after.
+static void assert_ended(int fd)
+{
+    char byte;
+    ssize_t got = recv(fd, &byte, sizeof byte, 0);
+    assert_true(got == 0 || (got < 0 && errno == ECONNRESET));
+}
+
 static void descriptors_are_left_where_they_are(void **state)
 {
     char byte;
@@ -136,7 +144,7 @@ static void descriptors_are_left_where_they_are(void **state)
     assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), -1);
     assert_int_equal(errno, EPERM);
     inbox_close(pair.server, false);
-    assert_int_equal(recv(pair.client, &byte, sizeof byte, 0), 0);
+    assert_ended(pair.client);
     close(pair.client);
 }
 
