@@ -58,9 +58,20 @@ def _placed(lab, ranks):
     return [(node, count) for node, count in zip(lab["nodes"], counts) if count]
 
 
+def chosen(lab, names):
+    """The lab with only the nodes of these names, separated by commas; all of them without any."""
+    wanted = names.split(",") if names else [node["name"] for node in lab["nodes"]]
+    nodes = [node for node in lab["nodes"] if node["name"] in wanted]
+    for name in wanted:
+        if name not in (node["name"] for node in nodes):
+            raise LabError(f"no node {name}: there are "
+                           + ", ".join(node["name"] for node in lab["nodes"]))
+    return {**lab, "nodes": nodes}
+
+
 def command_line(store, lab, job):
     """The whole command, from outside, and the variables that it adds to the environment."""
-    launcher, variables = FAMILIES[job.mpi](store, lab, job.ranks, job.transport)
+    launcher, variables = FAMILIES[job.mpi](store, chosen(lab, job.on), job.ranks, job.transport)
     variables["TMPDIR"] = store.file("private", "tmp")
     variables["PATH"] = cluster.PATH
     variables[processes.MARKER] = f"{lab['name']}:{lab['id']}"
@@ -160,6 +171,7 @@ def add_options(command):
     """The options of a command that runs a job, wherever: the job, and what watched() needs."""
     command.add_argument("--mpi", choices=list(FAMILIES), default="mpich")
     command.add_argument("-n", dest="ranks", type=int, required=True, metavar="N")
+    command.add_argument("--on", metavar="NODE,...", help="the ranks' nodes (default: all)")
     command.add_argument("--preload", action="store_true",
                          help="LD_PRELOAD the build's libcosched_pmpi.so into mpiexec")
     command.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",

@@ -142,6 +142,32 @@ class MainJob(unittest.TestCase):
                     self.assertRegex(text, r"carrier notice .* notices [1-9]")
                 lab("down")
 
+    def test_jobs_agree_on_slots_without_a_master(self):
+        """Policy gang: sets are the same on all nodes of a job, do not overlap, and are kept to and found
+        again by the next classd."""
+        for family in FAMILIES[:1]:
+            self.up("--set=scheduler.policy=gang", "--set=gang.slot=300ms")
+            self.start(family, 4)
+            self.start(family, 4)
+            self.eventually(lambda: self.both_registered() and all(
+                job["slots"] for jobs in jobs_by_node() for job in jobs.values()), "both have slots")
+            self.eventually(self.sets_agree, "sets are the same on both nodes, and disjoint")
+            before = jobs_by_node()
+            lab("daemons", "kill", "--node", "node0", "--only", "classd")
+            lab("daemons", "start", "--node", "node0", "--only", "classd")
+            self.eventually(self.both_registered, "the next classd has both jobs")
+            after = jobs_by_node()
+            for job, record in after[0].items():
+                self.assertEqual(record["slots"], before[0][job]["slots"])
+            self.finish()
+
+    @staticmethod
+    def sets_agree():
+        """Half of the round each, on both nodes the same."""
+        first, second = ({job: record["slots"] for job, record in jobs.items()} for jobs in jobs_by_node())
+        slots = sorted(slot for own in first.values() for slot in own or [])
+        return first == second and slots == list(range(60)) and all(len(own) == 30 for own in first.values())
+
     def build_cpp(self, family):
         program = os.path.join(self.folder, "exchange." + family)
         subprocess.run(["mpicxx." + family, "-O1", "-o", program, os.path.join(SOURCES, "exchange.cpp")],

@@ -1,0 +1,179 @@
+"""Slots without a master: jobs on six different sets of nodes, of four with one CPU each, come and go at
+random under policy gang. What is looked at, once a second on every node: does a job have the same slots on
+all its nodes, do two of one node ever overlap, and what part of the time does each hold its nodes?
+"""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-gang"]
+ROUND = 60  # slots
+PLACES = [("node0", "node1"), ("node2", "node3"), ("node0", "node2"), ("node1", "node3"),
+          ("node0", "node1", "node2", "node3"), ("node0", "node3")]
+GRACE_S = 120  # for a job that shares its nodes with all others to come to its end
+
+
+def lab(*arguments):
+    done = subprocess.run([*LAB, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(f"gang: lab {arguments[0]} failed")
+    return done.stdout
+
+
+def run_jobs(place, options, chance, results):
+    """One job after the other on the nodes of this place, until the time is over."""
+    program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", options.kernel)
+    end_s = time.monotonic() + options.seconds
+    while True:
+        time.sleep(chance.uniform(0, options.pause))
+        length_s = chance.randint(options.shortest, options.longest)
+        if time.monotonic() + length_s > end_s:
+            return
+        done = subprocess.run(
+            [*LAB, "mpiexec", "--mpi", options.mpi, "-n", str(len(place)), "--on", ",".join(place),
+             "--preload", "--timeout", str(10 * length_s + GRACE_S), "--done-pattern", "verified=yes",
+             "--grace-cpu", "20", program, options.size, "--seconds", str(length_s)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        results.append(("verified=yes" in done.stdout, done.returncode, done.stdout))
+
+
+def look():
+    """(time, {node: {job: record}}) of the nodes that answer."""
+    before = time.monotonic()
+    nodes = json.loads(lab("status", "--json"))["nodes"]
+    return (before + time.monotonic()) / 2, {
+        node["name"]: {job["job_id"]: job for job in node["jobs"]} for node in nodes if node["jobs"] is not None}
+
+
+def overlapping(nodes):
+    """(node, job, job) with a slot in common."""
+    return {(name, one, other) for name, jobs in nodes.items()
+            for one, other in itertools.combinations(sorted(jobs), 2)
+            if set(jobs[one]["slots"] or []) & set(jobs[other]["slots"] or [])}
+
+
+def differing(nodes):
+    """Jobs whose nodes say different things."""
+    said = {}
+    for jobs in nodes.values():
+        for job, record in jobs.items():
+            said.setdefault(job, set()).add(tuple(record["slots"] or []))
+    return {job for job, sets in said.items() if len(sets) > 1}
+
+
+def longest_s(samples, found):
+    """For how long at most something was found again at every look."""
+    since, longest = {}, 0.0
+    for at_s, nodes in samples:
+        there = found(nodes)
+        since = {what: since.get(what, at_s) for what in there}
+        longest = max([longest, *(at_s - begun_s for begun_s in since.values())])
+    return longest
+
+
+def jobs_met(samples, job):
+    """How many jobs, itself included, it met on any of its nodes at one time, at most."""
+    return max((len(set().union(*(jobs for jobs in nodes.values() if job in jobs))) for _, nodes in samples))
+
+
+def steady(samples, name, shortest_s):
+    """The looks of each time in which the same jobs, at least two, were on the node for so long."""
+    stretches = [[]]
+    for look_ in samples:
+        jobs = set(look_[1].get(name, {}))
+        if stretches[-1] and jobs != set(stretches[-1][-1][1].get(name, {})):
+            stretches.append([])
+        stretches[-1].append(look_)
+    return [looks for looks in stretches
+            if looks and len(looks[0][1].get(name, {})) > 1 and looks[-1][0] - looks[0][0] >= shortest_s]
+
+
+def shares(samples, shortest_s):
+    """Of each job in each such time: its part of the node's time minus an equal one, and minus one of as
+    many as it met anywhere (its due), in points; and the time."""
+    found = []
+    for name in sorted({name for _, nodes in samples for name in nodes}):
+        for looks in steady(samples, name, shortest_s):
+            (begin_s, begin), (end_s, end) = looks[0], looks[-1]
+            for job, record in end[name].items():
+                held = (record["scheduled_s"] - begin[name][job]["scheduled_s"]) / (end_s - begin_s)
+                found.append((100 * (held - 1 / len(end[name])), 100 * (held - 1 / jobs_met(looks, job)),
+                              end_s - begin_s))
+    return found
+
+
+def watch(options):
+    """Runs everything; returns the looks and (verified, status, text) of each job."""
+    results, samples = [], []
+    lab("up", "--build", options.build, "--nodes", "4", "--set", "scheduler.policy=gang",
+        "--set", f"gang.slot={options.slot}ms")
+    try:
+        chance = random.Random(options.seed)
+        threads = [threading.Thread(target=run_jobs, args=(place, options, random.Random(chance.random()), results))
+                   for place in PLACES]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            samples.append(look())
+            time.sleep(1)
+    finally:
+        lab("down")
+    return samples, results
+
+
+def report(samples, results, options):
+    """Prints the figures; 0 when everything is as it must be."""
+    round_s = ROUND * options.slot / 1000
+    verified = sum(fine for fine, _, _ in results)
+    overlap_s, differ_s = longest_s(samples, overlapping), longest_s(samples, differing)
+    parts = shares(samples, round_s)
+    most = max((len(jobs) for _, nodes in samples for jobs in nodes.values()), default=0)
+    print(f"slots of {options.slot} ms, rounds of {round_s:g} s; {len(samples)} looks at 4 nodes, "
+          f"up to {most} jobs on one")
+    print(f"jobs {len(results)}, verified {verified}")
+    print(f"two jobs of a node with a slot in common: for {overlap_s:.1f} s at most")
+    print(f"a job with different slots on its nodes:  for {differ_s:.1f} s at most")
+    if parts:
+        total_s = sum(seconds for _, _, seconds in parts)
+        mean = sum(abs(points) * seconds for points, _, seconds in parts) / total_s
+        print(f"a job's part of a node's time, {len(parts)} times a round or longer with the same jobs there:\n"
+              f"  minus an equal part of the node: {min(parts)[0]:+.1f} to {max(parts)[0]:+.1f} points, "
+              f"{mean:.1f} on average\n"
+              f"  minus an equal part of the jobs that it meets anywhere: {min(part[1] for part in parts):+.1f} "
+              f"points at least")
+    for fine, status, text in results:
+        if not fine:
+            print(f"status {status}: {text[-500:]}", file=sys.stderr)
+    return 0 if verified == len(results) and overlap_s <= round_s else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = os.path.dirname(BENCH)
+    parser.add_argument("--build", default=os.path.join(root, "build", "release"), metavar="DIR")
+    parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
+    parser.add_argument("--seconds", type=int, default=600, metavar="S", help="for how long jobs are started (600)")
+    parser.add_argument("--slot", type=int, default=200, metavar="MS", help="length of a slot (200)")
+    parser.add_argument("--kernel", default="cg")
+    parser.add_argument("--size", default="W", metavar="CLASS")
+    parser.add_argument("--shortest", type=int, default=10, metavar="S", help="job (10)")
+    parser.add_argument("--longest", type=int, default=60, metavar="S", help="job (60)")
+    parser.add_argument("--pause", type=int, default=20, metavar="S", help="longest, between two jobs (20)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    samples, results = watch(options)
+    sys.exit(report(samples, results, options))
+
+
+if __name__ == "__main__":
+    main()
