@@ -292,6 +292,14 @@ class Lab(unittest.TestCase):
         self.assertEqual(launch.spread(5, 3), [2, 2, 1])
         self.assertEqual(launch.spread(1, 2), [1, 0])
 
+    def test_chooses_nodes(self):
+        lab = {"name": "x", "nodes": [{"name": "node0"}, {"name": "node1"}, {"name": "node2"}]}
+        self.assertEqual(launch.chosen(lab, None), lab)
+        self.assertEqual([node["name"] for node in launch.chosen(lab, "node2,node0")["nodes"]], ["node0", "node2"])
+        for names in ("node3", "node0,", "node0 node1"):
+            with self.subTest(names=names), self.assertRaises(LabError):
+                launch.chosen(lab, names)
+
     def test_reads_settings(self):
         self.assertEqual(cli.parse_settings(["scheduler.gmet=1s", "scheduler.cpus=2"]),
                          {"scheduler": {"gmet": "1s", "cpus": "2"}})
