@@ -1191,19 +1191,21 @@ static uint64_t begin(class_t *class_)
 }
 
 // An emulated machine is told from outside: its clock is fine, but milliseconds are too short to
-// look.
+// look. A period that began while something else had the CPU is seen late, so there are some looks.
 static void assert_phase(const char *a, const char *b, uint64_t later_ns)
 {
+    double expected = (double)(later_ns % PERIOD_NS) / (double)PERIOD_NS, off = 0.5;
     if (getenv("COSCHED_TEST_EMULATED") != NULL)
         return;
-    double phase = phase_between(a, b);
-    if (isnan(phase)) {
-        print_message("this machine is too busy to see when periods begin\n");
-        skip();
+    for (unsigned i = 0; i < 5 && off >= 0.1 && off <= 0.9; i++) {
+        double phase = phase_between(a, b);
+        if (isnan(phase)) {
+            print_message("this machine is too busy to see when periods begin\n");
+            skip();
+        }
+        off = fabs(phase - expected);
+        print_message("told %.3f of a period apart: %.3f\n", expected, phase);
     }
-    double expected = (double)(later_ns % PERIOD_NS) / (double)PERIOD_NS;
-    double off = fabs(phase - expected);
-    print_message("told %.3f of a period apart: %.3f\n", expected, phase);
     assert_true(off < 0.1 || off > 0.9);
 }
 
