@@ -237,10 +237,14 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
     return given;
 }
 
+// Who has fewer, so that growing wider is no way to take slots from others; then by name, which
+// users choose.
 static bool stays_before(const struct policy_job *one, const struct policy_job *other)
 {
     if (one->sequential != other->sequential)
         return one->sequential;
+    if (count_of(one->slots) != count_of(other->slots))
+        return count_of(one->slots) < count_of(other->slots);
     if (one->name != other->name)
         return one->name < other->name;
     return one < other;

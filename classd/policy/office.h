@@ -37,7 +37,8 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
                       uint32_t term);
 
 // Somebody came, grew or can run again: of jobs that hold a slot and do not fit together, those
-// whose names come last lose it. Nodes with the same jobs decide alike.
+// that have most lose it, among equals those whose names come last. Nodes with the same jobs decide
+// alike.
 void office_settle(struct policy_node *node);
 
 #endif

@@ -414,11 +414,22 @@ static void test_growing_wider_costs_slots(void **state)
     enter(&node, B, 1);
     claim(&node, A, 0xff);
     claim(&node, B, 0xf0);
-    enter(&node, A, 1); // another process: together they no longer fit
-    bool a_first = gang_name(A) < gang_name(B);
-    assert_int_equal(slots_of(&node, A), a_first ? 0xff : 0x0f);
-    assert_int_equal(slots_of(&node, B), a_first ? 0 : 0xf0);
+    enter(&node, A, 1);                         // another process: together they no longer fit
+    assert_int_equal(slots_of(&node, A), 0x0f); // who has more loses
+    assert_int_equal(slots_of(&node, B), 0xf0);
     node_close(&node);
+
+    for (engine_job_t grows = A; grows <= B; grows++) { // whatever its name
+        node_open(&node, 2);
+        enter(&node, A, 1);
+        enter(&node, B, 1);
+        claim(&node, A, ENGINE_ALL_SLOTS);
+        claim(&node, B, ENGINE_ALL_SLOTS);
+        enter(&node, grows, 1);
+        assert_int_equal(count_of(slots_of(&node, A)), 30);
+        assert_int_equal(slots_of(&node, A) ^ slots_of(&node, B), ENGINE_ALL_SLOTS);
+        node_close(&node);
+    }
 }
 
 static void test_intersection(void **state)
