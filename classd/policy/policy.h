@@ -60,7 +60,7 @@ struct policy_node {
     struct engine_dcs dcs;
     uint32_t sequential_share_ppm;  // 0: as much as each job
     uint32_t interactive_share_ppm; // that the sequential class has of others' slots
-    uint64_t turn; // of the tick that is being decided, the same on all nodes; 0: not known
+    uint64_t turn;      // of the tick that is being decided, the same on all nodes; 0: not known
     uint64_t last_turn; // the turn of the last tick
     uint64_t tick_ns;   // when that was
 };
