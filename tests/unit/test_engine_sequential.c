@@ -269,6 +269,7 @@ static void test_nodes_agree_on_what_it_has_of_others(void **state)
     for (unsigned jobs = 1; jobs <= 4; jobs++) {
         uint64_t got_ns[5], all_ns = 0;
         unsigned apart = run_two_nodes(jobs, LONG, got_ns);
+        print_message("%u jobs: the nodes are apart in %u of %u slices\n", jobs, apart, LONG);
         if (apart > LONG / 100)
             fail_msg("%u jobs: the nodes are apart in %u of %u slices", jobs, apart, LONG);
         for (unsigned k = 0; k <= jobs; k++)
