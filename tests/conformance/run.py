@@ -24,7 +24,8 @@ FLAGS = {
     "mpif90": ["-O1", "-g", "-w", "-fallow-argument-mismatch"],
 }
 # Of Open MPI: ranks that wait leave the CPU to those that work, and may be more than the CPUs.
-OPENMPI = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+OPENMPI = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1",
+           "--mca", "odls_base_sigkill_timeout", "0"]  # else each job that is killed takes seconds
 OPENMPI_TCP = ["--mca", "osc", "pt2pt"]  # without it, no windows over TCP
 SKIPPED = 77
 RESTARTS_MAX = 40  # of a program that dies in one case after another
