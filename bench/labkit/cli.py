@@ -180,6 +180,7 @@ def parser():
     mpiexec = command("mpiexec", command_mpiexec, "run an MPI job across the nodes")
     mpiexec.add_argument("--transport", choices=list(launch.TRANSPORTS), default="tcp",
                          help="between ranks of one node: TCP, as between nodes, or shared memory")
+    mpiexec.add_argument("--on", metavar="NODE,...", help="the ranks' nodes (default: all)")
     launch.add_options(mpiexec)
     return top
 

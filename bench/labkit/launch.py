@@ -171,7 +171,6 @@ def add_options(command):
     """The options of a command that runs a job, wherever: the job, and what watched() needs."""
     command.add_argument("--mpi", choices=list(FAMILIES), default="mpich")
     command.add_argument("-n", dest="ranks", type=int, required=True, metavar="N")
-    command.add_argument("--on", metavar="NODE,...", help="the ranks' nodes (default: all)")
     command.add_argument("--preload", action="store_true",
                          help="LD_PRELOAD the build's libcosched_pmpi.so into mpiexec")
     command.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",

@@ -91,23 +91,27 @@ static void on_change(struct policy_node *node)
     fill(node);
 }
 
+// How long a job that is out has been so in this slot.
+static uint64_t out_ns(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t since_ns =
+        job->scheduled_since_ns > node->tick_ns ? job->scheduled_since_ns : node->tick_ns;
+    return node->now_ns - since_ns;
+}
+
 // A job that has used next to nothing of its slot so far waits for something.
 static bool waits(const struct policy_node *node, const struct policy_job *job)
 {
     enum { PART = 10 };
-    uint64_t since_ns =
-        job->scheduled_since_ns > node->tick_ns ? job->scheduled_since_ns : node->tick_ns;
-    return job->service_ns <= job->tick_service_ns + (node->now_ns - since_ns) / PART;
+    return job->service_ns <= job->tick_service_ns + out_ns(node, job) / PART;
 }
 
 // Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has
 // had that and does not use it.
 static bool gives_way(const struct policy_node *node, const struct policy_job *job)
 {
-    uint64_t since_ns =
-        job->scheduled_since_ns > node->tick_ns ? job->scheduled_since_ns : node->tick_ns;
     bool filler = office_slots(node, job) != 0 && right_of(node, job) == FILLER;
-    return job->next && job->scheduled && node->now_ns - since_ns >= node->gmet_ns &&
+    return job->next && job->scheduled && out_ns(node, job) >= node->gmet_ns &&
            (filler || waits(node, job));
 }
 

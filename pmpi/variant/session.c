@@ -142,10 +142,19 @@ static void renew(uint64_t now_ns)
         session.next_renewal_ns = now_ns + 10 * RENEW_INTERVAL_NS; // it hangs: ask it rarely
 }
 
+static bool take(void)
+{
+    return !atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire);
+}
+
+static void give_back(void)
+{
+    atomic_flag_clear_explicit(&session.busy, memory_order_release);
+}
+
 bool session_request(uint64_t now_ns)
 {
-    if (session.page == NULL || now_ns - session.last_request_ns < REQUEST_INTERVAL_NS ||
-        atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire))
+    if (session.page == NULL || now_ns - session.last_request_ns < REQUEST_INTERVAL_NS || !take())
         return false;
     bool sent = false;
     session.last_request_ns = now_ns;
@@ -159,18 +168,8 @@ bool session_request(uint64_t now_ns)
         if (!sent && err.code != EAGAIN)
             drop_descriptor();
     }
-    atomic_flag_clear_explicit(&session.busy, memory_order_release);
+    give_back();
     return sent;
-}
-
-static bool take(void)
-{
-    return !atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire);
-}
-
-static void give_back(void)
-{
-    atomic_flag_clear_explicit(&session.busy, memory_order_release);
 }
 
 static int transact(struct protocol_request *request, struct protocol_reply *reply)
@@ -240,11 +239,10 @@ uint64_t session_slots(void)
 
 void session_check_generation(uint64_t word)
 {
-    if (session.page == NULL || status_word_generation(word) == session.generation ||
-        atomic_flag_test_and_set_explicit(&session.busy, memory_order_acquire))
+    if (session.page == NULL || status_word_generation(word) == session.generation || !take())
         return;
     renew(clock_now_ns());
-    atomic_flag_clear_explicit(&session.busy, memory_order_release);
+    give_back();
 }
 
 // False when nobody was there to hear it.

@@ -2,6 +2,7 @@
 // the calibration, and what must hold after every event of random histories.
 #include "tests/unit/dcs_settings.h"
 #include "tests/unit/engine_caller.h"
+#include "tests/unit/random.h"
 
 #include <stdlib.h>
 
@@ -324,10 +325,7 @@ struct history {
 
 static uint64_t draw(struct history *h, uint64_t below)
 {
-    uint64_t z = (h->random += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) % below;
+    return random_below(&h->random, below);
 }
 
 static struct engine_job_view any_job(struct history *h)

@@ -4,8 +4,8 @@
 //
 // A failure names the seed of its history; COSCHED_TEST_SEED=<seed> runs that history alone.
 #include "tests/unit/engine_caller.h"
+#include "tests/unit/random.h"
 
-#include <stdlib.h>
 
 #define SECOND        1000000000ull
 #define HISTORIES     240
@@ -61,10 +61,7 @@ struct history {
 
 static uint64_t draw(struct history *h, uint64_t below)
 {
-    uint64_t z = (h->random += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return (z ^ (z >> 31)) % below;
+    return random_below(&h->random, below);
 }
 
 static uint64_t cpus(const struct history *h)
@@ -572,13 +569,7 @@ static void run_history(uint64_t seed)
 static void test_random_histories(void **state)
 {
     (void)state;
-    const char *seed = getenv("COSCHED_TEST_SEED");
-    if (seed != NULL) {
-        run_history(strtoull(seed, NULL, 0));
-        return;
-    }
-    for (uint64_t i = 1; i <= HISTORIES; i++)
-        run_history(i);
+    random_run_histories(run_history, HISTORIES);
 }
 
 // One slice of a real node's life: requests at any moment, then everybody's usage and the tick.

@@ -2,8 +2,7 @@
 // fills it, what requests get, what is offered, promised, taken and kept.
 #include "tests/unit/engine_caller.h"
 #include "tests/unit/gang_settings.h"
-
-#include <stdlib.h>
+#include "tests/unit/random.h"
 
 enum { A = 101, B, C, D };
 
@@ -525,10 +524,7 @@ struct random_node {
 
 static uint64_t draw(struct random_node *r, uint64_t below)
 {
-    uint64_t z = (r->random += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return (z ^ (z >> 31)) % below;
+    return random_below(&r->random, below);
 }
 
 #define CHECK(condition) CALLER_CHECK(&r->node.caller, condition)
@@ -623,20 +619,21 @@ static void random_step(struct random_node *r)
     check_out(r, ticked);
 }
 
+static void run_history(uint64_t seed)
+{
+    struct random_node r = {.random = seed};
+    node_open(&r.node, (unsigned)(1 + draw(&r, 6)));
+    snprintf(r.context, sizeof r.context, "COSCHED_TEST_SEED=%llu", (unsigned long long)seed);
+    r.node.caller.context = r.context;
+    for (unsigned k = 0; k < 400; k++)
+        random_step(&r);
+    node_close(&r.node);
+}
+
 static void test_random_sets(void **state)
 {
     (void)state;
-    const char *seed = getenv("COSCHED_TEST_SEED");
-    uint64_t first = seed != NULL ? strtoull(seed, NULL, 0) : 1, last = seed != NULL ? first : 200;
-    for (uint64_t i = first; i <= last; i++) {
-        struct random_node r = {.random = i};
-        node_open(&r.node, (unsigned)(1 + draw(&r, 6)));
-        snprintf(r.context, sizeof r.context, "COSCHED_TEST_SEED=%llu", (unsigned long long)i);
-        r.node.caller.context = r.context;
-        for (unsigned k = 0; k < 400; k++)
-            random_step(&r);
-        node_close(&r.node);
-    }
+    random_run_histories(run_history, 200);
 }
 
 int main(void)

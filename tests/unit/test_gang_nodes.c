@@ -8,13 +8,13 @@
 #include "classd/policy/engine.h"
 #include "common/slots.h"
 #include "tests/unit/gang_settings.h"
+#include "tests/unit/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -62,10 +62,7 @@ struct cluster {
 
 static uint64_t draw(struct cluster *c, uint64_t below)
 {
-    uint64_t z = (c->random += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return (z ^ (z >> 31)) % below;
+    return random_below(&c->random, below);
 }
 
 static uint64_t now_ns(const struct cluster *c)
@@ -360,13 +357,7 @@ static void run_history(uint64_t seed)
 static void test_random_clusters(void **state)
 {
     (void)state;
-    const char *seed = getenv("COSCHED_TEST_SEED");
-    if (seed != NULL) {
-        run_history(strtoull(seed, NULL, 0));
-        return;
-    }
-    for (uint64_t i = 1; i <= HISTORIES; i++)
-        run_history(i);
+    random_run_histories(run_history, HISTORIES);
 }
 
 int main(void)
