@@ -1,8 +1,9 @@
 """A job with more ranks than CPUs, without daemons or privilege: as it is, and with the library.
 
-Runs the program plain and with the library, which waits as it finds best (auto), spins, yields, or blocks, in
-turn, and prints medians and their ratios to the first. With --hogs, beside a process on each CPU that does nothing
-but compute.
+Runs the program plain, with the MPI's own yielding where it has any (own), and with the library, which waits as it
+finds best (auto), spins, yields, or blocks, in turn; also with one rank, plain, whose time divided by the CPUs is
+the ideal. Prints medians and their ratios to the first way and to the ideal. With --hogs, beside a process on each
+CPU that does nothing but compute.
 """
 
 import argparse
@@ -16,7 +17,9 @@ import time
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL", re.MULTILINE)
-WAYS = ("plain", "auto", "spin", "yield", "block")
+LIBRARY_WAYS = ("auto", "spin", "yield", "block")
+WAYS = ("plain", "own", *LIBRARY_WAYS, "one")
+OWN_YIELD = {"openmpi": ["--mca", "mpi_yield_when_idle", "1"]}  # MPICH has none
 
 
 @contextlib.contextmanager
@@ -43,12 +46,14 @@ def run(way, options):
     """Seconds from the start of mpiexec to its end; ends the program when it does not verify."""
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    if way != "plain":
+    if way in LIBRARY_WAYS:
         environment["LD_PRELOAD"] = os.path.join(options.build, "pmpi", "libcosched_pmpi.so")
         environment["COSCHED_WAIT"] = way
-    launcher = ["mpiexec." + options.mpi, "-n", str(options.ranks)]
+    launcher = ["mpiexec." + options.mpi, "-n", "1" if way == "one" else str(options.ranks)]
     if options.mpi == "openmpi":
         launcher += ["--oversubscribe"]
+    if way == "own":
+        launcher += OWN_YIELD[options.mpi]
     with hogs(options.hogs):
         start = time.monotonic()
         done = subprocess.run([*launcher, options.program, *options.arguments], env=environment,
@@ -78,19 +83,32 @@ def main():
         options.program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "cg")
         options.arguments = ["W"]
 
-    ways = options.ways or WAYS
+    if "own" in (options.ways or ()) and options.mpi not in OWN_YIELD:
+        sys.exit(f"run_waiting.sh: {options.mpi} cannot yield by itself; leave --way own out")
+    ways = options.ways or [way for way in WAYS if way != "own" or options.mpi in OWN_YIELD]
     seconds = {way: [] for way in ways}
     for _ in range(options.runs):
         for way in ways:
             seconds[way].append(run(way, options))
-    base = statistics.median(seconds[ways[0]])
-    print(f"{options.mpi}, {options.ranks} ranks on {len(os.sched_getaffinity(0))} CPUs: "
-          f"{os.path.basename(options.program)}, {options.runs} runs, seconds"
-          f"{', beside a hog per CPU' if options.hogs else ''}")
+    show(ways, seconds, options)
+
+
+def ratio(seconds, base):
+    """The median of the runs' ratios, each to what was run in the same turn."""
+    return statistics.median(with_s / without_s for with_s, without_s in zip(seconds, base))
+
+
+def show(ways, seconds, options):
+    cpus = len(os.sched_getaffinity(0))
+    print(f"{options.mpi}, {options.ranks} ranks on {cpus} CPUs: {os.path.basename(options.program)}, "
+          f"{options.runs} runs, seconds{', beside a hog per CPU' if options.hogs else ''}")
     for way in ways:
-        median = statistics.median(seconds[way])
-        print(f"  {way:10} {median:7.2f} ({min(seconds[way]):.2f}-{max(seconds[way]):.2f})  "
-              f"ratio to {ways[0]} {median / base:.3f}")
+        line = (f"  {way:10} {statistics.median(seconds[way]):7.2f} ({min(seconds[way]):.2f}-"
+                f"{max(seconds[way]):.2f})  ratio to {ways[0]} {ratio(seconds[way], seconds[ways[0]]):.3f}")
+        if "one" in ways and way != "one":
+            ideal = [one_s / min(cpus, options.ranks) for one_s in seconds["one"]]
+            line += f"  to the ideal {ratio(seconds[way], ideal):.3f}"
+        print(line)
 
 
 if __name__ == "__main__":
