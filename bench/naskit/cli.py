@@ -28,8 +28,8 @@ def _resumed(options):
     """(options, results, units) of a session that goes on."""
     defaults = vars(asked.parser().parse_args([]))
     for name, value in vars(options).items():
-        if name not in ("resume", "build", "dry_run") and value != defaults[name]:
-            raise NasError("--resume: takes everything but --build from the folder; leave out "
+        if name not in ("resume", "build", "lasting", "dry_run") and value != defaults[name]:
+            raise NasError("--resume: takes everything but --build and --for from the folder; leave out "
                            + ("experiments" if name == "experiments" else
                               "--" + name.replace("_", "-")))
     results = store.Store(os.path.abspath(options.resume))
@@ -121,7 +121,6 @@ def main(arguments=None):
     except NasError as error:
         print(f"run_nas: {error}", file=sys.stderr)
         return 2
-    if number is not None:
+    if not current.is_complete():
         print(f"run_nas: go on with: bench/run_nas.sh --resume {results.folder}", file=sys.stderr)
-        return 128 + number
-    return status
+    return status if number is None else 128 + number

@@ -42,7 +42,7 @@ def plain(value):
 def kept(options):
     """The options that a later --resume needs."""
     return {key: value for key, value in vars(options).items()
-            if key not in ("out", "resume", "dry_run")}
+            if key not in ("out", "resume", "lasting", "dry_run")}
 
 
 def _state():

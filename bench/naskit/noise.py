@@ -35,7 +35,8 @@ def slowest(outputs):
 
 
 class Guard:
-    """Judges by the median of all calibrations so far. A factor of 0 judges nothing."""
+    """Judges by the median of all calibrations of a sitting so far: between sittings a machine may have
+    become another one. A factor of 0 judges nothing."""
 
     def __init__(self, factor, known=()):
         self.factor = factor

@@ -18,6 +18,8 @@ def parser():
     top.add_argument("--out", metavar="DIR", help="where results go (default: results/<time>)")
     top.add_argument("--resume", metavar="DIR",
                      help="go on with a session that was interrupted; all else is in DIR")
+    top.add_argument("--for", dest="lasting", metavar="T",
+                     help="begin nothing that would end later than T from now; go on with --resume")
     top.add_argument("--mpi", action="append", choices=["mpich", "openmpi"],
                      help="may be repeated (default: both)")
     top.add_argument("--jobs", action="append", default=[], metavar="MIX",
@@ -72,7 +74,7 @@ def check(options):
         if "=" not in text or "." not in text.partition("=")[0]:
             raise NasError(f"--set {text}: must be section.key=value")
         _times_of_set(options, text)
-    for name in ("time_slice", "gmet"):
+    for name in ("time_slice", "gmet", "lasting"):
         if getattr(options, name):
             times.seconds(getattr(options, name))
     _check_place(options)

@@ -8,16 +8,21 @@ from . import times
 
 
 def left_s(units, wall_s, nominal_s):
-    """Seconds for the units of the plan that are not in `wall_s` ({place: seconds}): what the same
-    cost before, else what `nominal_s(unit)` guesses, corrected by how wrong it was so far."""
+    """Seconds for the units of the plan that are not in `wall_s` ({place: seconds})."""
+    return sum(expected_s(units, wall_s, nominal_s, [place for place in range(len(units))
+                                                     if place not in wall_s]))
+
+
+def expected_s(units, wall_s, nominal_s, places):
+    """Seconds for each of the places: what the same cost before, else what `nominal_s(unit)` guesses,
+    corrected by how wrong it was so far."""
     known = {}
     for place, seconds in wall_s.items():
         known.setdefault(units[place].key, []).append(seconds)
     guessed_s = sum(nominal_s(units[place]) for place in wall_s)
     correction = sum(wall_s.values()) / guessed_s if guessed_s else 1.0
-    return sum(statistics.median(known[unit.key]) if unit.key in known
-               else correction * nominal_s(unit)
-               for place, unit in enumerate(units) if place not in wall_s)
+    return [statistics.median(known[unit.key]) if unit.key in known else correction * nominal_s(unit)
+            for unit in (units[place] for place in places)]
 
 
 class Progress:
@@ -46,6 +51,10 @@ class Progress:
 
     def _left(self):
         return f"{times.left(left_s(self.units, self.wall_s, self.nominal_s))} left"
+
+    def expected_s(self, place):
+        """Seconds for one more run of the unit."""
+        return expected_s(self.units, self.wall_s, self.nominal_s, [place])[0]
 
     def end(self, place, run, wall_s):
         self.wall_s[place] = wall_s

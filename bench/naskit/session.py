@@ -3,14 +3,15 @@
 import os
 
 from . import (commands, experiments, observer, plan, plugin, records, runner, schedulers, sitting,
-               summary, tables, workload)
+               summary, tables, times, workload)
 
 
 class Session(sitting.Sitting):
     """Runs of NAS jobs."""
 
     def __init__(self, options, site, results, units):
-        super().__init__(options, site, results, units, plan.nominal_s)
+        super().__init__(options, site, results, units, plan.nominal_s,
+                         times.seconds(options.lasting) if options.lasting else None)
         self.schedulers = plan.known_schedulers(units, options.schedulers)
         self.cluster = workload.Cluster(options.nodes, options.cpus_per_node)
         self.commands = commands.Commands(options, site, self.cluster)
@@ -53,10 +54,12 @@ class Session(sitting.Sitting):
 
     # -- what is left behind
 
+    def is_complete(self):
+        return len({run["place"] for run in self.runs}) == len(self.units)
+
     def described(self):
         alone = {name for name, scheduler in self.schedulers.items() if scheduler.alone}
-        done = {run["place"] for run in self.runs}
-        return summary.describe(self.runs, self.cluster, alone, complete=len(done) == len(self.units),
+        return summary.describe(self.runs, self.cluster, alone, complete=self.is_complete(),
                                 order=list(dict.fromkeys(unit.key for unit in self._as_asked())),
                                 gantt=self._charts())
 

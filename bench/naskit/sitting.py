@@ -1,5 +1,5 @@
 """A sitting: every unit of a plan in turn, again where it was disturbed, and what is known after each on
-disk."""
+disk. A session may take several."""
 
 import time
 
@@ -10,17 +10,26 @@ QUIET_TRIES = 5
 SETTLE_S = 1.0
 
 
-class Sitting:
-    """`units` is the whole plan; those that `results` already has are not run again. A subclass has
-    run_unit() and summarize(), which is called after each run."""
+def number_of(run):
+    """The sitting in which a line of runs.jsonl was made, from 1."""
+    return run.get("sitting", 1)
 
-    def __init__(self, options, site, results, units, nominal_s):
+
+class Sitting:
+    """`units` is the whole plan; those that `results` already has are not run again. No run begins that
+    would end more than `longest_s` after the beginning, as far as that can be told. A subclass has run_unit()
+    and summarize(), which is called after each run."""
+
+    def __init__(self, options, site, results, units, nominal_s, longest_s=None):
         self.options = options
         self.site = site
         self.results = results
         self.units = units
         self.runs = results.runs()
-        self.guard = noise.Guard(options.noise, [run["calibration_s"] for run in self.runs])
+        self.number = 1 + max((number_of(run) for run in self.runs), default=0)
+        self.guard = noise.Guard(options.noise)
+        self.longest_s = longest_s
+        self.began_s = time.monotonic()
         self.progress = progress.Progress(units, nominal_s)
         self.calibration_s = None
 
@@ -33,8 +42,7 @@ class Sitting:
         raise NotImplementedError
 
     def run(self):
-        for run in self.runs:
-            self.progress.wall_s[run["place"]] = run["wall_s"]
+        self._take_up()
         try:
             self.site.up()
             for _ in range(FIRST_CALIBRATIONS):
@@ -45,25 +53,38 @@ class Sitting:
         finally:
             self.put_away()
 
+    def _take_up(self):
+        """What was run in earlier sittings: each of them is judged as a whole."""
+        for run in self.runs:
+            self.progress.wall_s[run["place"]] = run["wall_s"]
+        for number in {number_of(run) for run in self.runs}:
+            earlier = [run for run in self.runs if number_of(run) == number]
+            noise.Guard(self.options.noise, [run["calibration_s"] for run in earlier]).judge(earlier)
+
     def put_away(self):
         """Leaves the machine as it was; may be called again when it was interrupted itself."""
         self.site.down()
 
     def _run_place(self, place, unit):
         attempts = [run for run in self.runs if run["place"] == place]
-        while not attempts or (len(attempts) <= self.options.retries
-                               and all(run["disturbed"] for run in attempts)):
+        while (not attempts or (len(attempts) <= self.options.retries
+                                and all(run["disturbed"] for run in attempts))) and self._has_time(place):
             self.progress.begin(place, len(attempts) + 1)
             start_s = time.monotonic()
             run = self.run_unit(place, unit, len(attempts) + 1)
             run["wall_s"] = time.monotonic() - start_s
+            run["sitting"] = self.number
             self.guard.judge([run])
             self.runs.append(run)
             attempts.append(run)
             self.results.append_run(run)
-            self.guard.judge(self.runs)
+            self.guard.judge([known for known in self.runs if number_of(known) == self.number])
             self.progress.end(place, run, run["wall_s"])
             self.summarize()
+
+    def _has_time(self, place):
+        return (self.longest_s is None or
+                time.monotonic() - self.began_s + self.progress.expected_s(place) <= self.longest_s)
 
     def calibrate(self):
         self.calibration_s = self.site.calibrate() if self.guard.factor else None

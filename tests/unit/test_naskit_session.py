@@ -105,11 +105,35 @@ class SessionTest(unittest.TestCase):
                                tuple(schedulers.parse_list(names).values()), others.pop("runs", 1), 1.0, 0.25)
         options = argparse.Namespace(**{
             "nodes": 2, "cpus_per_node": 1, "noise": 1.2, "retries": 2, "schedulers": names, "env": [],
-            "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
+            "lasting": None, "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
         units = plan.build([request], ["mpich"], 1, 1.0)
         made = session.Session(options, site or Site(), self.results, units)
         made.progress.stream = io.StringIO()
         return made
+
+    def test_nothing_begins_that_would_end_too_late(self):
+        made = self.session("jobs = cg.S.2*10\n", "uncoordinated", runs=8, lasting="1s")
+        made.progress.nominal_s = lambda unit: 0.4
+        made.run()
+        self.assertGreater(len(made.runs), 0)
+        self.assertLess(len(made.runs), 8)
+        self.assertFalse(made.is_complete())
+        again = self.session("jobs = cg.S.2*10\n", "uncoordinated", runs=8)
+        again.run()
+        self.assertTrue(again.is_complete())
+        self.assertEqual(sorted(run["place"] for run in again.runs), list(range(8)))
+        self.assertEqual([again.runs[0]["sitting"], again.runs[-1]["sitting"]], [1, 2])
+
+    def test_sittings_are_judged_each_by_itself(self):
+        first = self.session("jobs = cg.S.2*20\n", "uncoordinated", runs=6, lasting="1s",
+                             site=Site([0.1] * 100))
+        first.progress.nominal_s = lambda unit: 0.4
+        first.run()
+        self.assertFalse(first.is_complete())
+        slower = self.session("jobs = cg.S.2*20\n", "uncoordinated", runs=6, site=Site([0.3] * 100))
+        slower.run()
+        self.assertEqual(len(slower.runs), 6)
+        self.assertFalse(any(run["disturbed"] for run in slower.runs))
 
     def test_jobs_together_start_together(self):
         made = self.session("jobs = cg.S.2*20 (3)\n", "uncoordinated")
