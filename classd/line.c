@@ -1,0 +1,66 @@
+#include "classd/server_state.h"
+
+enum {
+    PACKETS_PER_ROUND = 32, // of one connection whose user has sent too much
+    LINE_ROUNDS = 64,       // so that nobody waits for a line that never ends
+};
+
+#define LINE_PAUSE_S 0.02 // between looks at those who wait
+
+void line_wait(struct connection *connection)
+{
+    struct server *server = connection->server;
+    ev_io_stop(server->loop, &connection->readable);
+    TAILQ_INSERT_TAIL(&server->line, connection, line);
+    connection->in_line = true;
+    if (!ev_is_active(&server->line_moves))
+        ev_timer_again(server->loop, &server->line_moves);
+}
+
+void line_leave(struct connection *connection)
+{
+    if (connection->in_line)
+        TAILQ_REMOVE(&connection->server->line, connection, line);
+    connection->in_line = false;
+}
+
+// A few packets of each who waits and may send. False when none was taken.
+static bool hear_line(struct server *server)
+{
+    struct connection *last = TAILQ_LAST(&server->line, line);
+    bool more = last != NULL, heard = false;
+    for (struct connection *next, *c = TAILQ_FIRST(&server->line); more; c = next) {
+        more = c != last; // who was heard goes behind it
+        next = TAILQ_NEXT(c, line);
+        enum packet_outcome outcome = PACKET_HANDLED;
+        int count = 0;
+        for (; outcome == PACKET_HANDLED && count < PACKETS_PER_ROUND && packet_allowed(c); count++)
+            outcome = packet_take(c);
+        if (count == 0 || outcome == PACKET_GONE)
+            continue;
+        heard = true;
+        line_leave(c);
+        if (outcome == PACKET_HANDLED)
+            line_wait(c);
+        else
+            ev_io_start(server->loop, &c->readable);
+    }
+    return heard;
+}
+
+static void on_line_moves(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    for (int i = 0; i < LINE_ROUNDS && hear_line(server); i++)
+        ;
+    if (TAILQ_EMPTY(&server->line))
+        ev_timer_stop(loop, watcher);
+}
+
+void line_watch(struct server *server)
+{
+    TAILQ_INIT(&server->line);
+    ev_timer_init(&server->line_moves, on_line_moves, 0., LINE_PAUSE_S);
+    server->line_moves.data = server;
+}
