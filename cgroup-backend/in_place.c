@@ -1,6 +1,7 @@
 #include "cgroup-backend/in_place.h"
 
 #include "cgroup-backend/files.h"
+#include "cgroup-backend/limit.h"
 #include "cgroup-backend/record.h"
 #include "common/cleanup.h"
 #include "common/group_list.h"
@@ -16,11 +17,6 @@
 #include <unistd.h>
 
 enum { LINE_MAX_PROCESSES = 64 }; // from a rank up to its launcher there are a few
-
-struct limit_files {
-    int quota;  // cpu.max or cpu.cfs_quota_us
-    int period; // cpu.cfs_period_us; -1 on v2
-};
 
 struct in_place {
     struct backend_class base;
@@ -41,130 +37,10 @@ static bool is_v2(const struct cgroup_backend *backend)
     return *backend->hierarchies[0].controller == '\0';
 }
 
-// ---- limits
-
 static void drop(int *fd)
 {
     cleanup_close_fn(fd);
     *fd = -1;
-}
-
-static void close_files(struct limit_files *files)
-{
-    drop(&files->quota);
-    drop(&files->period);
-}
-
-static int open_files(const struct cgroup_backend *backend, const char *path,
-                      struct limit_files *files, struct error *err)
-{
-    bool v2 = is_v2(backend);
-    files->quota = file_open(path, v2 ? "cpu.max" : "cpu.cfs_quota_us", O_RDWR, err);
-    files->period = v2 || files->quota < 0 ? -1 : file_open(path, "cpu.cfs_period_us", O_RDWR, err);
-    if (files->quota >= 0 && (v2 || files->period >= 0))
-        return 0;
-    close_files(files);
-    return -1;
-}
-
-static bool read_number(int fd, const char *none, uint64_t numbers[2], int *count)
-{
-    char text[64] = "";
-    ssize_t length = pread(fd, text, sizeof text - 1, 0);
-    if (length <= 0)
-        return false;
-    size_t word = strlen(none);
-    numbers[0] = LIMIT_NONE;
-    if (strncmp(text, none, word) == 0)
-        *count = 1 + (sscanf(text + word, "%" SCNu64, &numbers[1]) == 1);
-    else
-        *count = sscanf(text, "%" SCNu64 " %" SCNu64, &numbers[0], &numbers[1]);
-    return true;
-}
-
-static int read_limit(const struct limit_files *files, const char *path, struct limit *limit,
-                      struct error *err)
-{
-    uint64_t quota[2] = {0}, period[2] = {0};
-    int count = 0, periods = 0;
-    bool v2 = files->period < 0;
-    errno = ENODATA;
-    if (!read_number(files->quota, v2 ? "max" : "-1", quota, &count) ||
-        (!v2 && !read_number(files->period, "-1", period, &periods)))
-        return error_errno(err, errno, "cannot read the limit of %s", path);
-    *limit = (struct limit){quota[0], v2 ? quota[1] : period[0]};
-    if (count != (v2 ? 2 : 1) || (!v2 && periods != 1) || limit->period_us == 0)
-        return error_set(err, EBADMSG, "the limit of %s is not of the form that the kernel writes",
-                         path);
-    return 0;
-}
-
-static bool same(const struct limit *a, const struct limit *b)
-{
-    return a->quota_us == b->quota_us && a->period_us == b->period_us;
-}
-
-static bool put(int fd, const char *text)
-{
-    size_t length = strlen(text);
-    return pwrite(fd, text, length, 0) == (ssize_t)length;
-}
-
-// v1 has a file for each number. Between the writes there is no limit: that is what the kernel
-// takes in any case, and nobody has less than his share.
-static bool put_in_pieces(const struct limit_files *files, const struct limit *now,
-                          const struct limit *limit, const char *word)
-{
-    char quota[32], period[32];
-    snprintf(quota, sizeof quota, "%s\n", word);
-    snprintf(period, sizeof period, "%" PRIu64 "\n", limit->period_us);
-    if (now->period_us != limit->period_us &&
-        !(put(files->quota, "-1\n") && put(files->period, period)))
-        return false;
-    return put(files->quota, quota);
-}
-
-static int write_limit(const struct limit_files *files, const char *path, const struct limit *now,
-                       const struct limit *limit, struct error *err)
-{
-    char text[64], quota[32];
-    bool v2 = files->period < 0;
-    snprintf(quota, sizeof quota, "%" PRIu64, limit->quota_us);
-    const char *word = limit->quota_us != LIMIT_NONE ? quota : v2 ? "max" : "-1";
-    snprintf(text, sizeof text, "%s %" PRIu64 "\n", word, limit->period_us);
-    if (v2 ? put(files->quota, text) : put_in_pieces(files, now, limit, word))
-        return 0;
-    int code = errno;
-    return error_errno(err, code, "cannot set the limit of %s to %s%s", path, word,
-                       code == EINVAL ? " (more than a group above allows, or less than one below "
-                                        "has?)"
-                                      : "");
-}
-
-// One of those that the record names, or one on the way between them (put_in_pieces()).
-static bool is_ours(const struct record *record, const struct limit *limit)
-{
-    return same(limit, &record->set[0]) || same(limit, &record->set[1]) ||
-           (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
-}
-
-// What is not ours any more is left as somebody else has set it. A group that is gone needs
-// nothing.
-static int restore(const struct limit_files *files, const char *path, const struct record *record,
-                   struct error *err)
-{
-    struct limit now = {0};
-    struct error fault = {0};
-    if (read_limit(files, path, &now, &fault) != 0)
-        return fault.code == ENODEV ? 0 : error_set(err, fault.code, "%s", fault.text);
-    if (same(&now, &record->own) || !is_ours(record, &now))
-        return 0;
-    if (write_limit(files, path, &now, &record->own, &fault) == 0 || fault.code == ENODEV)
-        return 0;
-    // Rather no limit than ours.
-    struct limit none = {LIMIT_NONE, now.period_us};
-    write_limit(files, path, &now, &none, NULL);
-    return error_set(err, fault.code, "%s", fault.text);
 }
 
 // ---- groups and records
@@ -307,7 +183,7 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
 static void in_place_close(class_t *base)
 {
     struct in_place *class_ = (struct in_place *)base;
-    close_files(&class_->files);
+    limit_close(&class_->files);
     drop(&class_->usage_fd);
     drop(&class_->record_fd);
     pid_list_free(&class_->known);
@@ -368,7 +244,7 @@ static int check_files(const struct in_place *class_, struct error *err)
 
 static int open_class(struct in_place *class_, struct error *err)
 {
-    return open_files(class_->backend, class_->path, &class_->files, err) == 0 &&
+    return limit_open(class_->path, is_v2(class_->backend), &class_->files, err) == 0 &&
                    open_usage(class_, err) == 0
                ? 0
                : -1;
@@ -407,7 +283,7 @@ static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error 
 {
     if (open_class(class_, err) != 0 || check_files(class_, err) != 0)
         return -1;
-    if (fresh && read_limit(&class_->files, class_->path, &class_->record.own, err) != 0)
+    if (fresh && limit_read(&class_->files, class_->path, &class_->record.own, err) != 0)
         return -1;
     if (fresh)
         class_->record.set[0] = class_->record.set[1] = class_->record.own;
@@ -522,10 +398,10 @@ int in_place_release(struct cgroup_backend *backend, const char *name, struct er
     int rc = find_record(backend, name, false, &record, &path, err);
     if (rc <= 0)
         return rc;
-    if (open_files(backend, path, &files, err) != 0)
+    if (limit_open(path, is_v2(backend), &files, err) != 0)
         return -1;
-    rc = restore(&files, path, &record, err);
-    close_files(&files);
+    rc = limit_restore(&files, path, &record, err);
+    limit_close(&files);
     return rc == 0 ? 1 : -1;
 }
 
@@ -547,7 +423,7 @@ static int in_place_expel(class_t *base, pid_t pid, struct error *err)
 static int learn_own(struct in_place *class_, const struct limit *now, struct error *err)
 {
     struct record *record = &class_->record;
-    if (same(now, &record->own) || is_ours(record, now))
+    if (limit_same(now, &record->own) || limit_is_ours(record, now))
         return 0;
     record->own = record->set[0] = record->set[1] = *now;
     return note(class_, err);
@@ -567,10 +443,10 @@ static struct limit limit_of_share(const struct in_place *class_, uint32_t share
 static int look(struct in_place *class_, uint32_t share_ppm, struct limit *now, struct error *err)
 {
     if (share_ppm != BACKEND_UNLIMITED && check(class_, 0, err) != 0) {
-        restore(&class_->files, class_->path, &class_->record, NULL);
+        limit_restore(&class_->files, class_->path, &class_->record, NULL);
         return -1;
     }
-    return read_limit(&class_->files, class_->path, now, err) == 0 ? learn_own(class_, now, err)
+    return limit_read(&class_->files, class_->path, now, err) == 0 ? learn_own(class_, now, err)
                                                                    : -1;
 }
 
@@ -578,13 +454,13 @@ static int change(struct in_place *class_, const struct limit *now, const struct
                   struct error *err)
 {
     struct record *record = &class_->record;
-    if (same(limit, now))
+    if (limit_same(limit, now))
         return 0;
     record->set[0] = *now;
     record->set[1] = *limit;
     if (record_intend(class_->record_fd, record, err) != 0)
         return -1;
-    return write_limit(&class_->files, class_->path, now, limit, err);
+    return limit_write(&class_->files, class_->path, now, limit, err);
 }
 
 static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *err)
@@ -594,7 +470,7 @@ static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *e
     if (look(class_, share_ppm, &now, err) != 0)
         return -1;
     if (share_ppm == BACKEND_UNLIMITED)
-        return restore(&class_->files, class_->path, &class_->record, err);
+        return limit_restore(&class_->files, class_->path, &class_->record, err);
     struct limit limit = limit_of_share(class_, share_ppm);
     return change(class_, &now, &limit, err);
 }
@@ -615,7 +491,7 @@ static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct erro
     struct limit limit = limit_of_share(class_, share_ppm);
     struct limit shortest = {limit.quota_us, BACKEND_SHORTEST_PERIOD_US};
     int begun = in_place_period_us(base) != 0 && change(class_, &now, &shortest, NULL) == 0;
-    if (read_limit(&class_->files, class_->path, &now, err) != 0)
+    if (limit_read(&class_->files, class_->path, &now, err) != 0)
         return -1;
     return change(class_, &now, &limit, err) == 0 ? begun : -1;
 }
@@ -675,7 +551,7 @@ static int named_displace(class_t **class_, struct error *err)
 static int in_place_remove(class_t *base, struct error *err)
 {
     struct in_place *class_ = (struct in_place *)base;
-    int rc = restore(&class_->files, class_->path, &class_->record, err);
+    int rc = limit_restore(&class_->files, class_->path, &class_->record, err);
     if (rc == 0)
         record_remove(class_->backend->records, base->name);
     in_place_close(base);
@@ -686,7 +562,7 @@ static int in_place_displace(class_t **class_, struct error *err)
 {
     struct in_place *old = (struct in_place *)*class_;
     class_t *own = NULL;
-    if (restore(&old->files, old->path, &old->record, err) != 0)
+    if (limit_restore(&old->files, old->path, &old->record, err) != 0)
         return -1;
     record_remove(old->backend->records, old->base.name);
     if (old->backend->base.ops->open(&old->backend->base, old->base.name, &own, err) != 0) {

@@ -1,0 +1,37 @@
+// The CPU bandwidth limit of a group that somebody else has made: read, set, and given back. v1 and
+// v2 differ in its files only.
+#ifndef COSCHED_CGROUP_BACKEND_LIMIT_H
+#define COSCHED_CGROUP_BACKEND_LIMIT_H
+
+#include "cgroup-backend/record.h"
+
+struct limit_files {
+    int quota;  // cpu.max or cpu.cfs_quota_us
+    int period; // cpu.cfs_period_us; -1 on v2
+};
+
+// Opens the files of the group at `path`, for messages of the following, too. Returns 0 or -1.
+int limit_open(const char *path, bool v2, struct limit_files *files, struct error *err);
+void limit_close(struct limit_files *files);
+
+// The limit in force. Returns 0 or -1: ENODEV when the group is gone, EBADMSG when it is not what
+// the kernel writes.
+int limit_read(const struct limit_files *files, const char *path, struct limit *limit,
+               struct error *err);
+
+// Sets `limit` in place of `now`. Returns 0 or -1.
+int limit_write(const struct limit_files *files, const char *path, const struct limit *now,
+                const struct limit *limit, struct error *err);
+
+bool limit_same(const struct limit *a, const struct limit *b);
+
+// Whether the limit is one of those that the record names as ours.
+bool limit_is_ours(const struct record *record, const struct limit *limit);
+
+// Sets the group's own limit again where ours is in force: what somebody else has set meanwhile is
+// left, and a group that is gone needs nothing. Where that fails there is no limit rather than
+// ours. Returns 0 or -1.
+int limit_restore(const struct limit_files *files, const char *path, const struct record *record,
+                  struct error *err);
+
+#endif
