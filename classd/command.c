@@ -191,6 +191,19 @@ static bool do_track(struct commands *commands, struct caller *caller,
     return done;
 }
 
+// A node whose clock is off for the job leaves the choice to the others, and has no part in it.
+static void leave_to_others(const struct protocol_request *request, struct protocol_reply *reply)
+{
+    if (request->header.command == PROTOCOL_CLAIM && request->claim.final == 0)
+        reply->claimed.slots = request->claim.slots;
+    if (request->header.command != PROTOCOL_OFFER)
+        return;
+    for (size_t i = 0; i < SLOTS_LEVELS; i++) {
+        reply->offer.slots[i] = SLOTS_ALL;
+        reply->offer.most[i] = SLOTS_ROUND;
+    }
+}
+
 // Slots are the business of a job's own processes, under policy gang.
 static int do_slots(struct commands *commands, const struct caller *caller,
                     const struct protocol_request *request, uint64_t now_ns,
@@ -202,7 +215,11 @@ static int do_slots(struct commands *commands, const struct caller *caller,
         return ESRCH;
     if (!config_is_gang(commands->config))
         return EOPNOTSUPP;
-    if (request->header.command == PROTOCOL_OFFER)
+    if (request->header.command == PROTOCOL_CLOCK)
+        scheduler_report_clock(commands->scheduler, process, &request->clock);
+    else if (scheduler_clock_off(process))
+        leave_to_others(request, reply);
+    else if (request->header.command == PROTOCOL_OFFER)
         scheduler_offer(commands->scheduler, process, &reply->offer, now_ns);
     else if (request->header.command == PROTOCOL_CLAIM)
         reply->claimed.slots = scheduler_claim(commands->scheduler, process, claim, now_ns);
@@ -266,6 +283,7 @@ bool command_execute(struct commands *commands, struct caller *caller,
         return false;
     case PROTOCOL_OFFER:
     case PROTOCOL_CLAIM:
+    case PROTOCOL_CLOCK:
         status = do_slots(commands, caller, request, now_ns, reply);
         break;
     case PROTOCOL_SHUTDOWN:

@@ -35,6 +35,7 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
         .pid = (uint32_t)getpid(),
     };
     describe_dcs(config, record);
+    record->clock_off_jobs = clocks_count_off(scheduler);
     snprintf(record->policy, sizeof record->policy, "%s", config->policy);
     snprintf(record->backend, sizeof record->backend, "%s", backend_name(scheduler->backend));
     snprintf(record->version, sizeof record->version, "%s", COSCHED_VERSION);
@@ -78,6 +79,7 @@ bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all,
         .requests = job->requests,
         .slots = view.slots,
         .slots_agreed = view.slots != 0,
+        .clock = job->page->clock,
     };
     if (job->suspended && class_suspended(job->class_, &how))
         record->suspended = how.means;

@@ -115,6 +115,13 @@ uint64_t scheduler_claim(scheduler_t *scheduler, const struct process *process,
 void scheduler_narrow(scheduler_t *scheduler, const struct process *process,
                       const struct protocol_claim *claim);
 
+// CLOCK, under policy gang: what the process's job says about this node's clock. It concerns that
+// job alone, on this node. While it is off, the job has no slots here, and OFFER and CLAIM leave
+// the choice to its other nodes.
+void scheduler_report_clock(scheduler_t *scheduler, struct process *process,
+                            const struct protocol_clock *clock);
+bool scheduler_clock_off(const struct process *process);
+
 // When scheduler_deadline() is to be called, or ENGINE_NO_DEADLINE: when the policy wants to
 // switch, when two time-slices have passed without a SWITCH, or when tracking is to look again.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);

@@ -1,7 +1,8 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), slots.c (whose slots are which), decisions.c
-// (limits and pages), accounts.c (CPU time), describe.c (for people).
+// nobody's job), tracking.c (who is suspended), slots.c (whose slots are which), clocks.c (whose
+// are of no use here), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for
+// people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
@@ -84,6 +85,11 @@ void decisions_reassert_job(struct scheduler *scheduler, struct job *job);
 
 // Says in the pages which slots are whose, for the jobs and for the next classd.
 void slots_publish(struct scheduler *scheduler);
+
+// ---- clocks.c
+
+// How many jobs are said to be off by this node's clock.
+uint32_t clocks_count_off(const struct scheduler *scheduler);
 
 // ---- tracking.c
 

@@ -58,9 +58,10 @@ struct job {
         usage_before_ns; // in a class that it had before, to be added to that of the present one
     bool suspended;      // all of it: the engine knows
     struct job_tracking tracking;
-    bool share_failed; // a limit could not be set; said once
-    bool stuck;        // a limit could not be lifted; tried again every turn
-    bool usage_failed; // the usage could not be read; said once
+    bool share_failed;     // a limit could not be set; said once
+    bool stuck;            // a limit could not be lifted; tried again every turn
+    bool usage_failed;     // the usage could not be read; said once
+    bool clock_complained; // about this node's clock
     struct process **processes;
     uint32_t process_count;
     size_t process_room;

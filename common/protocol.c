@@ -68,6 +68,14 @@ static int check_claim(const struct protocol_claim *body, struct error *err)
     return 0;
 }
 
+static int check_clock(const struct protocol_clock *body, struct error *err)
+{
+    if (body->ahead_ns == INT64_MIN || body->nodes < 2 || body->nodes > PROTOCOL_CLOCK_NODES_MAX ||
+        body->agreeing > body->nodes)
+        return error_set(err, EPROTO, "CLOCK that cannot be");
+    return 0;
+}
+
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err)
 {
@@ -105,6 +113,8 @@ int protocol_check_request(const void *bytes, size_t length, struct protocol_req
     case PROTOCOL_CLAIM:
     case PROTOCOL_NARROW:
         return check_claim(&request->claim, err);
+    case PROTOCOL_CLOCK:
+        return check_clock(&request->clock, err);
     case PROTOCOL_OFFER:
     case PROTOCOL_EXIT:
     case PROTOCOL_SWITCH:

@@ -43,6 +43,7 @@ enum protocol_command {
     PROTOCOL_OFFER = 12,  // what its job could have here. Reply
     PROTOCOL_CLAIM = 13,  // reserves or takes slots for its job. Reply
     PROTOCOL_NARROW = 14, // says what is left of its job's slots elsewhere. No reply
+    PROTOCOL_CLOCK = 15,  // says that its job found this node's clock off, or right. Reply
 };
 
 enum protocol_means {
@@ -105,6 +106,14 @@ struct protocol_claim { // of CLAIM and NARROW
     uint32_t reserved;
 };
 
+#define PROTOCOL_CLOCK_NODES_MAX (1u << 20)
+
+struct protocol_clock { // of CLOCK; what one job says, and what concerns that job alone
+    int64_t ahead_ns;   // of the majority; without one, of the clock that is furthest; 0: not off
+    uint32_t nodes;     // of the job, at least 2
+    uint32_t agreeing;  // of these, the majority; 0: there is none
+};
+
 struct protocol_request {
     struct protocol_header header;
     union {
@@ -113,6 +122,7 @@ struct protocol_request {
         struct protocol_trace_request trace;
         struct protocol_query_request query;
         struct protocol_claim claim;
+        struct protocol_clock clock;
         uint8_t bytes[112];
     };
 };
@@ -191,6 +201,9 @@ struct protocol_node_record {
     uint64_t dcs_constant_ns;
     int32_t dcs_exponent;
     uint32_t dcs_calibrate; // 0 or 1
+    // Of policy gang, 0 from a classd that does not know them.
+    uint32_t clock_off_jobs; // present jobs that are said to be off by this node's clock
+    uint32_t reserved;
 };
 
 struct protocol_job_record {
@@ -211,6 +224,7 @@ struct protocol_job_record {
     uint64_t slots;         // of policy gang: the set
     uint32_t slots_agreed;  // 0 or 1: it has some
     uint32_t reserved;
+    struct protocol_clock clock; // as CLOCK said it; all 0: nothing was said
 };
 
 struct protocol_offer { // by level, as in common/slots.h

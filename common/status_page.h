@@ -105,9 +105,10 @@ struct status_page {
     uint8_t wait;      // enum status_wait: the node's default
     uint8_t gang;      // 1: policy gang, which has OFFER and CLAIM answered
     uint8_t unused[5];
-    uint64_t spin_limit_ns; // the node's default; 0, as in the page of an earlier classd: none
-    _Atomic uint64_t slots; // policy gang: the job's, as slots_word(); 0: none
-    uint8_t reserved[STATUS_PAGE_BYTES - 120];
+    uint64_t spin_limit_ns;      // the node's default; 0, as in the page of an earlier classd: none
+    _Atomic uint64_t slots;      // policy gang: the job's, as slots_word(); 0: none
+    struct protocol_clock clock; // as the job's CLOCK said it, for the next classd; all 0: never
+    uint8_t reserved[STATUS_PAGE_BYTES - 136];
     // Behind the first page: state for adoption, not mapped by clients.
     uint64_t service_ns; // the engine's count of the CPU time that the job has received
     uint32_t member_count;

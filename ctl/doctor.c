@@ -4,6 +4,7 @@
 #include "cgroup-backend/discovery.h"
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "ctl/show.h"
 #include "ctl/talk.h"
 
 #include <inttypes.h>
@@ -148,15 +149,39 @@ static void check_daemons(struct doctor *doctor)
     check_descriptors(doctor, node.pid);
 }
 
-static void check_clock(const struct doctor *doctor)
+// What a job found out is a user's word: it is a fault where the kernel bears it out.
+static void check_jobs_clocks(struct doctor *doctor, bool synchronised)
+{
+    struct protocol_job_record *jobs = NULL;
+    size_t count = 0;
+    char text[SHOW_CLOCK_MAX];
+    struct error err;
+    cleanup_close int fd = talk_connect(doctor->config, &err);
+    if (fd < 0 || talk_jobs(fd, &jobs, &count, &err) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        show_clock(&jobs[i], text);
+        if (text[0] != '\0' && synchronised)
+            note("%s, though the kernel says that it is synchronised: look at the time sources of "
+                 "all of them",
+                 text);
+        else if (text[0] != '\0')
+            fault(doctor, "%s: " SHOW_CLOCK_REMEDY, text);
+    }
+    free(jobs);
+}
+
+static void check_clock(struct doctor *doctor)
 {
     struct timex state = {0};
+    bool synchronised = adjtimex(&state) != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
     if (!doctor->config->timer_align)
         note("[timer] align = no: nodes switch at different moments");
-    else if (adjtimex(&state) == TIME_ERROR || (state.status & STA_UNSYNC) != 0)
+    else if (!synchronised)
         note("the clock is not synchronised: nodes switch together only with NTP or PTP");
     else
         well("the clock is synchronised to about %.3g ms", (double)state.maxerror / 1000);
+    check_jobs_clocks(doctor, synchronised);
 }
 
 // ---- MPI

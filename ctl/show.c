@@ -42,7 +42,7 @@ static json_t *json_preemption(const struct protocol_node_record *node)
 json_t *show_node_json(const struct protocol_node_record *node)
 {
     json_t *object = json_pack(
-        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
+        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:i}",
         "node_id", json_node_id(node->node_id), "version", node->version, "policy", node->policy,
         "backend", node->backend, "pid", (int)node->pid, "uptime_s", seconds(node->uptime_ns),
         "time_slice_s", seconds(node->time_slice_ns), "idle_share",
@@ -50,7 +50,7 @@ json_t *show_node_json(const struct protocol_node_record *node)
         (int)node->jobs, "processes", (int)node->processes, "generation", (int)node->generation,
         "switches", (json_int_t)node->switches, "requests", (json_int_t)node->requests,
         "requests_granted", (json_int_t)node->requests_granted, "requests_discarded",
-        (json_int_t)node->requests_discarded);
+        (json_int_t)node->requests_discarded, "clock_off_jobs", (int)node->clock_off_jobs);
     json_t *preemption = json_preemption(node);
     json_object_update(object, preemption);
     json_decref(preemption);
@@ -87,6 +87,9 @@ static void print_node(const struct protocol_node_record *node)
     printf("switches    %" PRIu64 "\n", node->switches);
     printf("requests    %" PRIu64 ": %" PRIu64 " granted, %" PRIu64 " discarded\n", node->requests,
            node->requests_granted, node->requests_discarded);
+    if (node->clock_off_jobs > 0)
+        printf("clock       off for %" PRIu32 " of the jobs; " SHOW_CLOCK_REMEDY "\n",
+               node->clock_off_jobs);
 }
 
 void show_node(const struct protocol_node_record *node, bool json)
@@ -123,16 +126,44 @@ static json_t *json_slots(const struct protocol_job_record *job)
     return list;
 }
 
+void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX])
+{
+    const struct protocol_clock *clock = &job->clock;
+    double off_s = (double)clock->ahead_ns / (double)NS_PER_SEC;
+    const char *where = off_s < 0 ? "behind" : "ahead of";
+    off_s = off_s < 0 ? -off_s : off_s;
+    if (clock->ahead_ns == 0)
+        text[0] = '\0';
+    else if (clock->agreeing > 0)
+        snprintf(text, SHOW_CLOCK_MAX,
+                 "job %s found the node's clock %.3g s %s those of %" PRIu32 " of its %" PRIu32
+                 " nodes",
+                 job->job_id, off_s, where, clock->agreeing, clock->nodes);
+    else
+        snprintf(text, SHOW_CLOCK_MAX,
+                 "job %s found the clocks of its %" PRIu32
+                 " nodes differ, this one %.3g s %s another, and no majority",
+                 job->job_id, clock->nodes, off_s, where);
+}
+
+// Seconds, or null.
+static json_t *json_clock(const struct protocol_job_record *job)
+{
+    return job->clock.ahead_ns != 0 ? json_real((double)job->clock.ahead_ns / (double)NS_PER_SEC)
+                                    : NULL;
+}
+
 json_t *show_job_json(const struct protocol_job_record *job)
 {
     return json_pack(
-        "{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?}", "job_id",
-        job->job_id, "uid", (json_int_t)job->uid, "processes", (int)job->processes, "ranks",
-        (int)job->ranks, "width", (int)job->width, "scheduled", (int)job->scheduled, "suspended",
-        suspended_by(job), "limited", (int)job->limited, "share",
+        "{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
+        "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes", (int)job->processes,
+        "ranks", (int)job->ranks, "width", (int)job->width, "scheduled", (int)job->scheduled,
+        "suspended", suspended_by(job), "limited", (int)job->limited, "share",
         (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns), "registered_s",
         seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns), "switches",
-        (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots", json_slots(job));
+        (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots", json_slots(job),
+        "clock_ahead_s", json_clock(job));
 }
 
 static const char *user_name(uint32_t uid, char *buffer, size_t size)
@@ -161,6 +192,14 @@ static void print_job(const struct protocol_job_record *job)
            slots);
 }
 
+static void print_clock(const struct protocol_job_record *job)
+{
+    char text[SHOW_CLOCK_MAX];
+    show_clock(job, text);
+    if (text[0] != '\0')
+        printf("%s: it has no slots here; " SHOW_CLOCK_REMEDY "\n", text);
+}
+
 void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)
 {
     if (json) {
@@ -174,4 +213,6 @@ void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)
            "RANKS", "WIDTH", "STATE", "SHARE", "CPU_S", "SCHED_S", "SWITCHES", "REQUESTS", "SLOTS");
     for (size_t i = 0; i < count; i++)
         print_job(&jobs[i]);
+    for (size_t i = 0; i < count; i++)
+        print_clock(&jobs[i]);
 }

@@ -19,6 +19,13 @@ void show_preemption(const struct protocol_node_record *node, char text[SHOW_PRE
 // Writes how many slots of a round the job has under policy gang: "30/60", or "-" without any.
 void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX]);
 
+#define SHOW_CLOCK_MAX    192
+#define SHOW_CLOCK_REMEDY "synchronise the clocks, e.g. with chrony"
+
+// Writes what the job has found out about this node's clock, a phrase for people; nothing where
+// that is right.
+void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]);
+
 // The job for programs, a new reference; null without memory.
 json_t *show_job_json(const struct protocol_job_record *job);
 

@@ -77,7 +77,7 @@ def command_daemons(store, options):
                 store.save(lab)
                 for node in nodes:
                     cluster.write_config(store, lab, node)
-            daemons.start(store, lab, nodes, which)
+            daemons.start(store, lab, nodes, which, parse_variables(options.env))
         else:
             number = signal.SIGTERM if options.action == "stop" else signal.SIGKILL
             daemons.stop(store, lab, nodes, which, number)
@@ -170,6 +170,8 @@ def parser():
     control.add_argument("--only", action="append", choices=list(daemons.PROGRAMS))
     control.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
                          help="with start: change a setting first")
+    control.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
+                         help="with start: set a variable for the daemons")
 
     execute = command("exec", command_exec, "run a command inside a node")
     execute.add_argument("--users", action="store_true", help="in the cgroup of the node's sequential class")

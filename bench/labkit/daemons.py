@@ -23,21 +23,21 @@ def built(lab, relative):
     return path
 
 
-def start(store, lab, nodes, which):
-    """Starts what does not run yet. Afterwards classd answers on its socket."""
+def start(store, lab, nodes, which, environment=None):
+    """Starts what does not run yet, with further variables. Afterwards classd answers on its socket."""
     for title in (title for title in PROGRAMS if title in which):
         program = built(lab, PROGRAMS[title])
-        started = [(node, _spawn(store, lab, node, title, program)) for node in nodes
+        started = [(node, _spawn(store, lab, node, title, program, environment)) for node in nodes
                    if not processes.is_alive(node["daemons"].get(title))]
         for node, process in started:
             _wait_ready(store, node, title, process)
 
 
-def _spawn(store, lab, node, title, program):
+def _spawn(store, lab, node, title, program, environment):
     with open(_log(store, node, title), "ab") as log:
         process = subprocess.Popen(
             [*cluster.enter(node), program, "--config", "/etc/cosched.ini"], cwd="/",
-            env=cluster.clean_environment(lab), stdin=subprocess.DEVNULL, stdout=log,
+            env={**cluster.clean_environment(lab), **(environment or {})}, stdin=subprocess.DEVNULL, stdout=log,
             stderr=log, start_new_session=True, preexec_fn=lambda: cgroups.enter_daemons_group(lab["name"]))
     node["daemons"][title] = processes.identity(process.pid)
     store.save(lab)

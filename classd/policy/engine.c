@@ -607,6 +607,15 @@ bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32
     return true;
 }
 
+void engine_drop_slots(engine_t *engine, engine_job_t job)
+{
+    struct policy_job *found = find_job(engine, job);
+    if (found == NULL)
+        return;
+    found->slots = found->promised = 0;
+    found->term = 0;
+}
+
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
 {
     struct policy_job *found = find_job(engine, job);

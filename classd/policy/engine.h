@@ -177,6 +177,9 @@ uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32
 // leaves fewer here.
 bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term);
 
+// The job has no slots on this node any more, and was promised none.
+void engine_drop_slots(engine_t *engine, engine_job_t job);
+
 // Sets a job's service, for callers that keep accounts of their own, as tests do.
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns);
 

@@ -4,6 +4,7 @@
 #include "pmpi/variant/agreement.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/clock_check.h"
 #include "pmpi/variant/contention.h"
 #include "pmpi/variant/crowding.h"
 #include "pmpi/variant/half_wrapped.h"
@@ -325,18 +326,25 @@ static bool all_give_slots(const struct ballot *ballots)
     return true;
 }
 
+static bool nodes_differ(const struct ballot *ballots)
+{
+    for (int i = 1; i < job.size; i++) {
+        if (ballots[i].node_id != ballots[0].node_id)
+            return true;
+    }
+    return false;
+}
+
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
 static void act_on_ballots(const struct ballot *ballots)
 {
     int registered = 0, carriers = 0, headers = 0, bypassed = 0, first_without = -1;
-    bool nodes_differ = false;
     for (int i = 0; i < job.size; i++) {
         registered += ballots[i].registered;
         carriers += ballots[i].carries >= PIGGYBACK_NOTICE;
         headers += ballots[i].carries == PIGGYBACK_HEADER;
         bypassed += ballots[i].bypassed;
         stats_on |= ballots[i].stats != 0;
-        nodes_differ |= ballots[i].node_id != ballots[0].node_id;
         if (!ballots[i].registered && first_without < 0)
             first_without = i;
     }
@@ -358,8 +366,25 @@ static void act_on_ballots(const struct ballot *ballots)
                 "cosched: only %d of %d ranks have piggyback = header; all of them send notices\n",
                 headers, job.size);
     carrier_slots = all_give_slots(ballots);
-    if (carriers == job.size && nodes_differ && bypassed == 0)
+    if (carriers == job.size && nodes_differ(ballots) && bypassed == 0)
         start_carrier(ballots, headers == job.size);
+}
+
+// The nodes of a job that shares out slots must have the same time of day. What becomes of one that
+// has not is its classd's business.
+static void compare_clocks(const struct ballot *ballots)
+{
+    int *nodes = calloc((size_t)job.size, sizeof *nodes);
+    for (int i = 0; nodes != NULL && i < job.size; i++)
+        nodes[i] = node_of(ballots, i);
+    clock_check_start(&(struct clock_check_job){.comm = job.comm,
+                                                .rank = job.rank,
+                                                .size = job.size,
+                                                .nodes = nodes,
+                                                .time_slice_ns = session_page()->time_slice_ns});
+    while (patient_wait(clock_check_request(), UINT64_MAX / 2) && !clock_check_go_on())
+        continue;
+    free(nodes);
 }
 
 // One rank of each node speaks for it.
@@ -394,8 +419,11 @@ static void job_start(void)
     if (ballots != NULL && exchange_ballots(ballots)) {
         choose_wait(ballots, (struct crowding_place *)(ballots + job.size));
         act_on_ballots(ballots);
-        if (job.registered && carrier_slots)
+        if (job.registered && carrier_slots) {
+            if (nodes_differ(ballots))
+                compare_clocks(ballots);
             agree_on_slots(ballots);
+        }
         use_spin_limit();
         if (wait_blocks)
             start_blocking(ballots);

@@ -220,6 +220,18 @@ uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool fi
     return transact(&request, &reply) == 0 ? reply.claimed.slots & choice->slots : 0;
 }
 
+void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_CLOCK, 0);
+    struct protocol_reply reply;
+    if (nodes > PROTOCOL_CLOCK_NODES_MAX)
+        return;
+    request.clock.ahead_ns = ahead_ns;
+    request.clock.nodes = (uint32_t)nodes;
+    request.clock.agreeing = (uint32_t)agreeing;
+    transact(&request, &reply);
+}
+
 void session_narrow(uint64_t slots, uint32_t term)
 {
     struct protocol_request request = claim_of(PROTOCOL_NARROW, slots, term);

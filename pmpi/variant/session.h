@@ -11,6 +11,7 @@
 #include "common/status_page.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct session_identity {
@@ -57,6 +58,10 @@ int session_offer(struct slots_offer *offer);
 // CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given;
 // 0 without an answer.
 uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final);
+
+// CLOCK: this node's clock is off for the job, by so much; `agreeing` of its `nodes` nodes' clocks
+// agree with each other, or none.
+void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing);
 
 // NARROW: a rank of another node says what is left of the job's slots there.
 void session_narrow(uint64_t slots, uint32_t term);

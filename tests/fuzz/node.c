@@ -363,18 +363,28 @@ static void fill_claim(struct protocol_claim *claim, struct input *input)
     claim->final = rest / 2 % 2;
 }
 
+static void fill_clock(struct protocol_clock *clock, struct input *input)
+{
+    clock->ahead_ns = (int64_t)input_number(input, 8);
+    clock->nodes = input_byte(input);
+    clock->agreeing = input_byte(input);
+}
+
 static void take_formed(struct node *node, struct caller *caller, struct input *input)
 {
     uint8_t command = input_byte(input);
-    // Those of tracking and slots came later: what older inputs say stays what it was.
+    // Those of tracking, slots and clocks came later: what older inputs say stays what it was.
     command = command >= 0xe0   ? PROTOCOL_SUSPEND + command % 3
               : command >= 0xc8 ? PROTOCOL_OFFER + command % 3
+              : command >= 0xc4 ? PROTOCOL_CLOCK
                                 : command % (PROTOCOL_TRACE + 2);
     struct protocol_request request = protocol_request_new(command, input_byte(input));
     if (is_tracking(request.header.command))
         fill_target(&request.target, input);
     if (is_slots(request.header.command))
         fill_claim(&request.claim, input);
+    if (request.header.command == PROTOCOL_CLOCK)
+        fill_clock(&request.clock, input);
     if (request.header.command == PROTOCOL_REGISTER)
         fill_register(&request.register_, input);
     if (request.header.command == PROTOCOL_QUERY) {

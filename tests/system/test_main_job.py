@@ -20,6 +20,9 @@ LAB = [os.path.join(BENCH, "lab"), "--name", NAME]
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mpi")
 BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 FAMILIES = [family for family in ("mpich", "openmpi") if shutil.which("mpiexec." + family)]
+CTL = os.path.join(BUILD, "ctl", "coschedctl")
+STEP_CLOCK = os.path.join(BUILD, "tests", "faults", "libstep_clock.so")  # a wall clock that can be set
+CLOCK = "/etc/cosched-clock"  # by how much, of each node
 NODES = ("node0", "node1")
 DEADLINE_S = 60
 FAST = ("--set=scheduler.time_slice=500ms", "--set=scheduler.gmet=100ms")
@@ -162,6 +165,48 @@ class MainJob(unittest.TestCase):
                     self.assertEqual(record["slots"], before[0][job]["slots"])
                 self.finish()
                 lab("down")
+
+    def up_with_clock_ahead(self, node, ahead_s, nodes=3):
+        """A lab under policy gang, one node of which has another time of day."""
+        lab("up", "--build", BUILD, "--nodes", str(nodes), "--daemons", "none", "--set=scheduler.policy=gang",
+            "--set=gang.slot=300ms")
+        lab("exec", node, "sh", "-c", f"echo {ahead_s}000000000 > {CLOCK}")
+        lab("daemons", "start", f"--env=LD_PRELOAD={STEP_CLOCK}", f"--env=COSCHED_CLOCK={CLOCK}")
+
+    def start_with_clocks(self, family, ranks, *options):
+        """Each rank goes by its node's time of day."""
+        program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
+        library = os.path.join(BUILD, "pmpi", "libcosched_pmpi.so")
+        self.start_program(family, ["/usr/bin/env", f"LD_PRELOAD={library}:{STEP_CLOCK}", f"COSCHED_CLOCK={CLOCK}",
+                                    program, "S", "--seconds", "5"], ranks, *options)
+
+    @unittest.skipUnless(os.path.exists(STEP_CLOCK), "a build with sanitizers has no clock to set")
+    def test_a_job_has_no_slots_where_the_clock_is_off(self):
+        """Nor may it take any from a job that has its own there."""
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up_with_clock_ahead("node2", 5)
+                self.start_with_clocks(family, 1, "--on", "node2")
+                self.eventually(lambda: any(job["slots"] for job in jobs_by_node()[2].values()), "it has slots")
+                self.start_with_clocks(family, 4)
+                self.eventually(lambda: all(self.wide_jobs()), "the other is on all nodes")
+                self.eventually(lambda: all(job["slots"] for job in self.wide_jobs()[:2]), "it has slots on two")
+                first, second, odd = self.wide_jobs()
+                self.assertEqual(first["slots"], second["slots"])
+                self.assertIsNone(first["clock_ahead_s"])
+                self.assertIsNone(odd["slots"])
+                self.assertGreater(odd["clock_ahead_s"], 1)
+                self.assertEqual([node["clock_off_jobs"] for node in schedulers()], [0, 0, 1])
+                alone, = (job for job in jobs_by_node()[2].values() if job["ranks"] == 1)
+                self.assertEqual(len(alone["slots"]), 60)
+                self.assertIn("ahead of those of 2 of its 3 nodes", lab("exec", "node2", CTL, "jobs"))
+                self.finish()
+                lab("down")
+
+    @staticmethod
+    def wide_jobs():
+        """Of each node the job that is on all."""
+        return [next((job for job in jobs.values() if job["ranks"] == 4), None) for jobs in jobs_by_node()]
 
     @staticmethod
     def sets_agree():

@@ -57,6 +57,13 @@ uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool fi
     return 0;
 }
 
+void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing)
+{
+    (void)ahead_ns;
+    (void)nodes;
+    (void)agreeing;
+}
+
 void session_narrow(uint64_t slots, uint32_t term)
 {
     (void)slots;

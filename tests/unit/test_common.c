@@ -379,6 +379,24 @@ static void claims_of_impossible_slots_are_refused(void **state)
     }
 }
 
+static void clocks_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_clock good = {.ahead_ns = -1, .nodes = 2, .agreeing = 2};
+    struct protocol_clock bad[] = {good, good, good, good};
+    struct protocol_request request = protocol_request_new(PROTOCOL_CLOCK, 1);
+    (void)state;
+    bad[0].ahead_ns = INT64_MIN; // has no opposite
+    bad[1].nodes = 1;
+    bad[2].nodes = PROTOCOL_CLOCK_NODES_MAX + 1;
+    bad[3].agreeing = 3;
+    request.clock = good;
+    assert_int_equal(check(&request, sizeof request), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        request.clock = bad[i];
+        assert_int_equal(check(&request, sizeof request), EPROTO);
+    }
+}
+
 static void another_version_is_told_apart(void **state)
 {
     struct protocol_request request = good_register(), out;
@@ -637,6 +655,7 @@ int main(void)
         cmocka_unit_test(good_requests_pass),
         cmocka_unit_test(requests_of_the_wrong_form_are_refused),
         cmocka_unit_test(claims_of_impossible_slots_are_refused),
+        cmocka_unit_test(clocks_that_cannot_be_are_refused),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(registers_with_impossible_values_are_refused),
         cmocka_unit_test(a_page_is_what_clients_map),

@@ -2,6 +2,7 @@
 // and adoption. class_set_share() is wrapped, so that a test sees what the status page said at the
 // moment of each write.
 #include "classd/adopt.h"
+#include "classd/command.h"
 #include "classd/process.h"
 #include "tests/unit/scheduler_node.h"
 
@@ -573,6 +574,114 @@ static void slots_narrow_by_what_others_say(void **state)
     assert_int_equal(record.slots_agreed, 1);
 }
 
+static const struct protocol_clock ahead = {
+    .ahead_ns = 3 * (int64_t)NS_PER_SEC, .nodes = 3, .agreeing = 2};
+
+static uint32_t clock_off_jobs(const struct node *node)
+{
+    struct protocol_node_record record;
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    return record.clock_off_jobs;
+}
+
+// A job's word about the clock costs that job its slots, and nobody else.
+static void a_clock_that_is_off_costs_the_job_its_slots(void **state)
+{
+    struct node *node = *state;
+    struct protocol_job_record record;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    agree_alone(node, a);
+    struct process *b = come(node, "b", B);
+    agree_alone(node, b);
+    uint64_t others = word_of(a);
+    assert_false(scheduler_clock_off(b));
+    scheduler_report_clock(node->scheduler, b, &ahead);
+    assert_true(scheduler_clock_off(b));
+    assert_false(scheduler_clock_off(a));
+    assert_int_equal(word_of(b), 0); // nor a term, so that nobody elsewhere takes it for a loss
+    assert_int_equal(word_of(a), others);
+    scheduler_describe_job(node->scheduler, 0, true, 1, &record, node->now_ns);
+    assert_int_equal(record.clock.ahead_ns, ahead.ahead_ns);
+    assert_int_equal(record.slots_agreed, 0);
+    assert_int_equal(clock_off_jobs(node), 1);
+    scheduler_report_clock(node->scheduler, b, &(struct protocol_clock){.nodes = 3, .agreeing = 3});
+    assert_false(scheduler_clock_off(b));
+    assert_int_equal(clock_off_jobs(node), 0);
+}
+
+static struct protocol_reply say(struct node *node, const struct process *process,
+                                 struct protocol_request request)
+{
+    struct commands commands = {.scheduler = node->scheduler, .config = &node->config};
+    struct caller caller = {.peer.pid = process->pid, .socket_fd = -1, .serial = process->serial};
+    struct protocol_reply reply;
+    int page_fd;
+    assert_true(command_execute(&commands, &caller, &request, node->now_ns, &reply, &page_fd));
+    return reply;
+}
+
+// The job's other nodes agree without this one: it is for anything, and takes nothing.
+static void where_the_clock_is_off_the_choice_is_left_to_others(void **state)
+{
+    struct node *node = *state;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    agree_alone(node, a);
+    struct process *b = come(node, "b", B);
+    struct protocol_request clock = protocol_request_new(PROTOCOL_CLOCK, 1);
+    struct protocol_request offer = protocol_request_new(PROTOCOL_OFFER, 2);
+    struct protocol_request claim = protocol_request_new(PROTOCOL_CLAIM, 3);
+    clock.clock = ahead;
+    assert_int_equal(say(node, b, clock).header.status, 0);
+    struct protocol_reply reply = say(node, b, offer);
+    for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
+        assert_int_equal(reply.offer.slots[i], SLOTS_ALL);
+        assert_int_equal(reply.offer.most[i], SLOTS_ROUND);
+    }
+    claim.claim = (struct protocol_claim){.slots = 0xf0f, .due = 30, .term = 3};
+    assert_int_equal(say(node, b, claim).claimed.slots, 0xf0f);
+    claim.claim.final = 1;
+    assert_int_equal(say(node, b, claim).claimed.slots, 0);
+    assert_int_equal(word_of(b), 0);
+    assert_int_equal(slots_of_word(word_of(a)), SLOTS_ALL);
+
+    strcpy(node->config.policy, "yoo-jette");
+    assert_int_equal(say(node, b, clock).header.status, EOPNOTSUPP);
+}
+
+// It has its turns all the same; without any job that has slots as under yoo-jette.
+static void a_job_with_its_clock_off_gets_its_part(void **state)
+{
+    struct node *node = *state;
+    unsigned out = 0;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    agree_alone(node, a);
+    struct process *b = come(node, "b", B);
+    scheduler_report_clock(node->scheduler, b, &ahead);
+    for (uint64_t turn = 600; turn < 720; turn++) {
+        node->now_ns += node->config.gang_slot_ns;
+        scheduler_switch(node->scheduler, node->now_ns, turn * node->config.gang_slot_ns);
+        out += (flags_of(node, "b") & STATUS_SCHEDULED) != 0;
+    }
+    assert_in_range(out, 58, 62);
+}
+
+static void adoption_keeps_what_a_job_said_about_the_clock(void **state)
+{
+    struct node *node = *state;
+    pid_t first = sleeper();
+    become_gang(node);
+    struct process *a = come(node, "a", first);
+    scheduler_report_clock(node->scheduler, a, &ahead);
+    adopt_anew(node, false);
+    assert_int_equal(clock_off_jobs(node), 1);
+    a = come(node, "a", first);
+    assert_true(scheduler_clock_off(a));
+    end(first);
+}
+
 static void adoption_keeps_the_slots(void **state)
 {
     struct node *node = *state;
@@ -888,6 +997,10 @@ int main(void)
         TEST(adoption_keeps_the_turn),
         TEST(slots_are_agreed_and_kept_to),
         TEST(slots_narrow_by_what_others_say),
+        TEST(a_clock_that_is_off_costs_the_job_its_slots),
+        TEST(where_the_clock_is_off_the_choice_is_left_to_others),
+        TEST(a_job_with_its_clock_off_gets_its_part),
+        TEST(adoption_keeps_what_a_job_said_about_the_clock),
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
         TEST(adoption_makes_the_best_of_what_pages_tell),

@@ -107,6 +107,33 @@ static void slots_are_shown_where_there_are_some(void **state)
     json_decref(object);
 }
 
+static void a_clock_that_is_off_is_shown(void **state)
+{
+    (void)state;
+    char text[SHOW_CLOCK_MAX];
+    struct protocol_job_record job = {.job_id = "a"};
+    json_t *object = show_job_json(&job);
+    show_clock(&job, text);
+    assert_string_equal(text, "");
+    assert_true(json_is_null(json_object_get(object, "clock_ahead_s")));
+    json_decref(object);
+    job.clock =
+        (struct protocol_clock){.ahead_ns = -2500 * (int64_t)NS_PER_MS, .nodes = 3, .agreeing = 2};
+    show_clock(&job, text);
+    assert_string_equal(text,
+                        "job a found the node's clock 2.5 s behind those of 2 of its 3 nodes");
+    object = show_job_json(&job);
+    assert_float_equal(json_real_value(json_object_get(object, "clock_ahead_s")), -2.5, 1e-9);
+    json_decref(object);
+    job.clock.agreeing = 0;
+    show_clock(&job, text);
+    assert_non_null(strstr(text, "no majority"));
+    memset(&job.clock, 0x80, sizeof job.clock); // a classd that means harm
+    memset(job.job_id, 'x', sizeof job.job_id - 1);
+    show_clock(&job, text);
+    assert_in_range(strlen(text), 1, SHOW_CLOCK_MAX - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +143,7 @@ int main(void)
         cmocka_unit_test(programs_read_gmet_where_it_decides),
         cmocka_unit_test(programs_read_the_terms_of_dcs),
         cmocka_unit_test(slots_are_shown_where_there_are_some),
+        cmocka_unit_test(a_clock_that_is_off_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
