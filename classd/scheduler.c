@@ -93,7 +93,8 @@ static uint64_t turn_at(const struct config *config, uint64_t wall_ns)
     return (wall_ns + early_ns) / slice_ns;
 }
 
-static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wall_ns)
+static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns,
+                       uint64_t wall_ns)
 {
     uint64_t slice_ns = config_slice_ns(scheduler->config);
     bool was_silent = scheduler->last_switch_ns == 0 || scheduler->unasked ||
@@ -104,9 +105,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
     accounts_read_all(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
-    struct engine_event event = {.kind = ENGINE_SWITCH,
-                                 .turn = turn_at(scheduler->config, wall_ns)};
-    decisions_take(scheduler, event, now_ns);
+    decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn}, now_ns);
     if (was_silent)
         decisions_reassert(scheduler); // timerd may have lifted limits meanwhile
     else
@@ -117,7 +116,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t now_ns, uint64_t wa
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
     scheduler->switches++;
-    take_turns(scheduler, now_ns, wall_ns);
+    take_turns(scheduler, turn_at(scheduler->config, wall_ns), now_ns, wall_ns);
     if (scheduler->unasked)
         log_line(LOG_NOTICE, "timerd asks for switches again");
     scheduler->unasked = false;
@@ -144,7 +143,9 @@ void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_n
     tracking_continue(scheduler, now_ns);
     if (turn_deadline_ns(scheduler) > now_ns)
         return;
-    take_turns(scheduler, now_ns, wall_ns);
+    // Every second slice it would be the same jobs' by the clock.
+    uint64_t turn = overdue ? 0 : turn_at(scheduler->config, wall_ns);
+    take_turns(scheduler, turn, now_ns, wall_ns);
     if (overdue && !scheduler->unasked)
         log_line(LOG_WARNING, "no SWITCH for two time-slices: classd switches by itself; is timerd "
                               "running?");

@@ -9,15 +9,42 @@
 enum right {
     FILLER,  // nobody else needs the room
     OWNER,   // the slot is its own
-    OVERDUE, // it has no slots, and has waited for as long as there are jobs
+    OVERDUE, // it has waited for longer than it should have to
 };
+
+// From one slot of the set to the next, at most.
+static unsigned longest_gap(uint64_t slots)
+{
+    unsigned gap = 0, longest = 0;
+    for (unsigned s = 0; s < 2 * ENGINE_ROUND; s++) {
+        gap++;
+        if (slots >> s % ENGINE_ROUND & 1) {
+            longest = gap > longest ? gap : longest;
+            gap = 0;
+        }
+    }
+    return longest;
+}
+
+// Who has no slots waits for as long as there are jobs. Who has some waits from one to the next,
+// and for those whose turn that is not: longer only where the clock is set, stands, or leaps over
+// its slots time and again, or where they are always those in which somebody else is overdue. As
+// of all who are overdue the one that has waited longest goes first, nobody waits for longer than
+// that and once for each other job.
+static bool is_overdue(const struct policy_job *job, uint64_t slots)
+{
+    if (slots == 0)
+        return job->slices_waited != 0 && job->slices_waited + 1 >= job->most_jobs;
+    return job->slices_waited > job->most_jobs &&
+           job->slices_waited - job->most_jobs >= longest_gap(slots);
+}
 
 static enum right right_of(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t slots = office_slots(node, job);
-    if (slots != 0)
-        return slots >> node->last_turn % ENGINE_ROUND & 1 ? OWNER : FILLER;
-    return job->slices_waited != 0 && job->slices_waited + 1 >= job->most_jobs ? OVERDUE : FILLER;
+    if (is_overdue(job, slots))
+        return OVERDUE;
+    return slots >> node->last_turn % ENGINE_ROUND & 1 ? OWNER : FILLER;
 }
 
 // Who fills a slot is drawn by its number and the jobs' names. So whoever wins against all others

@@ -229,6 +229,92 @@ static void test_who_has_no_slots_gets_a_part(void **state)
     node_close(&node);
 }
 
+// How long a job of that set has to wait by a good clock, at most, and no more than that and twice
+// the number of jobs by any.
+static unsigned longest_wait(uint64_t slots, unsigned jobs)
+{
+    unsigned longest = 0, gap = 0;
+    for (unsigned i = 1; slots != 0 && i <= 2 * ENGINE_ROUND; i++) {
+        gap = slots >> i % ENGINE_ROUND & 1 ? 0 : gap + 1;
+        longest = gap > longest ? gap : longest;
+    }
+    return longest + 2 * jobs;
+}
+
+// What an administrator, a virtual machine or a timer that comes too rarely makes of the clock. By
+// a good one, too, jobs without slots may always be overdue in those of the same owner.
+static uint64_t next_turn(uint64_t *seed, unsigned kind, uint64_t turn)
+{
+    switch (kind) {
+    case 0: // it stands, or is set back at every slot
+        return turn;
+    case 1: // every other slot is missed
+        return turn + 2;
+    case 2: // it is set at random
+        return 6000 + random_below(seed, 600);
+    case 3: // now and then
+        return random_below(seed, 20) == 0 ? 6000 + random_below(seed, 600) : turn + 1;
+    default:
+        return turn + 1;
+    }
+}
+
+static void run_any_clock(uint64_t seed)
+{
+    uint64_t state = seed;
+    unsigned jobs = 2 + (unsigned)random_below(&state, 5), kind = (unsigned)random_below(&state, 5);
+    unsigned with_slots = 1 + (unsigned)random_below(&state, jobs), served_ticks[8] = {0};
+    struct node node;
+    node_open(&node, 1 + (unsigned)random_below(&state, 2));
+    node.caller.context = "any clock";
+    for (engine_job_t job = 0; job < jobs; job++)
+        enter(&node, A + job, 1 + (uint32_t)random_below(&state, 2));
+    for (engine_job_t job = 0; job < with_slots; job++)
+        claim(&node, A + job, UINT64_C(0x041041041041041) << job);
+    for (unsigned i = 0; i < 10 * ENGINE_ROUND; i++) {
+        node.turn = next_turn(&state, kind, node.turn);
+        node.caller.now_ns += SLOT;
+        caller_post(&node.caller, (struct engine_event){.kind = ENGINE_SWITCH, .turn = node.turn});
+        for (engine_job_t job = 0; job < jobs; job++) {
+            struct engine_job_view view = view_of(&node, A + job);
+            served_ticks[job] += view.scheduled;
+            if (view.slices_waited > longest_wait(view.slots, jobs))
+                fail_msg("seed %lu: by a clock of kind %u, job %lu waits %u slots", seed, kind, job,
+                         view.slices_waited);
+        }
+    }
+    for (engine_job_t job = 0; job < jobs; job++)
+        assert_true(served_ticks[job] > 0);
+    node_close(&node);
+}
+
+static void test_nobody_starves_by_any_clock(void **state)
+{
+    (void)state;
+    random_run_histories(run_any_clock, 500);
+}
+
+// When it has been set once, everybody has as many slots as before.
+static void test_a_clock_that_was_set(void **state)
+{
+    (void)state;
+    for (unsigned by = 1; by < ENGINE_ROUND; by++) {
+        struct node node;
+        unsigned out[2] = {0};
+        open_halves(&node);
+        for (unsigned i = 0; i < 4 * ENGINE_ROUND; i++) {
+            node.turn += i == 10 ? by : 0;
+            node.turn -= i == 100 ? by / 2 : 0;
+            tick(&node);
+            out[0] += is_out(&node, A);
+            out[1] += is_out(&node, B);
+        }
+        assert_in_range(out[0], 2 * ENGINE_ROUND - 2, 2 * ENGINE_ROUND + 2);
+        assert_int_equal(out[0] + out[1], 4 * ENGINE_ROUND);
+        node_close(&node);
+    }
+}
+
 // Where no slots are agreed about, or the clock is not to be gone by, this is yoo-jette.
 static void test_fallback(void **state)
 {
@@ -645,6 +731,8 @@ int main(void)
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_room_beside_the_owner),
         cmocka_unit_test(test_who_has_no_slots_gets_a_part),
+        cmocka_unit_test(test_nobody_starves_by_any_clock),
+        cmocka_unit_test(test_a_clock_that_was_set),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_not_crowded),
         cmocka_unit_test(test_a_used_slot_is_not_for_others),

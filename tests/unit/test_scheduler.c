@@ -682,6 +682,26 @@ static void adoption_keeps_what_a_job_said_about_the_clock(void **state)
     end(first);
 }
 
+// timerd is dead, and classd switches at every second slice: by the clock that would be the same
+// job's each time.
+static void nobody_starves_without_timerd(void **state)
+{
+    struct node *node = *state;
+    unsigned out = 0;
+    become_gang(node);
+    agree_alone(node, come(node, "a", A));
+    agree_alone(node, come(node, "b", B));
+    scheduler_switch(node->scheduler, node->now_ns, 600 * node->config.gang_slot_ns);
+    uint64_t start_ns = node->now_ns;
+    for (int i = 0; i < 30; i++) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        uint64_t wall_ns = 600 * node->config.gang_slot_ns + node->now_ns - start_ns;
+        scheduler_deadline(node->scheduler, node->now_ns, wall_ns);
+        out += (flags_of(node, "a") & STATUS_SCHEDULED) != 0;
+    }
+    assert_in_range(out, 14, 16);
+}
+
 static void adoption_keeps_the_slots(void **state)
 {
     struct node *node = *state;
@@ -1001,6 +1021,7 @@ int main(void)
         TEST(where_the_clock_is_off_the_choice_is_left_to_others),
         TEST(a_job_with_its_clock_off_gets_its_part),
         TEST(adoption_keeps_what_a_job_said_about_the_clock),
+        TEST(nobody_starves_without_timerd),
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
         TEST(adoption_makes_the_best_of_what_pages_tell),
