@@ -1,0 +1,78 @@
+"""What bench/run_skew.sh makes of the nodes' recordings: which switches count, and by how much they are apart."""
+
+import argparse
+import os
+import sys
+import unittest
+
+BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
+sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
+
+import skew  # noqa: E402
+import two_jobs  # noqa: E402
+
+SLOT = 100_000_000
+MS = 1_000_000
+IDLE, GRANTED = 4, 6
+
+
+def slot_begins(number, late_ns, *scheduled):
+    """Events of one node at the beginning of a slot."""
+    at_ns = number * SLOT + late_ns
+    return [[at_ns, "0", skew.SWITCH, 0], [at_ns, "z", IDLE, 0],
+            *([at_ns, job, skew.SCHEDULED, 0] for job in scheduled)]
+
+
+def node(late_ns, last=10, scheduled=lambda number: "ab"[number % 2]):
+    return [event for number in range(1, last + 1)
+            for event in slot_begins(number, late_ns, scheduled(number))]
+
+
+class Switches(unittest.TestCase):
+    def test_only_what_a_slot_begins_with(self):
+        events = slot_begins(7, 5, "a") + [[7 * SLOT + 9, "b", GRANTED, 0], [7 * SLOT + 9, "b", skew.SCHEDULED, 0]]
+        self.assertEqual(skew.switches(events, SLOT), {(7, "a"): 7 * SLOT + 5})
+
+    def test_a_tick_may_be_early(self):
+        self.assertEqual(list(skew.switches(slot_begins(7, -MS, "a"), SLOT)), [(7, "a")])
+
+
+class Figures(unittest.TestCase):
+    def of(self, *nodes):
+        return skew.figures([skew.switches(events, SLOT) for events in nodes], SLOT)
+
+    def test_apart_and_late(self):
+        skews, late, alone = self.of(node(MS), node(3 * MS))
+        self.assertEqual((skews, late, alone), ([2 * MS] * 8, [3 * MS] * 8, 0))
+
+    def test_only_while_all_record(self):
+        skews, _, alone = self.of(node(0), node(0, last=6))
+        self.assertEqual((len(skews), alone), (4, 0))
+
+    def test_another_choice_is_alone(self):
+        _, _, alone = self.of(node(0), node(0, scheduled=lambda number: "a" if number == 5 else "ab"[number % 2]))
+        self.assertEqual(alone, 2)
+        skews, _, alone = self.of(node(0), node(0, scheduled=lambda number: "abc"[number % 3]))
+        self.assertGreater(alone, 0)
+
+    def test_a_node_without_switches(self):
+        with self.assertRaises(two_jobs.Failed):
+            self.of(node(0), [])
+        with self.assertRaises(two_jobs.Failed):
+            skew.line("1s", [], [], 3)
+
+    def test_quantiles(self):
+        self.assertEqual([skew.quantile(list(range(1, 101)), part) for part in (0, 0.5, 0.99, 1)], [1, 50, 99, 100])
+        self.assertEqual(skew.quantile([7], 0.99), 7)
+
+
+class Slots(unittest.TestCase):
+    def test_lengths(self):
+        self.assertEqual([skew.slot_ns(text) for text in ("100ms", "1s")], [SLOT, 10 * SLOT])
+        for bad in ("99ms", "0s", "1", "s", "-1s", "1.5s"):
+            with self.assertRaises(argparse.ArgumentTypeError):
+                skew.slot_ns(bad)
+
+
+if __name__ == "__main__":
+    unittest.main()
