@@ -42,14 +42,67 @@ static void complain(struct job *job)
                  (unsigned)job->uid, job->job_id, clock->nodes, off_s < 0 ? -off_s : off_s);
 }
 
+static void drop_slots(struct scheduler *scheduler, struct job *job,
+                       const struct protocol_clock *clock)
+{
+    job->page->clock = *clock;
+    engine_drop_slots(scheduler->engine, job->id);
+}
+
 void scheduler_report_clock(scheduler_t *scheduler, struct process *process,
                             const struct protocol_clock *clock)
 {
     struct job *job = process->job;
-    job->page->clock = *clock;
-    if (clock->ahead_ns == 0)
+    if (clock->ahead_ns == 0) {
+        job->page->clock = *clock;
         return;
-    engine_drop_slots(scheduler->engine, job->id);
+    }
+    drop_slots(scheduler, job, clock);
     slots_publish(scheduler);
     complain(job);
+}
+
+// By its own word, which costs it nothing: among themselves the jobs of one node agree by any
+// clock.
+static bool is_here_alone(const struct job *job)
+{
+    return job->process_count >= job->ranks;
+}
+
+static uint32_t drop_slots_of_all(struct scheduler *scheduler, int64_t set_by_ns)
+{
+    struct protocol_clock clock = {.ahead_ns = set_by_ns};
+    struct engine_job_view view;
+    uint32_t count = 0;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if (!engine_job_find(scheduler->engine, job->id, &view) || view.slots == 0 ||
+            is_here_alone(job))
+            continue;
+        drop_slots(scheduler, job, &clock);
+        count++;
+    }
+    return count;
+}
+
+// They had agreed about slots with their other nodes, so the clock was right then, and is not now.
+void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns)
+{
+    int64_t set_by_ns = (int64_t)((uint64_t)offset_ns - (uint64_t)scheduler->clock_offset_ns);
+    int64_t tolerance_ns = (int64_t)(config_slice_ns(scheduler->config) / 10);
+    bool known = scheduler->clock_known;
+    scheduler->clock_known = true;
+    if (known && set_by_ns <= tolerance_ns && set_by_ns >= -tolerance_ns)
+        return;
+    scheduler->clock_offset_ns = offset_ns;
+    if (!known || set_by_ns == INT64_MIN || !config_is_gang(scheduler->config))
+        return;
+    uint32_t count = drop_slots_of_all(scheduler, set_by_ns);
+    slots_publish(scheduler);
+    if (count > 0)
+        log_line(LOG_WARNING,
+                 "the clock was set by %.3f s: %" PRIu32
+                 " jobs, which had agreed on slots before, have none here any more. Let chrony "
+                 "slew it while jobs run",
+                 (double)set_by_ns / (double)NS_PER_SEC, count);
 }

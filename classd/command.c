@@ -72,6 +72,9 @@ static int do_switch(struct commands *commands, const struct caller *caller, uin
 {
     if (!command_privileged(commands, caller->peer.uid))
         return EPERM;
+    int64_t offset_ns;
+    if (clock_read_offset_ns(&offset_ns))
+        scheduler_clock_at(commands->scheduler, offset_ns);
     scheduler_switch(commands->scheduler, now_ns, clock_wall_ns());
     describe_slice(commands, &reply->switched);
     return 0;

@@ -122,6 +122,10 @@ void scheduler_report_clock(scheduler_t *scheduler, struct process *process,
                             const struct protocol_clock *clock);
 bool scheduler_clock_off(const struct process *process);
 
+// How far the time of day is ahead of the monotonic clock now. When somebody has set it by more
+// than a tenth of a slot, jobs of several nodes that have slots here are off by it from now on.
+void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns);
+
 // When scheduler_deadline() is to be called, or ENGINE_NO_DEADLINE: when the policy wants to
 // switch, when two time-slices have passed without a SWITCH, or when tracking is to look again.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);

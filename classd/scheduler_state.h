@@ -40,7 +40,10 @@ struct scheduler {
     uint64_t deadline_ns;
     struct phase_moment moment; // of the event in hand, see decisions_date()
     uint64_t wall_offset_ns;    // time of day at the monotonic clock's zero; 0: not known
-    uint64_t works;             // of tracking, so far
+    bool clock_known;
+    int64_t
+        clock_offset_ns; // as scheduler_clock_at() was told when the clock was last set, or first
+    uint64_t works;      // of tracking, so far
     uint64_t rest_until_ns;
     void (*tracked)(const struct tracking_result *result, void *user);
     void *tracked_user;

@@ -5,6 +5,7 @@
 
 #include "common/units.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -22,6 +23,20 @@ static inline uint64_t clock_wall_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+// How far the time of day is ahead of the monotonic clock, which changes only when somebody sets
+// it: both are slewed alike. False when the two could not be read within a millisecond of each
+// other.
+static inline bool clock_read_offset_ns(int64_t *offset_ns)
+{
+    for (int tries = 0; tries < 3; tries++) {
+        uint64_t before_ns = clock_now_ns(), wall_ns = clock_wall_ns();
+        *offset_ns = (int64_t)(wall_ns - before_ns);
+        if (clock_now_ns() - before_ns < NS_PER_MS)
+            return true;
+    }
+    return false;
 }
 
 // CPU time that this thread has consumed.

@@ -134,6 +134,10 @@ void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]
     off_s = off_s < 0 ? -off_s : off_s;
     if (clock->ahead_ns == 0)
         text[0] = '\0';
+    else if (clock->nodes == 0)
+        snprintf(text, SHOW_CLOCK_MAX,
+                 "job %s had agreed on slots before the node's clock was set by %.3g s",
+                 job->job_id, (double)clock->ahead_ns / (double)NS_PER_SEC);
     else if (clock->agreeing > 0)
         snprintf(text, SHOW_CLOCK_MAX,
                  "job %s found the node's clock %.3g s %s those of %" PRIu32 " of its %" PRIu32

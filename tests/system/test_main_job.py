@@ -69,12 +69,17 @@ class MainJob(unittest.TestCase):
         self.running = []
 
     def tearDown(self):
+        self.end_jobs()
+        lab("down")
+        shutil.rmtree(self.folder)
+
+    def end_jobs(self):
+        """However long they would run."""
         for process, _ in self.running:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
-        lab("down")
-        shutil.rmtree(self.folder)
+        self.running = []
 
     def up(self, *settings):
         lab("up", "--build", BUILD, *FAST, *settings)
@@ -170,15 +175,19 @@ class MainJob(unittest.TestCase):
         """A lab under policy gang, one node of which has another time of day."""
         lab("up", "--build", BUILD, "--nodes", str(nodes), "--daemons", "none", "--set=scheduler.policy=gang",
             "--set=gang.slot=300ms")
-        lab("exec", node, "sh", "-c", f"echo {ahead_s}000000000 > {CLOCK}")
+        self.set_clock(node, ahead_s)
         lab("daemons", "start", f"--env=LD_PRELOAD={STEP_CLOCK}", f"--env=COSCHED_CLOCK={CLOCK}")
+
+    @staticmethod
+    def set_clock(node, ahead_s):
+        lab("exec", node, "sh", "-c", f"echo {ahead_s}000000000 > {CLOCK}.new && mv {CLOCK}.new {CLOCK}")
 
     def start_with_clocks(self, family, ranks, *options):
         """Each rank goes by its node's time of day."""
         program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
         library = os.path.join(BUILD, "pmpi", "libcosched_pmpi.so")
         self.start_program(family, ["/usr/bin/env", f"LD_PRELOAD={library}:{STEP_CLOCK}", f"COSCHED_CLOCK={CLOCK}",
-                                    program, "S", "--seconds", "5"], ranks, *options)
+                                    program, "S", "--seconds", "100"], ranks, *options)
 
     @unittest.skipUnless(os.path.exists(STEP_CLOCK), "a build with sanitizers has no clock to set")
     def test_a_job_has_no_slots_where_the_clock_is_off(self):
@@ -200,7 +209,10 @@ class MainJob(unittest.TestCase):
                 alone, = (job for job in jobs_by_node()[2].values() if job["ranks"] == 1)
                 self.assertEqual(len(alone["slots"]), 60)
                 self.assertIn("ahead of those of 2 of its 3 nodes", lab("exec", "node2", CTL, "jobs"))
-                self.finish()
+                self.set_clock("node1", 7)
+                self.eventually(lambda: self.wide_jobs()[1]["slots"] is None, "nor where it is set meanwhile")
+                self.assertEqual(self.wide_jobs()[0]["slots"], first["slots"])
+                self.end_jobs()
                 lab("down")
 
     @staticmethod

@@ -682,6 +682,51 @@ static void adoption_keeps_what_a_job_said_about_the_clock(void **state)
     end(first);
 }
 
+static void set_clock(struct node *node, int64_t by_ns)
+{
+    static int64_t offset_ns = 1700000000 * (int64_t)NS_PER_SEC;
+    offset_ns += by_ns;
+    scheduler_clock_at(node->scheduler, offset_ns);
+}
+
+// Then this node's slots are not those of its jobs' other nodes.
+static void a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots(void **state)
+{
+    struct node *node = *state;
+    int64_t tenth_ns = (int64_t)(20 * NS_PER_MS);
+    become_gang(node);
+    struct process *a = come(node, "a", A), *b = come(node, "b", B);
+    b->job->ranks = 2;
+    agree_alone(node, a);
+    agree_alone(node, b);
+    uint64_t here = word_of(a);
+    set_clock(node, 0);
+    set_clock(node, tenth_ns);
+    assert_int_equal(clock_off_jobs(node), 0);
+    set_clock(node, 1); // in all
+    assert_int_equal(clock_off_jobs(node), 1);
+    assert_int_equal(word_of(a), here);
+    assert_int_equal(word_of(b), 0);
+    struct process *c = come(node, "c", C); // it agrees by the clock as it is now
+    c->job->ranks = 2;
+    agree_alone(node, c);
+    set_clock(node, -tenth_ns);
+    assert_false(scheduler_clock_off(c));
+    set_clock(node, -(int64_t)(3600 * NS_PER_SEC));
+    assert_true(scheduler_clock_off(c));
+    assert_int_equal(word_of(a), here);
+}
+
+static void under_other_policies_a_clock_may_be_set(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    a->job->ranks = 2;
+    set_clock(node, 0);
+    set_clock(node, (int64_t)NS_PER_SEC);
+    assert_false(scheduler_clock_off(a));
+}
+
 // timerd is dead, and classd switches at every second slice: by the clock that would be the same
 // job's each time.
 static void nobody_starves_without_timerd(void **state)
@@ -1021,6 +1066,8 @@ int main(void)
         TEST(where_the_clock_is_off_the_choice_is_left_to_others),
         TEST(a_job_with_its_clock_off_gets_its_part),
         TEST(adoption_keeps_what_a_job_said_about_the_clock),
+        TEST(a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots),
+        TEST(under_other_policies_a_clock_may_be_set),
         TEST(nobody_starves_without_timerd),
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),

@@ -128,6 +128,10 @@ static void a_clock_that_is_off_is_shown(void **state)
     job.clock.agreeing = 0;
     show_clock(&job, text);
     assert_non_null(strstr(text, "no majority"));
+    job.clock.nodes = 0;
+    show_clock(&job, text);
+    assert_string_equal(text,
+                        "job a had agreed on slots before the node's clock was set by -2.5 s");
     memset(&job.clock, 0x80, sizeof job.clock); // a classd that means harm
     memset(job.job_id, 'x', sizeof job.job_id - 1);
     show_clock(&job, text);
