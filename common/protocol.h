@@ -110,8 +110,8 @@ struct protocol_claim { // of CLAIM and NARROW
 
 struct protocol_clock { // of CLOCK; what one job says, and what concerns that job alone
     int64_t ahead_ns;   // of the majority; without one, of the clock that is furthest; 0: not off
-    uint32_t nodes;     // of the job, at least 2; from classd 0, when the clock was set by that much
-    uint32_t agreeing;  // of these, the majority; 0: there is none
+    uint32_t nodes;    // of the job, at least 2; from classd 0, when the clock was set by that much
+    uint32_t agreeing; // of these, the majority; 0: there is none
 };
 
 struct protocol_request {

@@ -101,6 +101,8 @@ void metrics_print(const struct protocol_node_record *node, const struct protoco
     gauge(stream, "cpus", "CPUs that the jobs share.", node->cpus);
     gauge(stream, "jobs", "Jobs on this node.", node->jobs);
     gauge(stream, "processes", "Registered processes.", node->processes);
+    gauge(stream, "clock_off_jobs", "Jobs without slots since this node's clock is off.",
+          node->clock_off_jobs);
     counter(stream, "switches", "Switches asked for by timerd.", node->switches);
     counter(stream, "requests", "Requests for the CPU.", node->requests);
     counter(stream, "requests_granted", "Requests that scheduled the job.", node->requests_granted);
