@@ -106,6 +106,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
     sequential_review(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn}, now_ns);
+    slots_review(scheduler, turn, now_ns);
     if (was_silent)
         decisions_reassert(scheduler); // timerd may have lifted limits meanwhile
     else

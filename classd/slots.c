@@ -17,6 +17,93 @@ void slots_publish(struct scheduler *scheduler)
     }
 }
 
+// ---- growth, section 5
+
+// A job looks for more in vain where another of its nodes has none to give.
+#define ROUNDS_BETWEEN UINT64_C(4)
+
+static struct slots_offer offer_to(const struct scheduler *scheduler, const struct job *job,
+                                   uint64_t now_ns)
+{
+    struct slots_offer offer;
+    uint8_t most[SLOTS_LEVELS];
+    engine_offer(scheduler->engine, job->id, slots_dues, SLOTS_LEVELS, offer.slots, most, now_ns);
+    for (size_t i = 0; i < SLOTS_LEVELS; i++)
+        offer.most[i] = slots_most(most[i]);
+    return offer;
+}
+
+static void stop_growth(struct job *job)
+{
+    job->could_grow = false;
+    atomic_store_explicit(&job->page->more_slots, 0, memory_order_relaxed);
+}
+
+// All of the job is here, as its processes say: nobody has to be asked. Where that is not so, its
+// set becomes the same again by intersection.
+static void grow_alone(struct scheduler *scheduler, struct job *job,
+                       const struct slots_offer *offer, const struct engine_job_view *view,
+                       uint64_t now_ns)
+{
+    struct slots_choice choice = slots_choose(offer, job_name_hash(job));
+    uint64_t given = engine_promise(scheduler->engine, job->id, choice.slots, choice.due, now_ns);
+    stop_growth(job);
+    if (slots_count(given) <= slots_count(view->slots))
+        return;
+    engine_claim(scheduler->engine, job->id, given, view->term, now_ns);
+    slots_publish(scheduler);
+}
+
+static void tell_to_look(struct job *job, uint64_t turn)
+{
+    if (job->growth_turn != 0 && turn - job->growth_turn < ROUNDS_BETWEEN * SLOTS_ROUND)
+        return;
+    job->growth_turn = turn;
+    atomic_store_explicit(&job->page->more_slots, (uint8_t)(turn / SLOTS_ROUND % UINT8_MAX + 1),
+                          memory_order_relaxed);
+}
+
+static void review_job(struct scheduler *scheduler, struct job *job, uint64_t turn, uint64_t now_ns)
+{
+    struct engine_job_view view = {0};
+    struct slots_offer offer = offer_to(scheduler, job, now_ns);
+    engine_job_find(scheduler->engine, job->id, &view);
+    job->could_grow = view.term != 0 && !view.suspended && slots_offer_more(&offer, view.slots);
+    if (!job->could_grow)
+        stop_growth(job);
+    else if (job->process_count == job->ranks)
+        grow_alone(scheduler, job, &offer, &view, now_ns);
+    else
+        tell_to_look(job, turn);
+}
+
+// In each round another slot, on all nodes of a job the same: jobs that are in each other's way
+// once are not so again and again.
+static bool is_its_slot(const struct job *job, uint64_t turn)
+{
+    uint64_t lot = job_name_hash(job) ^ turn / SLOTS_ROUND * UINT64_C(0x9e3779b97f4a7c15);
+    lot = (lot ^ lot >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return turn % SLOTS_ROUND == (lot >> 32) % SLOTS_ROUND;
+}
+
+// While there is something to be had, the job's processes look in every slot in which they run.
+void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns)
+{
+    bool is_gang = config_is_gang(scheduler->config);
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if (!is_gang || turn == 0)
+            stop_growth(job);
+        else if (is_its_slot(job, turn))
+            review_job(scheduler, job, turn, now_ns);
+        uint64_t word = atomic_load_explicit(&job->page->word, memory_order_relaxed);
+        if (job->could_grow && (status_word_flags(word) & STATUS_SCHEDULED) != 0)
+            status_page_nudge(job->page);
+    }
+}
+
+// ---- what clients say
+
 void scheduler_offer(scheduler_t *scheduler, const struct process *process,
                      struct protocol_offer *offer, uint64_t now_ns)
 {
@@ -27,13 +114,14 @@ void scheduler_offer(scheduler_t *scheduler, const struct process *process,
 uint64_t scheduler_claim(scheduler_t *scheduler, const struct process *process,
                          const struct protocol_claim *claim, uint64_t now_ns)
 {
-    const struct job *job = process->job;
+    struct job *job = process->job;
     if (claim->final == 0)
         return engine_promise(scheduler->engine, job->id, claim->slots, (uint8_t)claim->due,
                               now_ns);
     uint64_t given = engine_claim(scheduler->engine, job->id, claim->slots, claim->term, now_ns);
     log_line(LOG_DEBUG, "job %u/%s: %u of %u slots, term %u", (unsigned)job->uid, job->job_id,
              slots_count(given), SLOTS_ROUND, claim->term);
+    stop_growth(job);
     slots_publish(scheduler); // others may have lost some
     return given;
 }

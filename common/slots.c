@@ -62,3 +62,8 @@ struct slots_choice slots_choose(const struct slots_offer *offer, uint64_t seed)
     }
     return choice;
 }
+
+bool slots_offer_more(const struct slots_offer *offer, uint64_t own)
+{
+    return slots_count(slots_choose(offer, 0).slots) > slots_count(own & SLOTS_ALL);
+}

@@ -6,6 +6,7 @@
 #ifndef COSCHED_COMMON_SLOTS_H
 #define COSCHED_COMMON_SLOTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,9 @@ struct slots_choice {
 struct slots_choice slots_choose(const struct slots_offer *offer, uint64_t seed);
 
 unsigned slots_count(uint64_t slots);
+
+// Would a job that has `own` choose more of this offer?
+bool slots_offer_more(const struct slots_offer *offer, uint64_t own);
 
 // Agreements of a job about its slots are numbered, its terms, from 1 to SLOTS_TERMS - 1 and then
 // again. A set and its term are one word, so that they are read together.

@@ -100,6 +100,15 @@ void status_page_publish(struct status_page *page, uint16_t generation, uint16_t
                           memory_order_release);
 }
 
+void status_page_nudge(struct status_page *page)
+{
+    uint64_t old = atomic_load_explicit(&page->word, memory_order_relaxed);
+    atomic_store_explicit(&page->word,
+                          status_word(status_word_generation(old), status_word_flags(old),
+                                      status_word_epoch(old) + 1),
+                          memory_order_release);
+}
+
 static DIR *list_pages(const char *runtime_dir)
 {
     cleanup_close int runtime = open(runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

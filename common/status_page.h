@@ -104,7 +104,10 @@ struct status_page {
     uint8_t piggyback; // enum status_piggyback: the node's default
     uint8_t wait;      // enum status_wait: the node's default
     uint8_t gang;      // 1: policy gang, which has OFFER and CLAIM answered
-    uint8_t unused[5];
+    // Policy gang: another number than before when the job should look for more slots, since this
+    // node could give it some; 0: it could not.
+    _Atomic uint8_t more_slots;
+    uint8_t unused[4];
     uint64_t spin_limit_ns;      // the node's default; 0, as in the page of an earlier classd: none
     _Atomic uint64_t slots;      // policy gang: the job's, as slots_word(); 0: none
     struct protocol_clock clock; // as the job's CLOCK said it, for the next classd; all 0: never
@@ -133,6 +136,9 @@ void status_page_close(struct status_page *page, int fd);
 // Publishes new flags: one release store of the whole word. The epoch is raised only when the flags
 // differ from the published ones or the generation changes.
 void status_page_publish(struct status_page *page, uint16_t generation, uint16_t flags);
+
+// Raises the epoch alone, so that the job's processes look at what else the page says.
+void status_page_nudge(struct status_page *page);
 
 // Publishes in every page below `runtime_dir` that its job is scheduled and not contended: what
 // whoever lifts the limits in a dead classd's place has to say. Pages that cannot be read are left

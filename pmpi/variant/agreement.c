@@ -55,11 +55,11 @@ static void take(void)
         session_claim(&all, own.term, true);
 }
 
-static uint64_t hash_of(const char *text)
+uint64_t agreement_seed(const char *job_id)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    for (; *job_id != '\0'; job_id++)
+        hash = (hash ^ (unsigned char)*job_id) * UINT64_C(0x100000001b3);
     return hash;
 }
 
@@ -67,7 +67,7 @@ void agreement_start(MPI_Comm comm, bool asks, const char *job_id)
 {
     own.comm = comm;
     own.asks = asks;
-    own.seed = hash_of(job_id);
+    own.seed = agreement_seed(job_id);
     own.tries = 0;
     own.term = own.term % (SLOTS_TERMS - 1) + 1;
     ask();

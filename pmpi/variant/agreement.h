@@ -9,6 +9,9 @@
 
 #include "pmpi/variant/core.h"
 
+// What a job chooses by, so that two that start at once choose differently.
+uint64_t agreement_seed(const char *job_id);
+
 // Begins, on all ranks of the communicator, which is the library's own; `asks` on one of each node.
 void agreement_start(MPI_Comm comm, bool asks, const char *job_id);
 

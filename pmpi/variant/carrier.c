@@ -1,5 +1,6 @@
 #include "pmpi/variant/carrier.h"
 
+#include "pmpi/variant/leaders.h"
 #include "pmpi/variant/quick.h"
 
 #include <stddef.h>
@@ -102,6 +103,31 @@ int carrier_received(void)
     return own.received;
 }
 
+bool carrier_isend(const void *bytes, int count, int peer, int tag, MPI_Request *request)
+{
+    if (mpi_next[1].Isend(bytes, count, MPI_BYTE, peer, tag, own.comm, request) != MPI_SUCCESS)
+        return false;
+    own.sent[peer]++;
+    return true;
+}
+
+int carrier_receive(void *bytes, int room, int tag)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    int flag = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    if (mpi->Improbe(MPI_ANY_SOURCE, tag, own.comm, &flag, &message, &status) != MPI_SUCCESS ||
+        !flag)
+        return -1;
+    int source = status.MPI_SOURCE;
+    if (mpi->Mrecv(bytes, room, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+        source < 0 || source >= carrier.size)
+        return -1;
+    own.received++;
+    return source;
+}
+
 static void send_notice(int peer, bool scheduled)
 {
     const struct mpi_next *mpi = &mpi_next[1];
@@ -115,11 +141,9 @@ static void send_notice(int peer, bool scheduled)
     out->notice.scheduled = scheduled;
     out->notice.slots = session_slots();
     int bytes = (int)(carrier_slots ? sizeof out->notice : NOTICE_BYTES);
-    if (mpi->Isend(&out->notice, bytes, MPI_BYTE, peer, NOTICE_TAG, own.comm, &out->request) !=
-        MPI_SUCCESS)
+    if (!carrier_isend(&out->notice, bytes, peer, NOTICE_TAG, &out->request))
         return;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
-    own.sent[peer]++;
     atomic_store_explicit(&carrier.peers[peer].told_scheduled, scheduled, memory_order_relaxed);
     stats_add(STATS_NOTICES, 1);
 }
@@ -213,22 +237,11 @@ static void hear_slots(uint64_t word)
 
 static void drain(void)
 {
-    const struct mpi_next *mpi = &mpi_next[1];
     for (;;) {
-        int flag = 0;
         struct notice notice = {0};
-        MPI_Message message = MPI_MESSAGE_NULL;
-        MPI_Status status;
-        if (mpi->Improbe(MPI_ANY_SOURCE, NOTICE_TAG, own.comm, &flag, &message, &status) !=
-                MPI_SUCCESS ||
-            !flag)
+        int source = carrier_receive(&notice, sizeof notice, NOTICE_TAG);
+        if (source < 0)
             return;
-        int source = status.MPI_SOURCE;
-        if (mpi->Mrecv(&notice, sizeof notice, MPI_BYTE, &message, MPI_STATUS_IGNORE) !=
-                MPI_SUCCESS ||
-            source < 0 || source >= carrier.size)
-            return;
-        own.received++;
         stats_add(STATS_HEARD, 1);
         hear(source, notice.scheduled != 0);
         if (carrier_slots)
@@ -241,6 +254,7 @@ void carrier_drain(void)
     if (!carrier.on || !take())
         return;
     drain();
+    leaders_drain();
     give_back();
 }
 
@@ -255,6 +269,7 @@ void carrier_changed(uint64_t word)
         atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
     own.idle = idle;
     tell_contacts(word, false);
+    leaders_look();
     atomic_store_explicit(&carrier.seen_epoch, status_word_epoch(word), memory_order_relaxed);
     settle(word);
     give_back();
@@ -336,6 +351,7 @@ void carrier_stop(void)
         if (own.outbox[i].request != MPI_REQUEST_NULL)
             mpi->Wait(&own.outbox[i].request, MPI_STATUS_IGNORE);
     }
+    leaders_stop();
     carrier.on = false;
     carrier.settled = 0;
     free(carrier.peers);

@@ -55,12 +55,21 @@ extern bool carrier_slots HIDDEN;
 // world rank r is on another node. Returns 0, or -1 when memory is short.
 int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);
 
-// Notices sent to each world rank so far, for the exact count at the end (null while off), and the
-// number received.
+// Notices and messages as below sent to each world rank so far, for the exact count at the end
+// (null while off), and the number received.
 const int *carrier_sent(void);
 int carrier_received(void);
 
-// Receives notices that are there; at the end, `expected` in all.
+// Messages of the library's own beside notices, on the same communicator; counted for the end, too.
+// The caller holds the carrier's flag, see leaders.h. `bytes` stays as it is until the request is
+// complete. Returns false when nothing was sent.
+bool carrier_isend(const void *bytes, int count, int peer, int tag, MPI_Request *request);
+
+// The next message with this tag that is there already: its sender, or -1. Longer ones than `room`
+// are cut, shorter ones leave the rest of `bytes` as it was.
+int carrier_receive(void *bytes, int room, int tag);
+
+// At the end: receives notices, and messages as above without acting on them, that are there.
 void carrier_drain(void);
 
 // Completes what was sent, and turns the carrier off.

@@ -9,6 +9,7 @@
 #include "pmpi/variant/crowding.h"
 #include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/header.h"
+#include "pmpi/variant/leaders.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/wait.h"
@@ -37,7 +38,8 @@ struct ballot {
     uint8_t stats;
     uint8_t bypassed; // Fortran calls of this program do not come by here
     uint8_t gang;     // the node gives slots, and this library asks for them
-    uint8_t reserved[2];
+    uint8_t grows;    // this library can look for more slots later
+    uint8_t reserved;
 };
 
 static struct {
@@ -119,6 +121,7 @@ static struct ballot own_ballot(void)
                             .place = job.place,
                             .process = contention_own_process(),
                             .registered = job.registered,
+                            .grows = 1,
                             .stats = job.settings.stats};
     enum wait_mode wait = job.settings.wait;
     enum piggyback piggyback = job.settings.piggyback;
@@ -395,6 +398,23 @@ static void agree_on_slots(const struct ballot *ballots)
         continue;
 }
 
+// Who can look for more slots later: jobs on several nodes whose notices go everywhere. On one node
+// classd needs nobody's word.
+static void start_leaders(const struct ballot *ballots)
+{
+    int *leaders = calloc((size_t)job.size, sizeof *leaders);
+    int count = 0;
+    bool all_grow = true;
+    for (int i = 0; leaders != NULL && i < job.size; i++) {
+        all_grow = all_grow && ballots[i].grows;
+        if (node_of(ballots, i) == i)
+            leaders[count++] = i;
+    }
+    if (all_grow)
+        leaders_start(leaders, count, job.rank, job.identity.job_id);
+    free(leaders);
+}
+
 static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
@@ -424,6 +444,8 @@ static void job_start(void)
                 compare_clocks(ballots);
             agree_on_slots(ballots);
         }
+        if (carrier.on && carrier_slots)
+            start_leaders(ballots);
         use_spin_limit();
         if (wait_blocks)
             start_blocking(ballots);

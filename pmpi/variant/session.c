@@ -34,6 +34,9 @@ static struct {
     ino_t fd_inode;
     pid_t pid; // a forked child must not speak for its parent
     _Atomic uint16_t generation;
+    unsigned connections;
+    struct protocol_request asked; // of which the answer is still to come
+    unsigned asked_on;             // the connection
     uint32_t sequence;
     _Atomic uint64_t last_request_ns;
     uint64_t next_renewal_ns;
@@ -48,6 +51,7 @@ static void remember_descriptor(int fd)
         close(fd);
         fd = high;
     }
+    session.connections++;
     session.fd = fd;
     if (fstat(fd, &status) == 0) {
         session.fd_device = status.st_dev;
@@ -189,16 +193,21 @@ static int transact(struct protocol_request *request, struct protocol_reply *rep
     return rc;
 }
 
+static void read_offer(const struct protocol_reply *reply, struct slots_offer *offer)
+{
+    for (size_t i = 0; i < SLOTS_LEVELS; i++) {
+        offer->slots[i] = reply->offer.slots[i] & SLOTS_ALL;
+        offer->most[i] = slots_most(reply->offer.most[i]);
+    }
+}
+
 int session_offer(struct slots_offer *offer)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_OFFER, 0);
     struct protocol_reply reply;
     if (transact(&request, &reply) < 0)
         return -1;
-    for (size_t i = 0; i < SLOTS_LEVELS; i++) {
-        offer->slots[i] = reply.offer.slots[i] & SLOTS_ALL;
-        offer->most[i] = slots_most(reply.offer.most[i]);
-    }
+    read_offer(&reply, offer);
     return 0;
 }
 
@@ -211,12 +220,19 @@ static struct protocol_request claim_of(enum protocol_command command, uint64_t 
     return request;
 }
 
-uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final)
+static struct protocol_request claim_of_choice(const struct slots_choice *choice, uint32_t term,
+                                               bool final)
 {
     struct protocol_request request = claim_of(PROTOCOL_CLAIM, choice->slots, term);
-    struct protocol_reply reply;
     request.claim.due = choice->due;
     request.claim.final = final;
+    return request;
+}
+
+uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final)
+{
+    struct protocol_request request = claim_of_choice(choice, term, final);
+    struct protocol_reply reply;
     return transact(&request, &reply) == 0 ? reply.claimed.slots & choice->slots : 0;
 }
 
@@ -230,6 +246,68 @@ void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing)
     request.clock.nodes = (uint32_t)nodes;
     request.clock.agreeing = (uint32_t)agreeing;
     transact(&request, &reply);
+}
+
+static bool ask(struct protocol_request *request)
+{
+    if (session.page == NULL || !take())
+        return false;
+    if (!descriptor_is_ours())
+        renew(clock_now_ns());
+    request->header.sequence = ++session.sequence;
+    session.asked = *request;
+    session.asked_on = session.connections;
+    bool sent = descriptor_is_ours() && client_send(session.fd, request, NULL) == 0;
+    give_back();
+    return sent;
+}
+
+bool session_ask_offer(void)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_OFFER, 0);
+    return ask(&request);
+}
+
+bool session_ask_claim(const struct slots_choice *choice, uint32_t term, bool final)
+{
+    struct protocol_request request = claim_of_choice(choice, term, final);
+    return ask(&request);
+}
+
+static enum session_answer answer(struct protocol_reply *reply)
+{
+    struct error err = {0};
+    enum session_answer answer = SESSION_LOST;
+    if (!take())
+        return SESSION_PENDING;
+    if (session.asked_on == session.connections && descriptor_is_ours()) {
+        if (client_receive(session.fd, &session.asked, reply, NULL, 0, &err) == 0)
+            answer = SESSION_ANSWERED;
+        else if (err.code == ETIMEDOUT)
+            answer = SESSION_PENDING;
+        else if (reply->header.status == 0)
+            drop_descriptor();
+    }
+    give_back();
+    return answer;
+}
+
+enum session_answer session_offered(struct slots_offer *offer)
+{
+    struct protocol_reply reply;
+    enum session_answer came = answer(&reply);
+    if (came == SESSION_ANSWERED)
+        read_offer(&reply, offer);
+    return came;
+}
+
+enum session_answer session_claimed(uint64_t *given)
+{
+    struct protocol_reply reply;
+    enum session_answer came = answer(&reply);
+    if (came == SESSION_ANSWERED)
+        *given = reply.claimed.slots & session.asked.claim.slots;
+    return came;
 }
 
 void session_narrow(uint64_t slots, uint32_t term)
@@ -247,6 +325,12 @@ uint64_t session_slots(void)
 {
     const struct status_page *page = session.page;
     return page != NULL ? atomic_load_explicit(&page->slots, memory_order_relaxed) : 0;
+}
+
+uint8_t session_more_slots(void)
+{
+    const struct status_page *page = session.page;
+    return page != NULL ? atomic_load_explicit(&page->more_slots, memory_order_relaxed) : 0;
 }
 
 void session_check_generation(uint64_t word)

@@ -59,6 +59,16 @@ int session_offer(struct slots_offer *offer);
 // 0 without an answer.
 uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final);
 
+// The same without waiting, one question at a time: each returns false when it could not be asked,
+// and the answer is fetched later. A final claim has none.
+bool session_ask_offer(void);
+bool session_ask_claim(const struct slots_choice *choice, uint32_t term, bool final);
+
+// PENDING: ask again at the next opportunity. LOST: there will be none.
+enum session_answer { SESSION_PENDING, SESSION_ANSWERED, SESSION_LOST };
+enum session_answer session_offered(struct slots_offer *offer);
+enum session_answer session_claimed(uint64_t *given);
+
 // CLOCK: this node's clock is off for the job, by so much; `agreeing` of its `nodes` nodes' clocks
 // agree with each other, or none.
 void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing);
@@ -68,6 +78,9 @@ void session_narrow(uint64_t slots, uint32_t term);
 
 // The job's slots on this node, as slots_word(); 0 without any.
 uint64_t session_slots(void);
+
+// What the page says about more slots; 0: none are to be had, or nobody says so.
+uint8_t session_more_slots(void);
 
 // Registers again when the page says that another classd has taken over (its generation changed).
 void session_check_generation(uint64_t word);

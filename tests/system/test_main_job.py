@@ -220,6 +220,28 @@ class MainJob(unittest.TestCase):
         """Of each node the job that is on all."""
         return [next((job for job in jobs.values() if job["ranks"] == 4), None) for jobs in jobs_by_node()]
 
+    def test_a_job_takes_what_another_leaves(self):
+        """Policy gang: the ranks that stay agree on more slots, once with their nodes to themselves and once
+        beside a third job."""
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                self.up("--set=scheduler.policy=gang", "--set=gang.slot=100ms")
+                self.start_for(family, 25)
+                self.start_for(family, 3)
+                self.eventually(lambda: self.both_registered() and self.sets_agree(), "both have half of the round")
+                self.eventually(lambda: self.counts() == [[60], [60]], "the one that stays has all of it")
+                self.finish()
+                lab("down")
+
+    def start_for(self, family, seconds):
+        program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
+        self.start_program(family, [program, "S", "--seconds", str(seconds)])
+
+    @staticmethod
+    def counts():
+        """How many slots the jobs of each node have."""
+        return [sorted(len(job["slots"] or []) for job in jobs.values()) for jobs in jobs_by_node()]
+
     @staticmethod
     def sets_agree():
         """Half of the round each, on both nodes the same."""

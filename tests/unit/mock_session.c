@@ -64,6 +64,31 @@ void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing)
     (void)agreeing;
 }
 
+bool session_ask_offer(void)
+{
+    return false;
+}
+
+bool session_ask_claim(const struct slots_choice *choice, uint32_t term, bool final)
+{
+    (void)choice;
+    (void)term;
+    (void) final;
+    return false;
+}
+
+enum session_answer session_offered(struct slots_offer *offer)
+{
+    (void)offer;
+    return SESSION_LOST;
+}
+
+enum session_answer session_claimed(uint64_t *given)
+{
+    (void)given;
+    return SESSION_LOST;
+}
+
 void session_narrow(uint64_t slots, uint32_t term)
 {
     (void)slots;
@@ -71,6 +96,11 @@ void session_narrow(uint64_t slots, uint32_t term)
 }
 
 uint64_t session_slots(void)
+{
+    return 0;
+}
+
+uint8_t session_more_slots(void)
 {
     return 0;
 }

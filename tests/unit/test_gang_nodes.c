@@ -2,11 +2,13 @@
 // start, leave and look for more at random, every word between rank and node and from node to node
 // takes a random time, ranks die in the middle of it, daemons are started anew. No two jobs of a
 // node ever overlap, a round after the last change every job has the same slots on all its nodes,
-// and when all have looked for more, everybody has his part.
+// and when all have looked for more, everybody has his part. How they look for more is the
+// library's own code (growth.h), its messages carried by the test.
 //
 // A failure names the seed of its history; COSCHED_TEST_SEED=<seed> runs that history alone.
 #include "classd/policy/engine.h"
 #include "common/slots.h"
+#include "pmpi/variant/growth.h"
 #include "tests/unit/gang_settings.h"
 #include "tests/unit/random.h"
 
@@ -24,8 +26,26 @@
 #define HISTORIES 30
 #define DELAY     6 // ticks at most from a rank to its node's answer
 #define TRIES     3
+#define CHILDREN  3
 
 enum step { RESTING, ASKS, RESERVES, TAKES };
+
+// Between two nodes of a job, and between a node's rank and its classd. At most one message of a
+// kind is on its way; those that go the same way keep their order.
+struct letter {
+    uint64_t at; // the tick at which it arrives; 0: none
+    struct growth_message message;
+};
+
+struct speaker {
+    struct growth growth;
+    struct letter down[GROWTH_KINDS]; // from the parent
+    struct letter up[CHILDREN][GROWTH_KINDS];
+    uint64_t last_down, last_up; // when the last one on this way arrives
+    enum growth_question question;
+    struct letter to_classd;
+    struct letter from_classd;
+};
 
 struct job {
     bool here;
@@ -39,7 +59,8 @@ struct job {
     uint64_t given;
     uint32_t term;
     unsigned tries;
-    uint64_t next_look; // the tick at which it looks for more
+    struct speaker speakers[JOB_NODES];
+    uint64_t next_look; // the tick from which it may look for more
 };
 
 struct cluster {
@@ -96,21 +117,36 @@ static void look_for_slots(struct cluster *c, struct job *job)
     begin(c, job, ASKS);
 }
 
-static void rest(struct cluster *c, struct job *job)
+static struct slots_offer offer_of(struct cluster *c, const struct job *job, unsigned i)
 {
-    job->step = RESTING;
-    job->next_look = c->tick + 4 * SLOTS_ROUND + draw(c, SLOTS_ROUND);
+    struct slots_offer offer;
+    uint8_t most[SLOTS_LEVELS];
+    engine_offer(c->engines[job->nodes[i]], c->ids[job - c->jobs], slots_dues, SLOTS_LEVELS,
+                 offer.slots, most, now_ns(c));
+    for (unsigned k = 0; k < SLOTS_LEVELS; k++)
+        offer.most[k] = slots_most(most[k]);
+    return offer;
 }
 
 static void ask(struct cluster *c, struct job *job, unsigned i)
 {
-    uint64_t slots[SLOTS_LEVELS];
-    uint8_t most[SLOTS_LEVELS];
-    engine_offer(c->engines[job->nodes[i]], c->ids[job - c->jobs], slots_dues, SLOTS_LEVELS, slots,
-                 most, now_ns(c));
+    struct slots_offer offer = offer_of(c, job, i);
     for (unsigned k = 0; k < SLOTS_LEVELS; k++) {
-        job->offer.slots[k] &= slots[k];
-        job->offer.most[k] &= slots_most(most[k]);
+        job->offer.slots[k] &= offer.slots[k];
+        job->offer.most[k] &= offer.most[k];
+    }
+}
+
+// The job has started.
+static void rest(struct cluster *c, struct job *job)
+{
+    job->step = RESTING;
+    job->next_look = c->tick + draw(c, SLOTS_ROUND);
+    for (unsigned i = 0; i < job->node_count; i++) {
+        unsigned first = CHILDREN * i + 1;
+        unsigned children = first >= job->node_count ? 0 : job->node_count - first;
+        job->speakers[i].growth = growth_new(i == 0, children < CHILDREN ? children : CHILDREN,
+                                             gang_name(c->ids[job - c->jobs]));
     }
 }
 
@@ -144,6 +180,111 @@ static void go_on(struct cluster *c, struct job *job)
     }
 }
 
+// ---- looking for more
+
+static void carry(struct cluster *c, struct letter *letter, uint64_t *last,
+                  const struct growth_message *message)
+{
+    CHECK(c, letter->at == 0); // nobody has to keep more than one of a kind
+    letter->at = c->tick + 1 + draw(c, DELAY);
+    if (letter->at <= *last)
+        letter->at = *last + 1;
+    *last = letter->at;
+    letter->message = *message;
+}
+
+static void carry_out(struct cluster *c, struct job *job, unsigned i,
+                      const struct growth_todo *todo)
+{
+    struct speaker *speaker = &job->speakers[i];
+    unsigned kind = todo->message.kind, parent = (i - 1) / CHILDREN;
+    for (unsigned k = 0; todo->way == GROWTH_DOWN && k < speaker->growth.children; k++) {
+        struct speaker *child = &job->speakers[CHILDREN * i + 1 + k];
+        carry(c, &child->down[kind], &child->last_down, &todo->message);
+    }
+    if (todo->way == GROWTH_UP)
+        carry(c, &job->speakers[parent].up[(i - 1) % CHILDREN][kind], &speaker->last_up,
+              &todo->message);
+    if (todo->question == GROWTH_NO_QUESTION)
+        return;
+    CHECK(c, speaker->to_classd.at == 0 && speaker->from_classd.at == 0);
+    speaker->question = todo->question;
+    speaker->to_classd = (struct letter){.at = c->tick + 1 + draw(c, DELAY)};
+    speaker->to_classd.message = todo->message;
+}
+
+static void ask_classd(struct cluster *c, struct job *job, unsigned i)
+{
+    struct speaker *speaker = &job->speakers[i];
+    engine_t *engine = c->engines[job->nodes[i]];
+    engine_job_t id = c->ids[job - c->jobs];
+    struct growth_message *asked = &speaker->to_classd.message;
+    struct letter answer = {.at = c->tick + 1 + draw(c, DELAY)};
+    if (speaker->question == GROWTH_ASK)
+        answer.message.offer = offer_of(c, job, i);
+    else if (speaker->question == GROWTH_RESERVE)
+        answer.message.slots = engine_promise(engine, id, asked->slots, asked->due, now_ns(c));
+    else
+        engine_claim(engine, id, asked->slots, asked->term, now_ns(c));
+    speaker->to_classd.at = 0;
+    if (speaker->question != GROWTH_CLAIM)
+        speaker->from_classd = answer;
+}
+
+static void hear_classd(struct cluster *c, struct job *job, unsigned i)
+{
+    struct speaker *speaker = &job->speakers[i];
+    const struct growth_message *answer = &speaker->from_classd.message;
+    speaker->from_classd.at = 0;
+    struct growth_todo todo = speaker->question == GROWTH_ASK
+                                  ? growth_offered(&speaker->growth, &answer->offer)
+                                  : growth_reserved(&speaker->growth, answer->slots);
+    carry_out(c, job, i, &todo);
+}
+
+static void open_letter(struct cluster *c, struct job *job, unsigned i, struct letter *letter)
+{
+    if (letter->at == 0 || letter->at > c->tick || job->speakers[i].to_classd.at != 0)
+        return;
+    letter->at = 0;
+    struct growth_todo todo = growth_hear(&job->speakers[i].growth, &letter->message);
+    carry_out(c, job, i, &todo);
+}
+
+// Rank 0's classd says when it could offer more.
+static void begin_to_grow(struct cluster *c, struct job *job)
+{
+    struct engine_job_view view;
+    if (c->quiet || c->tick < job->next_look || job->speakers[0].to_classd.at != 0 ||
+        job->speakers[0].growth.step != GROWTH_RESTS || !view_at(c, job, 0, &view))
+        return;
+    struct slots_offer offer = offer_of(c, job, 0);
+    job->next_look = c->tick + 1 + draw(c, 2 * SLOTS_ROUND);
+    if (!slots_offer_more(&offer, view.slots))
+        return;
+    job->next_look += 3 * SLOTS_ROUND;
+    struct growth_todo todo =
+        growth_begin(&job->speakers[0].growth, slots_word(view.slots, view.term));
+    carry_out(c, job, 0, &todo);
+}
+
+static void grow(struct cluster *c, struct job *job)
+{
+    for (unsigned i = 0; i < job->node_count; i++) {
+        struct speaker *speaker = &job->speakers[i];
+        if (speaker->to_classd.at == c->tick)
+            ask_classd(c, job, i);
+        if (speaker->from_classd.at == c->tick)
+            hear_classd(c, job, i);
+        for (unsigned kind = 0; kind < GROWTH_KINDS; kind++) {
+            open_letter(c, job, i, &speaker->down[kind]);
+            for (unsigned k = 0; k < CHILDREN; k++)
+                open_letter(c, job, i, &speaker->up[k][kind]);
+        }
+    }
+    begin_to_grow(c, job);
+}
+
 static void speak(struct cluster *c, struct job *job)
 {
     bool waits = false;
@@ -154,8 +295,8 @@ static void speak(struct cluster *c, struct job *job)
     }
     if (job->step != RESTING && !waits)
         go_on(c, job);
-    else if (job->step == RESTING && !c->quiet && c->tick >= job->next_look)
-        look_for_slots(c, job);
+    else if (job->step == RESTING)
+        grow(c, job);
 }
 
 // A rank of one node says to one of another, with some message of the program, what is left there.
@@ -344,7 +485,7 @@ static void run_history(uint64_t seed)
     pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
     check_agreement(c);
     c->quiet = false; // all look for more a few times
-    pass_time(c, 20 * SLOTS_ROUND);
+    pass_time(c, 40 * SLOTS_ROUND);
     c->quiet = true;
     pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
     check_overlaps(c);
