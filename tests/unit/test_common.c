@@ -453,6 +453,9 @@ static void a_page_is_what_clients_map(void **state)
     assert_int_equal(atomic_load(&mapped->word), word);
     status_page_publish(page, 5, STATUS_CONTENDED);
     assert_int_equal(status_word_epoch(atomic_load(&mapped->word)), status_word_epoch(word) + 1);
+    status_page_nudge(page); // nothing but the epoch
+    assert_int_equal(atomic_load(&mapped->word),
+                     status_word(5, STATUS_CONTENDED, status_word_epoch(word) + 2));
 
     assert_ptr_equal(mmap(NULL, STATUS_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
                      MAP_FAILED);

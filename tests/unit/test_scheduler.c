@@ -747,6 +747,86 @@ static void nobody_starves_without_timerd(void **state)
     assert_in_range(out, 14, 16);
 }
 
+// So many slots pass; returns how often the page told job a's processes to look.
+static unsigned pass_slots(struct node *node, const struct process *a, uint64_t *turn,
+                           unsigned count)
+{
+    uint32_t epoch = status_word_epoch(a->job->page->word);
+    for (unsigned i = 0; i < count; i++) {
+        node->now_ns += node->config.gang_slot_ns;
+        scheduler_switch(node->scheduler, node->now_ns, ++*turn * node->config.gang_slot_ns);
+    }
+    return status_word_epoch(a->job->page->word) - epoch;
+}
+
+// Of two jobs, one of them on other nodes too if `elsewhere`, the other ends. Nobody is told
+// anything before.
+static struct process *open_halves_of_which_one_ends(struct node *node, bool elsewhere,
+                                                     uint64_t *turn)
+{
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    a->job->ranks = elsewhere ? 2 : 1;
+    agree_alone(node, a);
+    struct process *b = come(node, "b", B);
+    agree_alone(node, b);
+    pass_slots(node, a, turn, 2 * SLOTS_ROUND);
+    assert_int_equal(slots_count(slots_of_word(word_of(a))), 30);
+    assert_int_equal(a->job->page->more_slots, 0);
+    scheduler_exit(node->scheduler, b, node->now_ns);
+    return a;
+}
+
+static void a_job_of_this_node_alone_takes_what_is_free(void **state)
+{
+    struct node *node = *state;
+    uint64_t turn = 600;
+    struct process *a = open_halves_of_which_one_ends(node, false, &turn);
+    pass_slots(node, a, &turn, 2 * SLOTS_ROUND);
+    assert_int_equal(slots_of_word(word_of(a)), SLOTS_ALL);
+    assert_int_equal(slots_term_of_word(word_of(a)), 3);
+    assert_int_equal(pass_slots(node, a, &turn, 5 * SLOTS_ROUND), 0);
+    assert_int_equal(a->job->page->more_slots, 0);
+}
+
+static void a_job_of_other_nodes_is_told_to_look(void **state)
+{
+    struct node *node = *state;
+    uint64_t turn = 600;
+    struct process *a = open_halves_of_which_one_ends(node, true, &turn);
+    pass_slots(node, a, &turn, 2 * SLOTS_ROUND);
+    assert_int_equal(slots_count(slots_of_word(word_of(a))), 30);
+    uint8_t sign = a->job->page->more_slots;
+    assert_int_not_equal(sign, 0);
+    assert_int_equal(pass_slots(node, a, &turn, SLOTS_ROUND), SLOTS_ROUND); // once in each slot
+    assert_int_equal(a->job->page->more_slots, sign);                       // but the same thing
+    pass_slots(node, a, &turn, 5 * SLOTS_ROUND);
+    assert_int_not_equal(a->job->page->more_slots, sign);
+    assert_int_not_equal(a->job->page->more_slots, 0);
+    assert_int_equal(agree_alone(node, a), SLOTS_ALL);
+    assert_int_equal(a->job->page->more_slots, 0);
+    assert_int_equal(pass_slots(node, a, &turn, 5 * SLOTS_ROUND), 0);
+    assert_int_equal(a->job->page->more_slots, 0);
+}
+
+// Without a clock that the nodes share there are no slots to look for, nor under another policy.
+static void nobody_looks_without_slots(void **state)
+{
+    struct node *node = *state;
+    uint64_t turn = 600;
+    struct process *a = open_halves_of_which_one_ends(node, true, &turn);
+    pass_slots(node, a, &turn, 2 * SLOTS_ROUND);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_int_equal(a->job->page->more_slots, 0);
+    pass_slots(node, a, &turn, 6 * SLOTS_ROUND);
+    assert_int_not_equal(a->job->page->more_slots, 0);
+    strcpy(node->config.policy, "yoo-jette");
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    pass_slots(node, a, &turn, 1);
+    assert_int_equal(a->job->page->more_slots, 0);
+    assert_int_equal(pass_slots(node, a, &turn, SLOTS_ROUND), 0);
+}
+
 static void adoption_keeps_the_slots(void **state)
 {
     struct node *node = *state;
@@ -1069,6 +1149,9 @@ int main(void)
         TEST(a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots),
         TEST(under_other_policies_a_clock_may_be_set),
         TEST(nobody_starves_without_timerd),
+        TEST(a_job_of_this_node_alone_takes_what_is_free),
+        TEST(a_job_of_other_nodes_is_told_to_look),
+        TEST(nobody_looks_without_slots),
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
         TEST(adoption_makes_the_best_of_what_pages_tell),

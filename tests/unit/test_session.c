@@ -341,6 +341,60 @@ static void slots_are_asked_for_and_claimed(void **state)
     assert_int_equal(slots_term_of_word(session_slots()), 5);
 }
 
+static enum session_answer eventually_offered(struct slots_offer *offer)
+{
+    enum session_answer answer = SESSION_PENDING;
+    for (int i = 0; i < 5000 && answer == SESSION_PENDING; i++) {
+        usleep(1000);
+        answer = session_offered(offer);
+    }
+    return answer;
+}
+
+// Questions whose answers are fetched later, between which others may be asked.
+static void slots_are_asked_for_without_waiting(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct slots_offer offer;
+    struct slots_choice choice = {.slots = 0xf0, .due = 20};
+    uint64_t given = 0;
+    assert_false(session_ask_offer());
+    assert_int_equal(join(fake), 0);
+    assert_true(session_ask_offer());
+    session_narrow(0x30, 1);
+    assert_int_equal(eventually_offered(&offer), SESSION_ANSWERED);
+    assert_int_equal(offer.slots[0], SLOTS_ALL);
+    assert_int_equal(slots_count(offer.most[SLOTS_LEVELS - 1]), 7);
+    assert_true(session_ask_claim(&choice, 2, true)); // has an answer that nobody fetches
+    assert_true(session_ask_claim(&choice, 2, false));
+    enum session_answer answer;
+    while ((answer = session_claimed(&given)) == SESSION_PENDING)
+        usleep(1000);
+    assert_int_equal(answer, SESSION_ANSWERED);
+    assert_int_equal(given, 0xf0);
+    assert_int_equal(session_more_slots(), 0);
+    fake->page->more_slots = 9;
+    assert_int_equal(session_more_slots(), 9);
+}
+
+static void an_answer_may_never_come(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct slots_offer offer;
+    assert_int_equal(join(fake), 0);
+    fake->mute = true;
+    assert_true(session_ask_offer());
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(session_offered(&offer), SESSION_PENDING);
+    fake->mute = false;
+    shutdown(fake->connection, SHUT_RDWR);
+    assert_int_equal(eventually_offered(&offer), SESSION_LOST);
+    while (!session_ask_offer()) // on another connection
+        usleep(1000);
+    assert_int_equal(eventually_offered(&offer), SESSION_ANSWERED);
+    assert_int_equal(fake->registered, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -349,12 +403,14 @@ int main(void)
         TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(slots_are_asked_for_and_claimed),
+        TEST(slots_are_asked_for_without_waiting),
         TEST(a_new_generation_is_registered_with),
         TEST(threads_may_meet_a_new_page),
         TEST(a_reused_descriptor_is_never_written_to),
         TEST(nobody_home_is_an_answer),
         TEST(a_classd_that_hangs_is_given_up),
         TEST(a_forked_child_does_not_speak_for_its_parent),
+        TEST(an_answer_may_never_come), // the last, as connections are renewed once a second
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
