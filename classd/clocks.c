@@ -62,13 +62,7 @@ void scheduler_report_clock(scheduler_t *scheduler, struct process *process,
     complain(job);
 }
 
-// By its own word, which costs it nothing: among themselves the jobs of one node agree by any
-// clock.
-static bool is_here_alone(const struct job *job)
-{
-    return job->process_count >= job->ranks;
-}
-
+// Among themselves the jobs of one node agree by any clock.
 static uint32_t drop_slots_of_all(struct scheduler *scheduler, int64_t set_by_ns)
 {
     struct protocol_clock clock = {.ahead_ns = set_by_ns};
@@ -77,7 +71,7 @@ static uint32_t drop_slots_of_all(struct scheduler *scheduler, int64_t set_by_ns
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         if (!engine_job_find(scheduler->engine, job->id, &view) || view.slots == 0 ||
-            is_here_alone(job))
+            jobs_is_here_alone(job))
             continue;
         drop_slots(scheduler, job, &clock);
         count++;

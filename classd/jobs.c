@@ -20,6 +20,11 @@ void jobs_publish_degree(struct scheduler *scheduler)
                          __ATOMIC_RELAXED);
 }
 
+bool jobs_is_here_alone(const struct job *job)
+{
+    return job->process_count >= job->ranks;
+}
+
 void jobs_end(struct scheduler *scheduler, struct job *job)
 {
     struct error err;

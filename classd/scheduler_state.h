@@ -166,6 +166,9 @@ void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t 
 // Removes what is left of a job without processes: class, page, entry.
 void jobs_end(struct scheduler *scheduler, struct job *job);
 
+// True when all of the job's ranks are processes of this node, by its own word.
+bool jobs_is_here_alone(const struct job *job);
+
 // Tells all jobs how many there are.
 void jobs_publish_degree(struct scheduler *scheduler);
 

@@ -39,8 +39,8 @@ static void stop_growth(struct job *job)
     atomic_store_explicit(&job->page->more_slots, 0, memory_order_relaxed);
 }
 
-// All of the job is here, as its processes say: nobody has to be asked. Where that is not so, its
-// set becomes the same again by intersection.
+// Nobody has to be asked. Where the job is elsewhere, too, whatever it says, its set becomes the
+// same again by intersection.
 static void grow_alone(struct scheduler *scheduler, struct job *job,
                        const struct slots_offer *offer, const struct engine_job_view *view,
                        uint64_t now_ns)
@@ -71,7 +71,7 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
     job->could_grow = view.term != 0 && !view.suspended && slots_offer_more(&offer, view.slots);
     if (!job->could_grow)
         stop_growth(job);
-    else if (job->process_count == job->ranks)
+    else if (jobs_is_here_alone(job))
         grow_alone(scheduler, job, &offer, &view, now_ns);
     else
         tell_to_look(job, turn);
