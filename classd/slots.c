@@ -19,7 +19,9 @@ void slots_publish(struct scheduler *scheduler)
 
 // ---- growth, section 5
 
-// A job looks for more in vain where another of its nodes has none to give.
+// How often it is found out whether a job could have more, and how often the job looks for it: in
+// vain where another of its nodes has none to give.
+#define REVIEW_SLOTS   (SLOTS_ROUND / 2)
 #define ROUNDS_BETWEEN UINT64_C(4)
 
 static struct slots_offer offer_to(const struct scheduler *scheduler, const struct job *job,
@@ -77,13 +79,13 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
         tell_to_look(job, turn);
 }
 
-// In each round another slot, on all nodes of a job the same: jobs that are in each other's way
-// once are not so again and again.
+// Another one each time, on all nodes of a job the same: jobs that are in each other's way once are
+// not so again and again.
 static bool is_its_slot(const struct job *job, uint64_t turn)
 {
-    uint64_t lot = job_name_hash(job) ^ turn / SLOTS_ROUND * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t lot = job_name_hash(job) ^ turn / REVIEW_SLOTS * UINT64_C(0x9e3779b97f4a7c15);
     lot = (lot ^ lot >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return turn % SLOTS_ROUND == (lot >> 32) % SLOTS_ROUND;
+    return turn % REVIEW_SLOTS == (lot >> 32) % REVIEW_SLOTS;
 }
 
 // While there is something to be had, the job's processes look in every slot in which they run.

@@ -225,8 +225,8 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up("--set=scheduler.policy=gang", "--set=gang.slot=100ms")
-                self.start_for(family, 14)
-                self.start_for(family, 2)
+                self.start_for(family, 16)
+                self.start_for(family, 3)
                 self.eventually(lambda: self.both_registered() and self.sets_agree(), "both have half of the round")
                 self.eventually(lambda: self.counts() == [[60], [60]], "the one that stays has all of it")
                 self.assertIsNone(self.running[0][0].poll())
