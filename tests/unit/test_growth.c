@@ -95,6 +95,14 @@ static void less_is_not_taken(void **state)
     }
 }
 
+static void nothing_is_taken_but_what_was_wished(void **state)
+{
+    (void)state;
+    struct growth root = begun(0);
+    offered(&root, slots_most(40));
+    assert_int_equal(growth_reserved(&root, UINT64_MAX).message.slots, slots_most(40));
+}
+
 static void one_at_a_time(void **state)
 {
     (void)state;
@@ -174,6 +182,7 @@ int main(void)
         cmocka_unit_test(the_root_takes_what_all_give),
         cmocka_unit_test(nothing_more_is_the_end_of_it),
         cmocka_unit_test(less_is_not_taken),
+        cmocka_unit_test(nothing_is_taken_but_what_was_wished),
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(terms_go_round),
         cmocka_unit_test(offers_and_gifts_are_merged_upwards),

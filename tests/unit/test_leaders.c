@@ -32,6 +32,7 @@ static struct {
     bool deaf; // classd cannot be asked
     bool slow; // it has not answered yet
     bool gone; // it will not
+    bool poor; // it has nothing to offer
     int offers, reserved, claimed;
     uint64_t last;
     uint8_t more;
@@ -98,7 +99,7 @@ static enum session_answer answer(void)
 enum session_answer session_offered(struct slots_offer *offer)
 {
     if (answer() == SESSION_ANSWERED)
-        *offer = slots_offer_any();
+        *offer = world.poor ? slots_offer_nothing() : slots_offer_any();
     return answer();
 }
 
@@ -167,6 +168,25 @@ static void the_root_begins_once_for_each_sign(void **state)
     world.more = 6; // while it is under way
     leaders_look();
     assert_int_equal(world.out_count, 8);
+}
+
+static void what_was_fruitless_is_not_begun_again(void **state)
+{
+    (void)state;
+    start(0);
+    world.more = 5;
+    leaders_look();
+    world.poor = true;
+    for (int child = 10; child <= 80; child += 10)
+        arrives(child, GROWTH_OFFER, 0);
+    leaders_look();
+    leaders_look();
+    assert_int_equal(world.offers, 1);
+    assert_int_equal(world.reserved, 0);
+    world.out_count = 0;
+    world.more = 6;
+    leaders_look();
+    assert_int_equal(world.offers, 2);
 }
 
 static void nobody_else_begins(void **state)
@@ -304,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_root_begins_once_for_each_sign),
+        cmocka_unit_test(what_was_fruitless_is_not_begun_again),
         cmocka_unit_test(nobody_else_begins),
         cmocka_unit_test(a_node_does_its_part),
         cmocka_unit_test(strangers_are_not_heard),

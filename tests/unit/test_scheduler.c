@@ -809,6 +809,42 @@ static void a_job_of_other_nodes_is_told_to_look(void **state)
     assert_int_equal(a->job->page->more_slots, 0);
 }
 
+// It has other things to do with the little CPU time that it has then.
+static void an_idle_job_is_not_told_to_look(void **state)
+{
+    struct node *node = *state;
+    struct protocol_claim claim = {.slots = 0xff, .term = 3};
+    uint64_t turn = 600;
+    unsigned idle = 0;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    a->job->ranks = 2;
+    agree_alone(node, a);
+    agree_alone(node, come(node, "b", B));
+    scheduler_narrow(node->scheduler, a, &claim);
+    pass_slots(node, a, &turn, SLOTS_ROUND);
+    assert_int_not_equal(a->job->page->more_slots, 0);
+    for (unsigned i = 0; i < SLOTS_ROUND; i++) {
+        uint16_t before = flags_of(node, "a");
+        unsigned changes = pass_slots(node, a, &turn, 1);
+        if ((before & STATUS_SCHEDULED) != 0 || (flags_of(node, "a") & STATUS_SCHEDULED) != 0)
+            continue;
+        assert_int_equal(changes, 0);
+        idle++;
+    }
+    assert_true(idle > 0);
+}
+
+static void who_never_agreed_is_given_nothing(void **state)
+{
+    struct node *node = *state;
+    uint64_t turn = 600;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    pass_slots(node, a, &turn, 2 * SLOTS_ROUND);
+    assert_int_equal(word_of(a), 0);
+}
+
 // Without a clock that the nodes share there are no slots to look for, nor under another policy.
 static void nobody_looks_without_slots(void **state)
 {
@@ -1151,6 +1187,8 @@ int main(void)
         TEST(nobody_starves_without_timerd),
         TEST(a_job_of_this_node_alone_takes_what_is_free),
         TEST(a_job_of_other_nodes_is_told_to_look),
+        TEST(an_idle_job_is_not_told_to_look),
+        TEST(who_never_agreed_is_given_nothing),
         TEST(nobody_looks_without_slots),
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
