@@ -16,6 +16,7 @@ static struct engine_settings engine_settings(const struct config *config)
     return (struct engine_settings){
         .policy = config->policy,
         .cpus = config_cpus(config),
+        .servants = config_is_gang(config) ? (unsigned)config->gang_servants : 1,
         .idle_share_ppm = config->idle_share_ppm,
         .interactive_share_ppm = config->interactive_share_ppm,
         .sequential_share_ppm =

@@ -28,6 +28,7 @@ struct config {
     uint64_t dcs_quantum_ns;
     bool dcs_calibrate;
     uint64_t gang_slot_ns;
+    uint64_t gang_servants;
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;

@@ -45,6 +45,7 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->policy = find_policy(settings->policy);
     engine->idle_share_ppm = settings->idle_share_ppm;
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
+    engine->node.servants = settings->servants > 0 ? settings->servants : 1;
     engine->node.sequential_share_ppm = settings->sequential_share_ppm;
     engine->node.interactive_share_ppm = settings->interactive_share_ppm < INTERACTIVE_MOST_PPM
                                              ? settings->interactive_share_ppm

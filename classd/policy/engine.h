@@ -40,6 +40,7 @@ struct engine_dcs {
 struct engine_settings {
     const char *policy;             // "yoo-jette", "dcs", "gang" or "uncoordinated"
     unsigned cpus;                  // C, at least 1
+    unsigned servants;              // jobs that may be out at once on one CPU; 0 means 1
     uint32_t idle_share_ppm;        // of the node, for each idle job
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
     uint32_t sequential_share_ppm;  // of the time, for the sequential class; 0: as much as each

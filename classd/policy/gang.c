@@ -78,7 +78,7 @@ static void fill(struct policy_node *node)
         first = NULL;
         for (size_t i = 0; i < node->count; i++) {
             struct policy_job *job = &node->jobs[i];
-            if (!job->next && job->width <= widest &&
+            if (!job->next && policy_room_of(node, job) <= widest &&
                 (first == NULL || goes_before(node, job, first)))
                 first = job;
         }
@@ -151,7 +151,7 @@ static bool is_last(const struct policy_node *node, const struct policy_job *one
 static bool make_room(struct policy_node *node, struct policy_job *requester)
 {
     requester->next = false;
-    while (packing_widest(node) < requester->width) {
+    while (packing_widest(node) < policy_room_of(node, requester)) {
         struct policy_job *last = NULL;
         for (size_t i = 0; i < node->count; i++) {
             if (gives_way(node, &node->jobs[i]) && is_last(node, &node->jobs[i], last))

@@ -60,14 +60,14 @@ static bool holds(const struct policy_node *node, const struct policy_job *job, 
 static bool fits(const struct policy_node *node, const struct policy_job *job,
                  const struct holders *holders)
 {
-    return holders->count == 0 || holders->width + policy_usable_cpus(node, job) <= node->cpus;
+    return holders->count == 0 || holders->width + policy_room_of(node, job) <= policy_room(node);
 }
 
 static void add_holder(const struct policy_node *node, const struct policy_job *job,
                        struct holders *holders)
 {
     holders->count++;
-    holders->width += policy_usable_cpus(node, job);
+    holders->width += policy_room_of(node, job);
 }
 
 // How many slots a job has for sure: what is promised to another it may lose.
@@ -285,7 +285,7 @@ static bool overbooked(const struct policy_node *node, unsigned slot)
         if (has(office_slots(node, &node->jobs[i]), slot))
             add_holder(node, &node->jobs[i], &holders);
     }
-    return holders.count > 1 && holders.width > node->cpus;
+    return holders.count > 1 && holders.width > policy_room(node);
 }
 
 void office_settle(struct policy_node *node)

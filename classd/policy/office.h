@@ -4,7 +4,8 @@
 // nodes' offices, takes what all of them offer, and tells them (doc/design/gang.md).
 //
 // What an office keeps to by itself, after every call: jobs that hold a slot together fit on the
-// node's CPUs together, and who is given slots takes none from a job that has no more than itself.
+// node's CPUs together, as often as there are servants, and who is given slots takes none from a
+// job that has no more than itself.
 #ifndef COSCHED_CLASSD_POLICY_OFFICE_H
 #define COSCHED_CLASSD_POLICY_OFFICE_H
 

@@ -8,8 +8,8 @@ bool packing_crowded(const struct policy_node *node)
 {
     uint64_t width = 0;
     for (size_t i = 0; i < node->count; i++)
-        width += node->jobs[i].width;
-    return node->count > 1 && width > node->cpus;
+        width += policy_room_of(node, &node->jobs[i]);
+    return node->count > 1 && width > policy_room(node);
 }
 
 // (b) Packing: "the scheduled job" of the paper is here a set whose widths fit the CPUs together. A
@@ -25,7 +25,7 @@ static struct set next_set(const struct policy_node *node)
     for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].next) {
             set.members++;
-            set.width += node->jobs[i].width;
+            set.width += policy_room_of(node, &node->jobs[i]);
         }
     }
     return set;
@@ -34,7 +34,7 @@ static struct set next_set(const struct policy_node *node)
 static bool too_wide(const struct policy_node *node)
 {
     struct set set = next_set(node);
-    return set.members > 1 && set.width > node->cpus;
+    return set.members > 1 && set.width > policy_room(node);
 }
 
 uint64_t packing_widest(const struct policy_node *node)
@@ -42,7 +42,7 @@ uint64_t packing_widest(const struct policy_node *node)
     struct set set = next_set(node);
     if (set.members == 0)
         return UINT64_MAX;
-    return set.width < node->cpus ? node->cpus - set.width : 0;
+    return set.width < policy_room(node) ? policy_room(node) - set.width : 0;
 }
 
 // (c) Accounts that differ by less than equal_ns are equal: nodes read them at different moments,
@@ -66,9 +66,11 @@ static bool goes_before(const struct policy_job *one, const struct policy_job *o
 
 enum among { ALL_JOBS, PRESENT_MEMBERS };
 
-static bool may_join(const struct policy_job *job, uint64_t widest, enum among among)
+static bool may_join(const struct policy_node *node, const struct policy_job *job, uint64_t widest,
+                     enum among among)
 {
-    return !job->next && job->width <= widest && (among == ALL_JOBS || job->scheduled);
+    return !job->next && policy_room_of(node, job) <= widest &&
+           (among == ALL_JOBS || job->scheduled);
 }
 
 static uint64_t least_service_ns(const struct policy_node *node, uint64_t widest, enum among among)
@@ -76,7 +78,7 @@ static uint64_t least_service_ns(const struct policy_node *node, uint64_t widest
     uint64_t least_ns = UINT64_MAX;
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *job = &node->jobs[i];
-        if (may_join(job, widest, among) && job->service_ns < least_ns)
+        if (may_join(node, job, widest, among) && job->service_ns < least_ns)
             least_ns = job->service_ns;
     }
     return least_ns;
@@ -92,7 +94,8 @@ static struct policy_job *least_served(struct policy_node *node, uint64_t widest
     struct policy_job *best = NULL;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
-        if (may_join(job, widest, among) && !clearly_more(job->service_ns, least_ns, equal_ns) &&
+        if (may_join(node, job, widest, among) &&
+            !clearly_more(job->service_ns, least_ns, equal_ns) &&
             (best == NULL || goes_before(job, best)))
             best = job;
     }

@@ -28,7 +28,7 @@ void packing_choose(struct policy_node *node, struct policy_job *chosen, uint64_
 // when that cannot be.
 bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns);
 
-// The widest job that still fits into the set: any, while it is empty.
+// How much of policy_room() the set leaves: any, while it is empty.
 uint64_t packing_widest(const struct policy_node *node);
 
 // Puts every job that still fits into the set, least served first.

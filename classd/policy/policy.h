@@ -55,6 +55,7 @@ struct policy_node {
     size_t count;
     uint64_t now_ns;
     uint64_t cpus;
+    uint64_t servants; // policy gang: how many jobs may be out at once on one CPU; else 1
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs;
@@ -100,6 +101,18 @@ static inline uint64_t policy_usable_cpus(const struct policy_node *node,
                                           const struct policy_job *job)
 {
     return job->width < node->cpus ? job->width : node->cpus;
+}
+
+// What the jobs that are scheduled together may use together, in CPUs: each servant has the node.
+static inline uint64_t policy_room(const struct policy_node *node)
+{
+    return node->cpus * node->servants;
+}
+
+// How much of that is the job's. The slots of the sequential class are for itself alone.
+static inline uint64_t policy_room_of(const struct policy_node *node, const struct policy_job *job)
+{
+    return policy_usable_cpus(node, job) * (job->sequential ? node->servants : 1);
 }
 
 #endif

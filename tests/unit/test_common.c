@@ -157,12 +157,15 @@ static void config_of_gang(void **state)
     (void)state;
     config_defaults(&config);
     assert_int_equal(config.gang_slot_ns, NS_PER_SEC);
+    assert_int_equal(config.gang_servants, 1);
     assert_int_equal(config_slice_ns(&config), config.time_slice_ns);
     assert_int_equal(config_gmet_ns(&config), config.gmet_ns);
     // Slice and GMET, which gang has not, say nothing.
-    assert_int_equal(load("[scheduler]\npolicy = gang\ntime_slice = 100ms\n[gang]\nslot = 300ms\n",
+    assert_int_equal(load("[scheduler]\npolicy = gang\ntime_slice = 100ms\n[gang]\nslot = 300ms\n"
+                          "servants = 2\n",
                           &config, NULL),
                      0);
+    assert_int_equal(config.gang_servants, 2);
     assert_int_equal(config_slice_ns(&config), 300 * NS_PER_MS);
     assert_int_equal(config_gmet_ns(&config), 100 * NS_PER_MS);
 }
@@ -204,6 +207,7 @@ static void config_errors_name_file_and_line(void **state)
         {"[scheduler]\npolicy = dcs\ntime_slice = 100ms\n[dcs]\nquantum = 101ms\n",
          "quantum is longer than time_slice"},
         {"[gang]\nslot = 99ms\n", "x.ini:2: [gang] slot: 99ms is out of range; use 100ms to 1min"},
+        {"[gang]\nservants = 0\n", "x.ini:2: [gang] servants: 0 is out of range; use 1 to 16"},
         {"[scheduler]\npolicy = gang\n[timer]\nalign = no\n", "set [timer] align = yes"},
         {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
          "set [cgroup] period to at least 100ms"},

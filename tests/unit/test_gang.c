@@ -11,11 +11,22 @@ struct node {
     uint64_t turn;
 };
 
-static void node_open(struct node *node, unsigned cpus)
+static void node_open_with(struct node *node, struct engine_settings settings)
 {
-    struct engine_settings settings = gang_settings(cpus);
     *node = (struct node){.turn = 6000};
     caller_open(&node->caller, &settings);
+}
+
+static void node_open(struct node *node, unsigned cpus)
+{
+    node_open_with(node, gang_settings(cpus));
+}
+
+static struct engine_settings with_servants(unsigned cpus, unsigned servants)
+{
+    struct engine_settings settings = gang_settings(cpus);
+    settings.servants = servants;
+    return settings;
 }
 
 static void node_close(struct node *node)
@@ -364,6 +375,88 @@ static void test_not_crowded(void **state)
     node_close(&node);
 }
 
+// ---- several servants
+
+static void test_two_servants(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open_with(&node, with_servants(1, 2));
+    for (engine_job_t job = A; job <= C; job++)
+        enter(&node, job, 4); // as wide as several nodes, and so as wide as this
+    assert_int_equal(claim(&node, A, EVENS), EVENS);
+    assert_int_equal(claim(&node, B, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+    assert_int_equal(claim(&node, C, ENGINE_ALL_SLOTS), ODDS);
+    for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+        tick(&node);
+        assert_true(is_out(&node, B));
+        assert_int_equal(is_out(&node, A), node.turn % 2 == 0);
+        assert_int_equal(is_out(&node, C), node.turn % 2 == 1);
+    }
+    node_close(&node);
+}
+
+static void test_no_more_jobs_than_servants(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open_with(&node, with_servants(1, 2));
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    claim(&node, A, EVENS);
+    claim(&node, B, ODDS);
+    for (unsigned i = 0; i < 4; i++) {
+        tick(&node);
+        assert_true(is_out(&node, A) && !view_of(&node, A).limited);
+        assert_true(is_out(&node, B) && !view_of(&node, B).limited);
+    }
+    node_close(&node);
+}
+
+// The slots of the sequential class are dedicated to it, however many servants there are.
+static void test_servants_leave_the_sequential_class_alone(void **state)
+{
+    (void)state;
+    struct node node;
+    struct engine_settings settings = with_servants(1, 2);
+    settings.sequential_share_ppm = 250000;
+    node_open_with(&node, settings);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    caller_post(
+        &node.caller,
+        (struct engine_event){.kind = ENGINE_REGISTER, .job = C, .width = 1, .sequential = true});
+    assert_int_equal(count_of(claim(&node, A, ENGINE_ALL_SLOTS)), 45);
+    assert_int_equal(count_of(claim(&node, B, ENGINE_ALL_SLOTS)), 45);
+    unsigned alone = 0;
+    for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+        tick(&node);
+        assert_int_equal(is_out(&node, A), is_out(&node, B));
+        assert_int_equal(is_out(&node, A), !is_out(&node, C));
+        alone += is_out(&node, C);
+    }
+    assert_int_equal(alone, 15);
+    node_close(&node);
+}
+
+static void test_fewer_servants_by_and_by(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open_with(&node, with_servants(1, 3));
+    for (engine_job_t job = A; job <= D; job++) {
+        enter(&node, job, 1);
+        claim(&node, job, ENGINE_ALL_SLOTS);
+    }
+    assert_int_equal(slots_of(&node, D), 0); // a fourth would have to take from others
+    struct engine_settings settings = gang_settings(1);
+    caller_post(&node.caller,
+                (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings});
+    for (engine_job_t job = A; job <= C; job++)
+        assert_int_equal(count_of(slots_of(&node, job)), 20);
+    node_close(&node);
+}
+
 // ---- requests
 
 static void test_a_used_slot_is_not_for_others(void **state)
@@ -615,19 +708,30 @@ static uint64_t draw(struct random_node *r, uint64_t below)
 
 #define CHECK(condition) CALLER_CHECK(&r->node.caller, condition)
 
+// What of the node the job takes while it is out.
+static unsigned room_of(const struct random_node *r, unsigned i)
+{
+    unsigned cpus = r->node.caller.settings.cpus;
+    return r->widths[i] < cpus ? r->widths[i] : cpus;
+}
+
+static unsigned room(const struct random_node *r)
+{
+    return r->node.caller.settings.cpus * r->node.caller.settings.servants;
+}
+
 // The holders of a slot fit together, as far as they are one set.
 static void check_sets(struct random_node *r)
 {
-    unsigned cpus = r->node.caller.settings.cpus;
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
         unsigned holders = 0, width = 0;
         for (unsigned i = 0; i < 8; i++) {
             if (r->widths[i] == 0 || (slots_of(&r->node, A + i) >> s & 1) == 0)
                 continue;
             holders++;
-            width += r->widths[i] < cpus ? r->widths[i] : cpus;
+            width += room_of(r, i);
         }
-        CHECK(holders <= 1 || width <= cpus);
+        CHECK(holders <= 1 || width <= room(r));
     }
 }
 
@@ -636,29 +740,29 @@ static bool is_limited(const struct random_node *r)
     unsigned jobs = 0, width = 0;
     for (unsigned i = 0; i < 8; i++) {
         jobs += r->widths[i] != 0;
-        width += r->widths[i];
+        width += room_of(r, i);
     }
-    return jobs > 1 && width > r->node.caller.settings.cpus;
+    return jobs > 1 && width > room(r);
 }
 
 // Who is out fits, nobody else would fit beside them, and in a new slot its owners are out, unless
 // somebody without slots has waited for it.
 static void check_out(struct random_node *r, bool tick_)
 {
-    unsigned cpus = r->node.caller.settings.cpus, out = 0, width = 0;
+    unsigned out = 0, width = 0;
     bool all_placed = true;
     for (unsigned i = 0; i < 8; i++) {
         if (r->widths[i] == 0)
             continue;
         all_placed = all_placed && slots_of(&r->node, A + i) != 0;
         out += is_out(&r->node, A + i);
-        width += is_out(&r->node, A + i) ? r->widths[i] : 0;
+        width += is_out(&r->node, A + i) ? room_of(r, i) : 0;
     }
-    CHECK(out == 0 || out == 1 || width <= cpus || !is_limited(r));
+    CHECK(out == 0 || out == 1 || width <= room(r) || !is_limited(r));
     for (unsigned i = 0; i < 8; i++) {
         if (r->widths[i] == 0 || is_out(&r->node, A + i))
             continue;
-        CHECK(out > 0 && width + r->widths[i] > cpus);
+        CHECK(out > 0 && width + room_of(r, i) > room(r));
         CHECK(!tick_ || !all_placed ||
               (slots_of(&r->node, A + i) >> r->node.turn % ENGINE_ROUND & 1) == 0);
     }
@@ -708,7 +812,8 @@ static void random_step(struct random_node *r)
 static void run_history(uint64_t seed)
 {
     struct random_node r = {.random = seed};
-    node_open(&r.node, (unsigned)(1 + draw(&r, 6)));
+    unsigned cpus = (unsigned)(1 + draw(&r, 6));
+    node_open_with(&r.node, with_servants(cpus, (unsigned)(1 + draw(&r, 3))));
     snprintf(r.context, sizeof r.context, "COSCHED_TEST_SEED=%llu", (unsigned long long)seed);
     r.node.caller.context = r.context;
     for (unsigned k = 0; k < 400; k++)
@@ -735,6 +840,10 @@ int main(void)
         cmocka_unit_test(test_a_clock_that_was_set),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_not_crowded),
+        cmocka_unit_test(test_two_servants),
+        cmocka_unit_test(test_no_more_jobs_than_servants),
+        cmocka_unit_test(test_servants_leave_the_sequential_class_alone),
+        cmocka_unit_test(test_fewer_servants_by_and_by),
         cmocka_unit_test(test_a_used_slot_is_not_for_others),
         cmocka_unit_test(test_who_waits_gives_way_for_this_slot),
         cmocka_unit_test(test_requests_fill_empty_slots),

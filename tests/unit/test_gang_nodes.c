@@ -66,6 +66,7 @@ struct job {
 struct cluster {
     uint64_t seed, random;
     unsigned nodes;
+    unsigned servants; // per node
     engine_t *engines[NODES];
     struct job jobs[JOBS];
     engine_job_t last_id;
@@ -352,9 +353,16 @@ static void leave(struct cluster *c, struct job *job)
     job->here = left > 0;
 }
 
-static engine_t *new_engine(void)
+static struct engine_settings settings_of(const struct cluster *c)
 {
     struct engine_settings settings = gang_settings(1);
+    settings.servants = c->servants;
+    return settings;
+}
+
+static engine_t *new_engine(const struct cluster *c)
+{
+    struct engine_settings settings = settings_of(c);
     return engine_new(&settings);
 }
 
@@ -363,8 +371,8 @@ static void restart(struct cluster *c, unsigned node)
 {
     engine_t *old = c->engines[node];
     struct engine_job_view view;
-    struct engine_settings settings = gang_settings(1);
-    c->engines[node] = new_engine();
+    struct engine_settings settings = settings_of(c);
+    c->engines[node] = new_engine(c);
     for (size_t i = 0; engine_job_at(old, i, &view); i++) {
         struct engine_account account = {.slots = view.slots, .term = view.term};
         post(c, node,
@@ -408,15 +416,20 @@ static void pass_time(struct cluster *c, unsigned ticks)
 
 // ---- what must hold
 
+static unsigned holders_of(const struct cluster *c, unsigned node, unsigned slot)
+{
+    struct engine_job_view view;
+    unsigned holders = 0;
+    for (size_t i = 0; engine_job_at(c->engines[node], i, &view); i++)
+        holders += view.slots >> slot & 1;
+    return holders;
+}
+
 static void check_overlaps(const struct cluster *c)
 {
     for (unsigned node = 0; node < c->nodes; node++) {
-        struct engine_job_view view;
-        uint64_t held = 0;
-        for (size_t i = 0; engine_job_at(c->engines[node], i, &view); i++) {
-            CHECK(c, (held & view.slots) == 0);
-            held |= view.slots;
-        }
+        for (unsigned slot = 0; slot < SLOTS_ROUND; slot++)
+            CHECK(c, holders_of(c, node, slot) <= c->servants);
     }
 }
 
@@ -449,13 +462,16 @@ static bool meet(const struct job *one, const struct job *other)
     return false;
 }
 
-// Fair: one part of as many as there are jobs that it meets anywhere, and itself.
+// Fair: one part of as many as there are jobs that it meets anywhere, and itself. Of several
+// servants each gives it a part beside so many others.
 static unsigned fair_count(const struct cluster *c, const struct job *job)
 {
-    unsigned jobs = 0;
+    unsigned others = 0;
     for (const struct job *other = c->jobs; other < c->jobs + JOBS; other++)
-        jobs += other->here && meet(job, other);
-    return SLOTS_ROUND / jobs;
+        others += other != job && other->here && meet(job, other);
+    if (others < c->servants)
+        return SLOTS_ROUND;
+    return SLOTS_ROUND / (1 + (others + c->servants - 1) / c->servants);
 }
 
 static void check_parts(const struct cluster *c)
@@ -472,9 +488,10 @@ static void run_history(uint64_t seed)
     struct cluster *c = &cluster;
     *c = (struct cluster){.seed = seed, .random = seed, .tick = 6000};
     c->nodes = 4 + (unsigned)draw(c, NODES - 3);
+    c->servants = 1 + (unsigned)draw(c, 3);
     unsigned most_jobs = 2 + (unsigned)draw(c, JOBS - 1);
     for (unsigned node = 0; node < c->nodes; node++)
-        c->engines[node] = new_engine();
+        c->engines[node] = new_engine(c);
     for (unsigned i = 0; i < 60; i++) {
         change(c, most_jobs);
         check_overlaps(c);
