@@ -20,11 +20,15 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
         .switches = turns->switches,
         .slices_waited = turns->slices_waited,
         .most_jobs = turns->most_jobs < max_jobs ? turns->most_jobs : (uint32_t)max_jobs,
+        .came_ns = job->registered_ns,
         .slots = slots_of_word(job->page->slots),
         .term = slots_term_of_word(job->page->slots),
     };
-    struct engine_event event = {
-        .kind = ENGINE_ADOPT, .job = job->id, .name = job_name_hash(job), .account = &account};
+    struct engine_event event = {.kind = ENGINE_ADOPT,
+                                 .job = job->id,
+                                 .name = job_name_hash(job),
+                                 .list = job->page->list,
+                                 .account = &account};
     for (uint32_t i = 0; i < job->process_count; i++) {
         event.width = job->processes[i]->width;
         if (engine_event(scheduler->engine, &event, now_ns).outcome != ENGINE_DONE)

@@ -3,6 +3,7 @@
 #include "classd/deaths.h"
 #include "classd/job_class.h"
 #include "classd/log.h"
+#include "common/gang_lists.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -49,6 +50,20 @@ static uint64_t jobs_of(const struct scheduler *scheduler, uid_t uid)
     for (size_t i = 0; i < table_job_count(scheduler->table); i++)
         count += table_job_at(scheduler->table, i)->uid == uid;
     return count;
+}
+
+// An unknown name is as good as none: configurations of nodes may differ for a moment.
+static uint8_t list_of(const struct config *config, const struct job *job, const char *name)
+{
+    struct gang_lists lists;
+    if (*name == '\0' || gang_lists_parse(config->gang_lists, &lists, NULL) < 0)
+        return 0;
+    int list = gang_lists_find(&lists, name);
+    if (list < 0)
+        log_line(LOG_INFO,
+                 "job %u/%s: COSCHED_LIST=%s is none of [gang] lists = %s; it begins in %s",
+                 (unsigned)job->uid, job->job_id, name, config->gang_lists, lists.list[0].name);
+    return list > 0 ? (uint8_t)list : 0;
 }
 
 static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, const char *job_id,
@@ -186,8 +201,11 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
         return NULL;
     }
     page_record_member(job->page, &member);
-    struct engine_event event = {
-        .kind = ENGINE_REGISTER, .job = job->id, .width = member.width, .name = job_name_hash(job)};
+    struct engine_event event = {.kind = ENGINE_REGISTER,
+                                 .job = job->id,
+                                 .width = member.width,
+                                 .name = job_name_hash(job),
+                                 .list = job->page->list};
     if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
         process->pidfd = -1; // the applicant's again
         page_forget_member(job->page, process->slot);
@@ -211,6 +229,8 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
         job = start_job(scheduler, applicant->uid, applicant->pid, wish->job_id, now_ns, err);
     if (job == NULL)
         return NULL;
+    if (new)
+        job->page->list = list_of(scheduler->config, job, wish->list);
     struct process *process = join(scheduler, job, applicant, now_ns, err);
     if (process == NULL)
         return NULL;

@@ -3,6 +3,7 @@
 #include "classd/deaths.h"
 #include "classd/job_class.h"
 #include "classd/log.h"
+#include "common/gang_lists.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -11,9 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
+_Static_assert(GANG_LISTS_MAX == ENGINE_LISTS, "the engine has as many lists as people may write");
+
+static void set_lists(struct engine_settings *settings, const struct config *config)
+{
+    struct gang_lists lists;
+    if (!config_is_gang(config) || gang_lists_parse(config->gang_lists, &lists, NULL) < 0)
+        return;
+    settings->list_count = lists.count;
+    for (unsigned i = 0; i < lists.count; i++)
+        settings->lists[i] =
+            (struct engine_list){.slots = lists.list[i].slots, .until_ns = lists.list[i].until_ns};
+}
+
 static struct engine_settings engine_settings(const struct config *config)
 {
-    return (struct engine_settings){
+    struct engine_settings settings = {
         .policy = config->policy,
         .cpus = config_cpus(config),
         .servants = config_is_gang(config) ? (unsigned)config->gang_servants : 1,
@@ -28,6 +42,8 @@ static struct engine_settings engine_settings(const struct config *config)
                 .quantum_ns = config->dcs_quantum_ns,
                 .calibrate = config->dcs_calibrate},
     };
+    set_lists(&settings, config);
+    return settings;
 }
 
 int scheduler_open(const struct config *config, backend_t *backend, pages_t *pages, uint64_t now_ns,

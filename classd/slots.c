@@ -32,6 +32,8 @@ static struct slots_offer offer_to(const struct scheduler *scheduler, const stru
     engine_offer(scheduler->engine, job->id, slots_dues, SLOTS_LEVELS, offer.slots, most, now_ns);
     for (size_t i = 0; i < SLOTS_LEVELS; i++)
         offer.most[i] = slots_most(most[i]);
+    offer.cut = engine_cut(scheduler->engine, job->id, now_ns);
+    offer.room = slots_most(SLOTS_ROUND - engine_dummies(scheduler->engine));
     return offer;
 }
 
@@ -111,6 +113,8 @@ void scheduler_offer(scheduler_t *scheduler, const struct process *process,
 {
     engine_offer(scheduler->engine, process->job->id, slots_dues, SLOTS_LEVELS, offer->slots,
                  offer->most, now_ns);
+    offer->cut = engine_cut(scheduler->engine, process->job->id, now_ns);
+    offer->dummies = engine_dummies(scheduler->engine);
 }
 
 uint64_t scheduler_claim(scheduler_t *scheduler, const struct process *process,

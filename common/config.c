@@ -1,6 +1,7 @@
 #include "common/config.h"
 
 #include "common/cleanup.h"
+#include "common/gang_lists.h"
 #include "common/group_list.h"
 #include "common/units.h"
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum key_type { DURATION, SHARE, PORTION, COUNT, INTEGER, CHOICE, TEXT, GROUPS, FLAG };
+enum key_type { DURATION, SHARE, PORTION, COUNT, INTEGER, CHOICE, TEXT, LISTS, GROUPS, FLAG };
 
 struct key {
     const char *section;
@@ -138,6 +139,9 @@ static int set_text(struct config *config, const struct key *key, const char *va
     if (strlen(value) >= CONFIG_TEXT_MAX)
         return error_set(err, EINVAL, "the value is longer than %d characters",
                          CONFIG_TEXT_MAX - 1);
+    struct gang_lists lists;
+    if (key->type == LISTS && gang_lists_parse(value, &lists, err) < 0)
+        return -1;
     strcpy(field_of(config, key), value);
     return 0;
 }
@@ -156,6 +160,7 @@ static int set_key(struct config *config, const struct key *key, const char *val
         return set_integer(config, key, value, err);
     case CHOICE:
     case TEXT:
+    case LISTS:
     case GROUPS:
         return set_text(config, key, value, err);
     case FLAG:
@@ -395,10 +400,16 @@ static void format_value(const struct config *config, const struct key *key, cha
         break;
     case CHOICE:
     case TEXT:
+    case LISTS:
     case GROUPS:
         snprintf(buffer, size, "%s", (const char *)field);
         break;
     }
+}
+
+static bool is_free_text(const struct key *key)
+{
+    return key->type == TEXT || key->type == LISTS || key->type == GROUPS;
 }
 
 // "Values: ..." for people: the words of a choice, the limits of a number.
@@ -413,7 +424,7 @@ static void print_values(const struct key *key, FILE *stream)
         fputs(" yes or no.", stream);
     } else if (key->type == PORTION) {
         fprintf(stream, " fair, or %s to %s.", key->minimum, key->maximum);
-    } else if (key->type != TEXT && key->type != GROUPS) {
+    } else if (!is_free_text(key)) {
         fprintf(stream, " %s to %s.", key->minimum, key->maximum);
     }
 }
@@ -442,7 +453,7 @@ void config_print(const struct config *config, FILE *stream)
             fprintf(stream, "%s[%s]\n", i == 0 ? "" : "\n", section);
         }
         print_comment(keys[i].meaning, stream);
-        fputs(keys[i].type == TEXT || keys[i].type == GROUPS ? "" : "\n;", stream);
+        fputs(is_free_text(&keys[i]) ? "" : "\n;", stream);
         print_values(&keys[i], stream);
         format_value(config, &keys[i], value, sizeof value);
         fprintf(stream, "\n%s =%s%s\n", keys[i].name, *value != '\0' ? " " : "", value);

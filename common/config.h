@@ -29,6 +29,7 @@ struct config {
     bool dcs_calibrate;
     uint64_t gang_slot_ns;
     uint64_t gang_servants;
+    char gang_lists[CONFIG_TEXT_MAX]; // as gang_lists_parse() takes it
     char backend[CONFIG_TEXT_MAX];
     char cgroup_root[CONFIG_TEXT_MAX];
     uint64_t period_ns;

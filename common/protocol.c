@@ -44,6 +44,8 @@ static int check_register(const struct protocol_register *body, struct error *er
         return error_set(err, EPROTO, "REGISTER with an impossible width %u", body->width);
     if (body->ranks == 0 || body->rank >= body->ranks)
         return error_set(err, EPROTO, "REGISTER with rank %u of %u", body->rank, body->ranks);
+    if (body->list[0] != '\0' && !gang_list_name_valid(body->list))
+        return error_set(err, EPROTO, "REGISTER with an invalid name of a list");
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #define COSCHED_COMMON_PROTOCOL_H
 
 #include "common/error.h"
+#include "common/gang_lists.h"
 #include "common/slots.h"
 
 #include <stddef.h>
@@ -76,6 +77,7 @@ struct protocol_register {
     uint32_t rank;                    // in MPI_COMM_WORLD; only shown to people
     uint32_t ranks;                   // size of MPI_COMM_WORLD; only shown to people
     uint32_t reserved;
+    char list[GANG_LIST_NAME_MAX]; // of policy gang, in which the job is to begin; empty: the first
 };
 
 struct protocol_query_request {
@@ -230,7 +232,9 @@ struct protocol_job_record {
 struct protocol_offer { // by level, as in common/slots.h
     uint64_t slots[SLOTS_LEVELS];
     uint8_t most[SLOTS_LEVELS]; // a number of slots
-    uint8_t reserved[2];
+    uint8_t dummies;            // how many slots of the round are the sequential class's
+    uint8_t reserved;
+    uint64_t cut; // 0: any
 };
 
 struct protocol_claimed {

@@ -23,6 +23,10 @@ extern const uint8_t slots_dues[SLOTS_LEVELS];
 struct slots_offer {
     uint64_t slots[SLOTS_LEVELS];
     uint64_t most[SLOTS_LEVELS];
+    uint64_t cut; // slots of others are taken in whole pieces, from one of these to before the
+                  // next; 0: in single slots
+    uint64_t room; // how many slots jobs have, without the sequential class's: a word with that
+                   // many bits, 0: all. Dues are parts of these
 };
 
 #define SLOTS_OFFER_WORDS (sizeof(struct slots_offer) / sizeof(uint64_t))
@@ -33,12 +37,16 @@ struct slots_offer slots_offer_any(void);
 // Merged with this nothing is left: of a rank whose node offers nothing.
 struct slots_offer slots_offer_nothing(void);
 
+// What two nodes can offer together, as the reduction by AND has it.
+void slots_offer_merge(struct slots_offer *offer, const struct slots_offer *other);
+
 // A level's `most` as a word, up to 64.
 uint64_t slots_most(unsigned count);
 
 // What to take: all that is free, and where that is less than the first level's due that can be had
-// in full, the rest of it evenly from what others hold. `due` is what those keep. The same on
-// all ranks; jobs with different seeds choose differently.
+// in full, or but for a part of a piece, the rest of it evenly from what others hold, in whole
+// pieces; where the due is shorter than a piece, in single slots. `due` is what those keep. The
+// same on all ranks; jobs with different seeds choose differently.
 struct slots_choice {
     uint64_t slots;
     uint8_t due;

@@ -2,6 +2,7 @@
 
 #include "classd/policy/office.h"
 #include "classd/policy/policy.h"
+#include "classd/policy/round.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,9 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
+    memcpy(engine->node.lists, settings->lists, sizeof settings->lists);
+    engine->node.list_count =
+        settings->list_count < ENGINE_LISTS ? settings->list_count : ENGINE_LISTS;
 }
 
 engine_t *engine_new(const struct engine_settings *settings)
@@ -151,6 +155,8 @@ static void add_process(engine_t *engine, const struct engine_event *event)
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
                                    .arrival = ++engine->arrivals,
+                                   .came_ns = node->now_ns,
+                                   .list = event->list,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns,
                                    .tick_service_ns = service_ns,
@@ -215,6 +221,7 @@ static void restore_account(const struct policy_node *node, struct policy_job *j
     job->scheduled = account->scheduled;
     job->scheduled_total_ns = account->scheduled_total_ns;
     job->switches = account->switches;
+    job->came_ns = account->came_ns < node->now_ns ? account->came_ns : node->now_ns;
     job->slots = account->slots & ENGINE_ALL_SLOTS;
     job->term = account->term;
     if (job->scheduled)
@@ -566,6 +573,18 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     result.decision_count = list_decisions(engine, crowded);
     result.decisions = engine->decisions;
     return result;
+}
+
+uint64_t engine_cut(engine_t *engine, engine_job_t job, uint64_t now_ns)
+{
+    struct policy_job *found = find_runnable(engine, job);
+    advance_clock(&engine->node, now_ns);
+    return found != NULL ? office_cut(&engine->node, found) : ENGINE_ALL_SLOTS;
+}
+
+uint8_t engine_dummies(const engine_t *engine)
+{
+    return (uint8_t)__builtin_popcountll(round_dummies(&engine->node));
 }
 
 bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_t count,

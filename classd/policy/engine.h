@@ -37,6 +37,13 @@ struct engine_dcs {
     bool calibrate;       // by the CPU time that the jobs have received
 };
 
+// Policy gang: jobs of a class, with slots of a length of their own (Zhou, Qu & Brent, section 3).
+#define ENGINE_LISTS 4u
+struct engine_list {
+    unsigned slots;    // that follow each other; 0 means 1
+    uint64_t until_ns; // the age at which a job goes on to the next list, if there is one
+};
+
 struct engine_settings {
     const char *policy;             // "yoo-jette", "dcs", "gang" or "uncoordinated"
     unsigned cpus;                  // C, at least 1
@@ -47,7 +54,9 @@ struct engine_settings {
                                     // job, or there will be none
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
-    struct engine_dcs dcs; // read by policy dcs alone
+    struct engine_dcs dcs;                  // read by policy dcs alone
+    struct engine_list lists[ENGINE_LISTS]; // read by policy gang alone
+    unsigned list_count;                    // 0: one, of single slots
 };
 
 enum engine_event_kind {
@@ -76,6 +85,7 @@ struct engine_account {
     uint64_t switches;
     uint32_t slices_waited; // while idle
     uint32_t most_jobs;     // while idle: that the node had during this wait
+    uint64_t came_ns;       // when it was registered first
     uint64_t slots;         // policy gang, as engine_claim() left them
     uint32_t term;
 };
@@ -88,6 +98,7 @@ struct engine_event {
     bool sequential;   // REGISTER: the job is the sequential class; `width` is the whole node's
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
     uint64_t name; // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
+    unsigned list; // REGISTER, ADOPT: of policy gang, the one in which the job begins
     uint64_t turn; // SWITCH: the number of the time-slice that begins
     const struct engine_settings *settings; // SETTINGS: read during the call only
     const struct engine_account *account;   // ADOPT: likewise, for the job's first process
@@ -157,6 +168,14 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
 
 // ---- slots, for policy gang; see office.h. A job that is not there, or suspended, is offered and
 // given nothing. They take effect when the next slot begins.
+
+// Where the job may cut the round: it is to take slots of others in whole pieces, from one slot of
+// this set to before the next. All slots where there is no such job.
+uint64_t engine_cut(engine_t *engine, engine_job_t job, uint64_t now_ns);
+
+// How many slots of the round no job can have: they are the sequential class's. Dues are parts of
+// the others, so many of 60.
+uint8_t engine_dummies(const engine_t *engine);
 
 // For each of `count` dues, in slots: which slots the job could have on this node if every job that
 // it takes from kept at least that many, and how many of them at most. Returns false when there is

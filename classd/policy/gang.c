@@ -4,6 +4,7 @@
 // job's is the office's to know. The departures are argued in doc/design/gang.md.
 #include "classd/policy/office.h"
 #include "classd/policy/packing.h"
+#include "classd/policy/round.h"
 
 // Why a job is to be out in this slot.
 enum right {
@@ -66,6 +67,9 @@ static bool goes_before(const struct policy_node *node, const struct policy_job 
         return right > right_of(node, other);
     if (right == OVERDUE && one->slices_waited != other->slices_waited)
         return one->slices_waited > other->slices_waited;
+    unsigned list = round_list(node, one), other_list = round_list(node, other);
+    if (right == FILLER && list != other_list)
+        return list < other_list; // short jobs first
     uint64_t lot = lot_of(node, one), other_lot = lot_of(node, other);
     return lot != other_lot ? lot > other_lot : one < other;
 }

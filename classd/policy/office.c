@@ -1,6 +1,8 @@
 // The office of Zhou, Qu & Brent with Ousterhout's rows as sets; section 3 of doc/design/gang.md.
 #include "classd/policy/office.h"
 
+#include "classd/policy/round.h"
+
 static bool has(uint64_t slots, unsigned slot)
 {
     return slots >> slot & 1;
@@ -11,26 +13,9 @@ static uint8_t count_of(uint64_t slots)
     return (uint8_t)__builtin_popcountll(slots);
 }
 
-// The slots of the sequential class, the same numbers on all nodes, as evenly as whole slots can
-// be; at least one, and not all. Nodes where nobody computes keep them too, or a job would lose
-// slots whenever somebody begins to on one of its nodes.
-static uint64_t dummy_slots(const struct policy_node *node)
-{
-    uint64_t share_ppm = node->sequential_share_ppm, slots = 0;
-    uint64_t count = (share_ppm * ENGINE_ROUND + ENGINE_WHOLE_PPM / 2) / ENGINE_WHOLE_PPM;
-    if (share_ppm == 0)
-        return 0;
-    count = count < 1 ? 1 : count < ENGINE_ROUND ? count : ENGINE_ROUND - 1;
-    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
-        if ((s + 1) * count / ENGINE_ROUND > s * count / ENGINE_ROUND)
-            slots |= UINT64_C(1) << s;
-    }
-    return slots;
-}
-
 uint64_t office_slots(const struct policy_node *node, const struct policy_job *job)
 {
-    return job->sequential ? dummy_slots(node) : job->slots;
+    return job->sequential ? round_dummies(node) : job->slots;
 }
 
 static uint64_t promised_to(const struct policy_node *node, const struct policy_job *job)
@@ -77,17 +62,52 @@ static uint8_t sure_count(const struct policy_node *node, const struct policy_jo
     return count_of(office_slots(node, job) & ~promised);
 }
 
+// So many of 60 are a part of the slots that jobs have, without the sequential class's.
+static uint8_t part_of_jobs(const struct policy_node *node, uint8_t due)
+{
+    unsigned room = ENGINE_ROUND - count_of(round_dummies(node)), part = due * room / ENGINE_ROUND;
+    return part > 0 || due == 0 ? (uint8_t)part : 1;
+}
+
+// What a job of a list of longer slots gives, it gives in whole pieces, as long as it has some.
+static unsigned gives_at_once(const struct policy_node *node, const struct policy_job *job,
+                              uint8_t due)
+{
+    unsigned length = round_length(node, job);
+    return length <= due ? length : 1;
+}
+
+static bool can_give(const struct policy_node *node, const struct policy_job *job,
+                     uint64_t promised, uint8_t due)
+{
+    return !job->sequential &&
+           sure_count(node, job, promised) >= due + gives_at_once(node, job, due);
+}
+
+// The pieces of the job's own list, but for cuts through a piece that another job holds.
+uint64_t office_cut(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t cut = round_cut(node, job);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct policy_job *other = &node->jobs[i];
+        uint64_t goes_on = other->slots & other->slots << 1;
+        if (other != job && !other->sequential)
+            cut &= ~(goes_on & ~round_cut(node, other));
+    }
+    return cut | 1;
+}
+
 // The slots in which the job fits beside all who cannot be taken from.
 static uint64_t within_reach(const struct policy_node *node, const struct policy_job *job,
                              uint8_t due)
 {
-    uint64_t promised = promised_to_others(node, job), slots = 0, dummies = dummy_slots(node);
+    uint64_t promised = promised_to_others(node, job), slots = 0, dummies = round_dummies(node);
     struct holders staying[ENGINE_ROUND] = {0};
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
         if (other == job)
             continue;
-        bool gives = !other->sequential && sure_count(node, other, promised) > due;
+        bool gives = can_give(node, other, promised, due);
         for (unsigned s = 0; s < ENGINE_ROUND; s++) {
             if (holds(node, other, s) && (!gives || has(promised, s)))
                 add_holder(node, other, &staying[s]);
@@ -104,13 +124,14 @@ struct office_offer office_offer(const struct policy_node *node, const struct po
                                  uint8_t due)
 {
     uint64_t promised = promised_to_others(node, job);
-    uint64_t slots = within_reach(node, job, due);
     uint64_t most = count_of(within_reach(node, job, ENGINE_ROUND)); // nobody has more
+    due = part_of_jobs(node, due);
+    uint64_t slots = within_reach(node, job, due);
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
-        uint8_t has_count = sure_count(node, other, promised);
-        if (other != job && !other->sequential && has_count > due)
-            most += has_count - due;
+        unsigned length = gives_at_once(node, other, due);
+        if (other != job && can_give(node, other, promised, due))
+            most += (sure_count(node, other, promised) - due) / length * length;
     }
     uint8_t count = count_of(slots);
     return (struct office_offer){.slots = slots, .most = most < count ? (uint8_t)most : count};
@@ -137,7 +158,8 @@ static struct policy_job *richest(struct policy_node *node, const struct policy_
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *other = &node->jobs[i];
         unsigned left = sure_count(node, other, promised);
-        left = left > other->taken ? left - other->taken : 0;
+        unsigned taken = other->taken + other->taken_at_once;
+        left = left > taken ? left - taken : 0;
         if (other != but && !other->sequential && !other->yields && has(other->slots, slot) &&
             left > most) {
             most = left;
@@ -151,7 +173,7 @@ static struct policy_job *richest(struct policy_node *node, const struct policy_
 static bool make_room(struct policy_node *node, const struct policy_job *job, unsigned slot,
                       uint64_t promised, unsigned keep)
 {
-    if (has(dummy_slots(node), slot))
+    if (has(round_dummies(node), slot))
         return false;
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].yields = false;
@@ -182,25 +204,55 @@ static bool may_be_promised(const struct policy_node *node, const struct policy_
            node->now_ns - job->promised_until_ns >= rounds_ns;
 }
 
+// All of the piece, or nothing of it; `has_count` is what the job has beside it.
+static bool give_piece(struct policy_node *node, const struct policy_job *job, uint64_t piece,
+                       uint64_t promised, uint8_t due, unsigned has_count)
+{
+    bool given = true;
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].taken_at_once = 0;
+    for (unsigned slot = 0; given && slot < ENGINE_ROUND; slot++) {
+        if (!has(piece, slot))
+            continue;
+        given = make_room(node, job, slot, promised, has_count > due ? has_count : due);
+        has_count++;
+        for (size_t i = 0; given && i < node->count; i++)
+            node->jobs[i].taken_at_once += node->jobs[i].yields;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        node->jobs[i].taken += given ? node->jobs[i].taken_at_once : 0;
+        node->jobs[i].taken_at_once = 0;
+    }
+    return given;
+}
+
+static unsigned longest_piece(uint64_t cut)
+{
+    unsigned longest = 0, length = 0;
+    for (unsigned slot = 0; slot < ENGINE_ROUND; slot++) {
+        length = has(cut, slot) ? 1 : length + 1;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
                         uint8_t due)
 {
+    due = part_of_jobs(node, due);
     uint64_t promised = promised_to_others(node, job);
     bool renewed = promised_to(node, job) != 0;
     if (!may_be_promised(node, job))
         return 0;
     job->promised = 0;
-    uint64_t given = wish & within_reach(node, job, ENGINE_ROUND);
+    uint64_t given = wish & within_reach(node, job, ENGINE_ROUND), cut = office_cut(node, job);
+    cut = longest_piece(cut) <= due ? cut : ENGINE_ALL_SLOTS; // see slots_choose()
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].taken = 0;
     for (unsigned n = 0; n < ENGINE_ROUND; n++) {
-        unsigned slot = nth_slot(n), has_count = count_of(given);
-        if (!has(wish & ~given, slot) ||
-            !make_room(node, job, slot, promised, has_count > due ? has_count : due))
-            continue;
-        given |= UINT64_C(1) << slot;
-        for (size_t i = 0; i < node->count; i++)
-            node->jobs[i].taken += node->jobs[i].yields;
+        uint64_t piece = has(cut, nth_slot(n)) ? round_piece(cut, nth_slot(n)) : 0;
+        if (give_piece(node, job, piece & wish & ~given, promised, due, count_of(given)))
+            given |= piece & wish;
     }
     job->promised = given;
     if (!renewed)
@@ -290,7 +342,7 @@ static bool overbooked(const struct policy_node *node, unsigned slot)
 
 void office_settle(struct policy_node *node)
 {
-    uint64_t dummies = dummy_slots(node); // of which the share may have changed
+    uint64_t dummies = round_dummies(node); // of which the share may have changed
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].slots &= ~dummies;
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {

@@ -28,6 +28,12 @@ uint64_t office_slots(const struct policy_node *node, const struct policy_job *j
 struct office_offer office_offer(const struct policy_node *node, const struct policy_job *job,
                                  uint8_t due);
 
+// Where the job may cut the round, as a set of first slots: the pieces of its own list, joined
+// where a cut would go through a piece of a list of longer slots that another job holds. The job is
+// to wish for whole pieces. Nodes' cuts are intersected, so they need not agree about the lists
+// that jobs are in.
+uint64_t office_cut(const struct policy_node *node, const struct policy_job *job);
+
 // Reserves as many of `wish` as can be had so; returns them. What the job was promised before is no
 // longer. A job that let a promise end is promised nothing for as long again.
 uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,

@@ -35,10 +35,13 @@ struct policy_job {
     // change; what the office has promised it beside them, and until when; see office.h.
     uint64_t slots;
     uint32_t term;
+    unsigned list;    // in which it began; see round.h
+    uint64_t came_ns; // when it was registered
     uint64_t promised;
     uint64_t promised_until_ns;
-    uint32_t taken; // the office's, while it works
-    bool yields;    // likewise
+    uint32_t taken;         // the office's, while it works
+    uint32_t taken_at_once; // likewise, for one piece
+    bool yields;            // likewise
 
     uint64_t tick_service_ns; // service_ns at the last tick
 
@@ -59,6 +62,8 @@ struct policy_node {
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs;
+    struct engine_list lists[ENGINE_LISTS]; // policy gang
+    unsigned list_count;
     uint32_t sequential_share_ppm;  // 0: as much as each job
     uint32_t interactive_share_ppm; // that the sequential class has of others' slots
     uint64_t turn;      // of the tick that is being decided, the same on all nodes; 0: not known

@@ -13,7 +13,7 @@
 // What a job's processes need of the launcher's environment.
 static const char *const forwarded[] = {
     "LD_PRELOAD",          "COSCHED_PIGGYBACK",    "COSCHED_WAIT",       "COSCHED_STATS",
-    "COSCHED_RUNTIME_DIR", "COSCHED_INIT_TIMEOUT", "COSCHED_SPIN_LIMIT",
+    "COSCHED_RUNTIME_DIR", "COSCHED_INIT_TIMEOUT", "COSCHED_SPIN_LIMIT", "COSCHED_LIST",
 };
 
 static bool in_openmpi_launcher(void)

@@ -80,10 +80,7 @@ static struct growth_todo merge_offer(struct growth *growth, const struct slots_
 {
     if (growth->step != GROWTH_ASKS)
         return nothing;
-    for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
-        growth->offer.slots[i] &= offer->slots[i];
-        growth->offer.most[i] &= offer->most[i];
-    }
+    slots_offer_merge(&growth->offer, offer);
     return --growth->missing == 0 ? all_offered(growth) : nothing;
 }
 

@@ -431,6 +431,7 @@ static void job_start(void)
         return;
     }
     job.identity.runtime_dir = job.settings.runtime_dir;
+    memcpy(job.identity.list, job.settings.list, sizeof job.identity.list);
     job.identity.rank = (uint32_t)job.rank;
     job.identity.ranks = (uint32_t)job.size;
     job.place = crowding_own_place();

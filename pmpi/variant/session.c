@@ -108,6 +108,8 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     int page_fd = -1;
     for (size_t i = 0; i < sizeof identity->job_id; i++)
         request.register_.job_id[i] = identity->job_id[i];
+    for (size_t i = 0; i < sizeof identity->list; i++)
+        request.register_.list[i] = identity->list[i];
     request.register_.width = identity->width;
     request.register_.rank = identity->rank;
     request.register_.ranks = identity->ranks;
@@ -199,6 +201,9 @@ static void read_offer(const struct protocol_reply *reply, struct slots_offer *o
         offer->slots[i] = reply->offer.slots[i] & SLOTS_ALL;
         offer->most[i] = slots_most(reply->offer.most[i]);
     }
+    offer->cut = reply->offer.cut != 0 ? reply->offer.cut : SLOTS_ALL;
+    offer->room =
+        slots_most(reply->offer.dummies < SLOTS_ROUND ? SLOTS_ROUND - reply->offer.dummies : 1);
 }
 
 int session_offer(struct slots_offer *offer)

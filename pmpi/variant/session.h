@@ -17,6 +17,7 @@
 struct session_identity {
     const char *runtime_dir;
     char job_id[PROTOCOL_JOB_ID_MAX];
+    char list[GANG_LIST_NAME_MAX]; // empty: none is asked for
     uint32_t rank;
     uint32_t ranks;
     uint32_t width; // CPUs that the process can use at once, at least 1

@@ -46,6 +46,24 @@ static void duration(struct settings *settings, const char *variable, uint64_t m
                  variable, err.text);
 }
 
+// Which lists there are only the nodes know.
+static void list_name(struct settings *settings)
+{
+    const char *name = getenv("COSCHED_LIST");
+    char read[GANG_LIST_NAME_MAX + 1] = "";
+    if (name == NULL || *name == '\0')
+        return;
+    snprintf(read, sizeof read, "%s", name);
+    if (gang_list_name_valid(read))
+        memcpy(settings->list, read, sizeof settings->list);
+    else
+        snprintf(
+            settings->complaint, sizeof settings->complaint,
+            "COSCHED_LIST=%.40s is not the name of a list, at most %u letters, digits, _ or -; "
+            "it is ignored",
+            name, GANG_LIST_NAME_MAX - 1);
+}
+
 void settings_read(struct settings *settings)
 {
     static const char *const waits[] = {"auto", "spin", "yield", "block", NULL};
@@ -54,6 +72,7 @@ void settings_read(struct settings *settings)
     memset(settings, 0, sizeof *settings);
     settings->wait = (enum wait_mode)choice(settings, "COSCHED_WAIT", waits);
     settings->piggyback = (enum piggyback)choice(settings, "COSCHED_PIGGYBACK", carriers);
+    list_name(settings);
     settings->stats = choice(settings, "COSCHED_STATS", flags) == 2;
     settings->runtime_dir = getenv("COSCHED_RUNTIME_DIR");
     if (settings->runtime_dir == NULL || settings->runtime_dir[0] != '/')

@@ -2,6 +2,8 @@
 #ifndef COSCHED_PMPI_VARIANT_SETTINGS_H
 #define COSCHED_PMPI_VARIANT_SETTINGS_H
 
+#include "common/gang_lists.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,13 +26,14 @@ enum piggyback {
 #define SETTINGS_UNSET UINT64_MAX
 
 struct settings {
-    enum wait_mode wait;      // COSCHED_WAIT = auto | spin | yield | block
-    enum piggyback piggyback; // COSCHED_PIGGYBACK = notice | header | off
-    bool stats;               // COSCHED_STATS = 1
-    uint64_t init_timeout_ns; // COSCHED_INIT_TIMEOUT, a duration
-    uint64_t spin_limit_ns;   // COSCHED_SPIN_LIMIT, a duration; SETTINGS_UNSET
-    const char *runtime_dir;  // COSCHED_RUNTIME_DIR
-    char complaint[256];      // one line about a bad value, or empty
+    enum wait_mode wait;           // COSCHED_WAIT = auto | spin | yield | block
+    enum piggyback piggyback;      // COSCHED_PIGGYBACK = notice | header | off
+    bool stats;                    // COSCHED_STATS = 1
+    uint64_t init_timeout_ns;      // COSCHED_INIT_TIMEOUT, a duration
+    uint64_t spin_limit_ns;        // COSCHED_SPIN_LIMIT, a duration; SETTINGS_UNSET
+    const char *runtime_dir;       // COSCHED_RUNTIME_DIR
+    char list[GANG_LIST_NAME_MAX]; // COSCHED_LIST, the name of a list of policy gang, or empty
+    char complaint[256];           // one line about a bad value, or empty
 };
 
 // Reads the environment. A value that makes no sense is left at its default and named in

@@ -27,6 +27,7 @@ struct node {
     scheduler_t *scheduler;
     uint64_t now_ns;
     uint16_t generation;
+    const char *list; // in which jobs that come are to begin; null: none is asked for
 };
 
 // A node of one CPU, not started.

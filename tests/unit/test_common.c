@@ -2,6 +2,7 @@
 // and the client's waits.
 #include "common/client.h"
 #include "common/config.h"
+#include "common/gang_lists.h"
 #include "common/group_list.h"
 #include "common/protocol.h"
 #include "common/status_page.h"
@@ -158,6 +159,7 @@ static void config_of_gang(void **state)
     config_defaults(&config);
     assert_int_equal(config.gang_slot_ns, NS_PER_SEC);
     assert_int_equal(config.gang_servants, 1);
+    assert_string_equal(config.gang_lists, "all:1");
     assert_int_equal(config_slice_ns(&config), config.time_slice_ns);
     assert_int_equal(config_gmet_ns(&config), config.gmet_ns);
     // Slice and GMET, which gang has not, say nothing.
@@ -168,6 +170,22 @@ static void config_of_gang(void **state)
     assert_int_equal(config.gang_servants, 2);
     assert_int_equal(config_slice_ns(&config), 300 * NS_PER_MS);
     assert_int_equal(config_gmet_ns(&config), 100 * NS_PER_MS);
+}
+
+static void lists_of_gang(void **state)
+{
+    struct gang_lists lists;
+    (void)state;
+    assert_int_equal(gang_lists_parse(" short:1:10min, long:4 ", &lists, NULL), 0);
+    assert_int_equal(lists.count, 2);
+    assert_string_equal(lists.list[0].name, "short");
+    assert_int_equal(lists.list[0].slots, 1);
+    assert_int_equal(lists.list[0].until_ns, 600 * NS_PER_SEC);
+    assert_int_equal(lists.list[1].slots, 4);
+    assert_int_equal(gang_lists_find(&lists, "long"), 1);
+    assert_int_equal(gang_lists_find(&lists, "lon"), -1);
+    assert_false(gang_list_name_valid((char[GANG_LIST_NAME_MAX]){""}));
+    assert_true(gang_list_name_valid((char[GANG_LIST_NAME_MAX]){"a_B-9"}));
 }
 
 static void config_errors_name_file_and_line(void **state)
@@ -208,6 +226,25 @@ static void config_errors_name_file_and_line(void **state)
          "quantum is longer than time_slice"},
         {"[gang]\nslot = 99ms\n", "x.ini:2: [gang] slot: 99ms is out of range; use 100ms to 1min"},
         {"[gang]\nservants = 0\n", "x.ini:2: [gang] servants: 0 is out of range; use 1 to 16"},
+        {"[gang]\nlists =\n", "x.ini:2: [gang] lists: the value is empty"},
+        {"[gang]\nlists = ,\n", "there must be a list; for example all:1"},
+        {"[gang]\nlists = short\n", "\"short\": the length must be a number of slots that divides"},
+        {"[gang]\nlists = a:7\n", "\"a:7\": the length must be a number of slots that divides"},
+        {"[gang]\nlists = a:0\n", "\"a:0\": the length must be"},
+        {"[gang]\nlists = a:60\n", "\"a:60\": the length must be"},
+        {"[gang]\nlists = :1\n", "\":1\" is not a list: NAME:LENGTH:AGE"},
+        {"[gang]\nlists = a.b:1\n", "\"a.b:1\" is not a list"},
+        {"[gang]\nlists = a2345678901234567:1\n", "is not a list: NAME:LENGTH:AGE"},
+        {"[gang]\nlists = a:1:1s:2 b:2\n", "\"a:1:1s:2\" is not a list"},
+        {"[gang]\nlists = a:1:ten b:2\n", "\"a:1:ten\": \"ten\" is not an age"},
+        {"[gang]\nlists = a:1:0s b:2\n", "\"0s\" is not an age"},
+        {"[gang]\nlists = a:1 b:2\n", "nobody ever leaves list \"a\" for \"b\"; give it an age"},
+        {"[gang]\nlists = a:1:1min\n", "nobody leaves \"a\", the last list; remove its age"},
+        {"[gang]\nlists = a:1:1min a:2\n", "there are two lists \"a\"; rename one"},
+        {"[gang]\nlists = a:1:2min b:2:1min c:2\n",
+         "that of list \"b\" must be above that of \"a\""},
+        {"[gang]\nlists = a:4:1min b:6\n", "the length 6 of list \"b\" must be a multiple of 4"},
+        {"[gang]\nlists = a:1:1s b:1:2s c:1:3s d:1:4s e:1\n", "\"e:1\" is one list too many"},
         {"[scheduler]\npolicy = gang\n[timer]\nalign = no\n", "set [timer] align = yes"},
         {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
          "set [cgroup] period to at least 100ms"},
@@ -297,6 +334,7 @@ static void the_printed_configuration_is_a_configuration(void **state)
     (void)state;
     assert_int_equal(load("[scheduler]\ntime_slice = 1500ms\ngmet = 0s\n[daemon]\nmax_jobs = 7\n"
                           "[sequential]\ngroups = a b/c\nshare = 12.5%\n"
+                          "[gang]\nlists = a:1:10min b:2:1h c:6\nservants = 3\n"
                           "[dcs]\nexponent = -3\nconstant = 100ms\n",
                           &config, NULL),
                      0);
@@ -425,6 +463,13 @@ static void registers_with_impossible_values_are_refused(void **state)
     }
     request = good_register();
     memset(request.register_.job_id, 'a', sizeof request.register_.job_id);
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = good_register();
+    strcpy(request.register_.list, "long");
+    assert_int_equal(check(&request, sizeof request), 0);
+    strcpy(request.register_.list, "a b");
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    memset(request.register_.list, 'a', sizeof request.register_.list);
     assert_int_equal(check(&request, sizeof request), EPROTO);
     request = good_register();
     request.register_.width = 0;
@@ -654,6 +699,7 @@ int main(void)
         cmocka_unit_test(keys_overrule_defaults),
         cmocka_unit_test(dynamic_coscheduling_is_configured),
         cmocka_unit_test(config_of_gang),
+        cmocka_unit_test(lists_of_gang),
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),

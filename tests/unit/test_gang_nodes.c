@@ -67,6 +67,8 @@ struct cluster {
     uint64_t seed, random;
     unsigned nodes;
     unsigned servants; // per node
+    unsigned length;   // of the slots of the longer of two lists
+    uint32_t sequential_share_ppm;
     engine_t *engines[NODES];
     struct job jobs[JOBS];
     engine_job_t last_id;
@@ -126,16 +128,15 @@ static struct slots_offer offer_of(struct cluster *c, const struct job *job, uns
                  offer.slots, most, now_ns(c));
     for (unsigned k = 0; k < SLOTS_LEVELS; k++)
         offer.most[k] = slots_most(most[k]);
+    offer.cut = engine_cut(c->engines[job->nodes[i]], c->ids[job - c->jobs], now_ns(c));
+    offer.room = slots_most(SLOTS_ROUND - engine_dummies(c->engines[job->nodes[i]]));
     return offer;
 }
 
 static void ask(struct cluster *c, struct job *job, unsigned i)
 {
     struct slots_offer offer = offer_of(c, job, i);
-    for (unsigned k = 0; k < SLOTS_LEVELS; k++) {
-        job->offer.slots[k] &= offer.slots[k];
-        job->offer.most[k] &= offer.most[k];
-    }
+    slots_offer_merge(&job->offer, &offer);
 }
 
 // The job has started.
@@ -327,11 +328,13 @@ static void arrive(struct cluster *c, struct job *job)
         if (!has)
             job->nodes[job->node_count++] = node;
     }
+    unsigned list = (unsigned)draw(c, 2);
     for (unsigned i = 0; i < job->node_count; i++)
         post(c, job->nodes[i],
              (struct engine_event){.kind = ENGINE_REGISTER,
                                    .job = c->last_id,
                                    .width = 1,
+                                   .list = list,
                                    .name = gang_name(c->last_id)});
     look_for_slots(c, job);
 }
@@ -357,6 +360,10 @@ static struct engine_settings settings_of(const struct cluster *c)
 {
     struct engine_settings settings = gang_settings(1);
     settings.servants = c->servants;
+    settings.list_count = 2;
+    settings.lists[0] = (struct engine_list){.slots = 1, .until_ns = 10 * SLOTS_ROUND * SLOT};
+    settings.lists[1] = (struct engine_list){.slots = c->length};
+    settings.sequential_share_ppm = c->sequential_share_ppm;
     return settings;
 }
 
@@ -462,16 +469,21 @@ static bool meet(const struct job *one, const struct job *other)
     return false;
 }
 
-// Fair: one part of as many as there are jobs that it meets anywhere, and itself. Of several
-// servants each gives it a part beside so many others.
+// Fair: one part of as many as there are jobs that it meets anywhere, and itself, of what the
+// sequential class leaves. Of several servants each gives it a part beside so many others. Who
+// takes whole pieces may have less by what is left of one, and so may others have more.
 static unsigned fair_count(const struct cluster *c, const struct job *job)
 {
     unsigned others = 0;
     for (const struct job *other = c->jobs; other < c->jobs + JOBS; other++)
         others += other != job && other->here && meet(job, other);
+    unsigned room = SLOTS_ROUND - engine_dummies(c->engines[job->nodes[0]]);
     if (others < c->servants)
-        return SLOTS_ROUND;
-    return SLOTS_ROUND / (1 + (others + c->servants - 1) / c->servants);
+        return room;
+    unsigned due = SLOTS_ROUND / (1 + (others + c->servants - 1) / c->servants);
+    unsigned part = due * room / SLOTS_ROUND;
+    unsigned over = c->length - 1; // what is left of a piece, here and with the others
+    return part < c->length ? part : part > 2 * over ? part - 2 * over : 1;
 }
 
 static void check_parts(const struct cluster *c)
@@ -488,7 +500,10 @@ static void run_history(uint64_t seed)
     struct cluster *c = &cluster;
     *c = (struct cluster){.seed = seed, .random = seed, .tick = 6000};
     c->nodes = 4 + (unsigned)draw(c, NODES - 3);
+    static const unsigned lengths[] = {1, 1, 2, 4, 5, 10};
     c->servants = 1 + (unsigned)draw(c, 3);
+    c->length = lengths[draw(c, sizeof lengths / sizeof *lengths)];
+    c->sequential_share_ppm = draw(c, 2) == 0 ? (uint32_t)draw(c, 400000) : 0;
     unsigned most_jobs = 2 + (unsigned)draw(c, JOBS - 1);
     for (unsigned node = 0; node < c->nodes; node++)
         c->engines[node] = new_engine(c);

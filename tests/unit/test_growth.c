@@ -13,7 +13,7 @@ enum { SEED = 7, TERM = 3 };
 
 static struct slots_offer offer_of(uint64_t free_slots)
 {
-    struct slots_offer offer;
+    struct slots_offer offer = slots_offer_any();
     for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
         offer.slots[i] = free_slots;
         offer.most[i] = slots_most(slots_count(free_slots));

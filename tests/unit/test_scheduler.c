@@ -65,6 +65,8 @@ static int try(struct node *node, const char *job_id, pid_t pid, struct process 
     struct error err = {0};
     uint64_t start_time = 1;
     snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
+    if (node->list != NULL)
+        strcpy(wish.list, node->list);
     process_start_time(pid, &start_time, NULL); // pids of tests that need no process have none
     struct applicant applicant = {.pid = pid, .start_time = start_time, .pidfd = -1, .wish = &wish};
     return scheduler_register(node->scheduler, &applicant, node->now_ns, process, &err) == 0
@@ -516,13 +518,15 @@ static void become_gang(struct node *node)
 // As ranks do at MPI_Init: asks, chooses, reserves, takes.
 static uint64_t agree_alone(struct node *node, const struct process *process)
 {
-    struct slots_offer offer;
+    struct slots_offer offer = slots_offer_any();
     struct protocol_offer answer;
     scheduler_offer(node->scheduler, process, &answer, node->now_ns);
     for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
         offer.slots[i] = answer.slots[i];
         offer.most[i] = slots_most(answer.most[i]);
     }
+    offer.cut = answer.cut;
+    offer.room = slots_most(SLOTS_ROUND - answer.dummies);
     struct slots_choice choice = slots_choose(&offer, 1);
     struct protocol_claim claim = {.slots = choice.slots, .due = choice.due, .term = 3};
     claim.slots = scheduler_claim(node->scheduler, process, &claim, node->now_ns);
@@ -554,6 +558,37 @@ static void slots_are_agreed_and_kept_to(void **state)
         assert_int_equal(flags_of(node, "b") & STATUS_SCHEDULED, own ? STATUS_SCHEDULED : 0);
         assert_int_equal(flags_of(node, "a") & STATUS_SCHEDULED, own ? 0 : STATUS_SCHEDULED);
     }
+}
+
+static uint64_t cut_of(struct node *node, const struct process *process)
+{
+    struct protocol_offer answer;
+    scheduler_offer(node->scheduler, process, &answer, node->now_ns);
+    return answer.cut;
+}
+
+// A job begins in the list that it asks for, or in the first; the next classd knows.
+static void jobs_begin_in_a_list(void **state)
+{
+    static const struct {
+        const char *list;
+        uint64_t cut;
+    } jobs[] = {{"", SLOTS_ALL}, {"long", UINT64_C(0x111111111111111)}, {"nowhere", SLOTS_ALL}};
+    struct node *node = *state;
+    pid_t pids[sizeof jobs / sizeof *jobs];
+    strcpy(node->config.gang_lists, "short:1:10min long:4");
+    become_gang(node);
+    for (unsigned i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const char id[] = {(char)('a' + i), '\0'};
+        pids[i] = sleeper();
+        node->list = jobs[i].list;
+        assert_int_equal(cut_of(node, come(node, id, pids[i])), jobs[i].cut);
+        node->list = NULL;
+        adopt_anew(node, false);
+        assert_int_equal(cut_of(node, come(node, id, pids[i])), jobs[i].cut);
+    }
+    for (unsigned i = 0; i < sizeof jobs / sizeof *jobs; i++)
+        end(pids[i]);
 }
 
 static void slots_narrow_by_what_others_say(void **state)
@@ -1177,6 +1212,7 @@ int main(void)
         TEST(adoption_keeps_who_was_scheduled),
         TEST(adoption_keeps_the_turn),
         TEST(slots_are_agreed_and_kept_to),
+        TEST(jobs_begin_in_a_list),
         TEST(slots_narrow_by_what_others_say),
         TEST(a_clock_that_is_off_costs_the_job_its_slots),
         TEST(where_the_clock_is_off_the_choice_is_left_to_others),

@@ -34,6 +34,8 @@ struct fake_classd {
     _Atomic int scheduled;
     _Atomic int exited;
     _Atomic int narrowed;
+    _Atomic uint64_t cut; // of offers
+    _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
     _Atomic bool mute;     // takes connections and packets, answers nothing: a classd that hangs
 };
@@ -64,6 +66,8 @@ static void answer_slots(struct fake_classd *fake, const struct protocol_request
     if (request->header.command == PROTOCOL_OFFER) {
         reply->offer.slots[0] = UINT64_MAX; // more than there are
         reply->offer.most[SLOTS_LEVELS - 1] = 7;
+        reply->offer.cut = fake->cut;
+        reply->offer.dummies = fake->dummies;
     } else if (request->header.command == PROTOCOL_CLAIM) {
         fake->said = request->claim.slots;
         reply->claimed.slots = UINT64_MAX;
@@ -330,6 +334,16 @@ static void slots_are_asked_for_and_claimed(void **state)
     assert_int_equal(offer.slots[0], SLOTS_ALL);
     assert_int_equal(offer.slots[1], 0);
     assert_int_equal(slots_count(offer.most[SLOTS_LEVELS - 1]), 7);
+    assert_int_equal(offer.cut, SLOTS_ALL); // nothing was said
+    assert_int_equal(slots_count(offer.room), SLOTS_ROUND);
+    fake->cut = 0x11;
+    fake->dummies = 12;
+    assert_int_equal(session_offer(&offer), 0);
+    assert_int_equal(offer.cut, 0x11);
+    assert_int_equal(slots_count(offer.room), 48);
+    fake->dummies = 255;
+    assert_int_equal(session_offer(&offer), 0);
+    assert_int_equal(slots_count(offer.room), 1);
     assert_int_equal(session_claim(&choice, 17, true), 0xf0);
     assert_int_equal(fake->said, 0xf0);
     session_narrow(0x30, 1);

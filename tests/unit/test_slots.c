@@ -22,7 +22,7 @@ static struct slots_offer merged(struct slots_offer one, const struct slots_offe
 // Of a node where somebody has `held`, and everything else is free.
 static struct slots_offer offer_beside(uint64_t held)
 {
-    struct slots_offer offer;
+    struct slots_offer offer = slots_offer_any();
     unsigned there = slots_count(held), free_count = SLOTS_ROUND - there;
     for (size_t i = 0; i < SLOTS_LEVELS; i++) {
         bool gives = there > slots_dues[i];
@@ -103,6 +103,79 @@ static void test_free_slots_first(void **state)
     assert_int_equal(choice.slots & 0x3f0, 0x3f0);
 }
 
+// The first slots of all runs of four.
+#define FOURS UINT64_C(0x111111111111111)
+
+static bool in_fours(uint64_t slots)
+{
+    uint64_t firsts = slots & slots >> 1 & slots >> 2 & slots >> 3 & FOURS;
+    return slots_count(firsts) * 4 == slots_count(slots);
+}
+
+static void test_whole_pieces(void **state)
+{
+    (void)state;
+    struct slots_offer offer = offer_beside(SLOTS_ALL);
+    offer.cut = FOURS;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct slots_choice choice = slots_choose(&offer, seed);
+        assert_int_equal(choice.due, 30);
+        assert_int_equal(slots_count(choice.slots), 28);
+        assert_true(in_fours(choice.slots));
+        assert_in_range(longest_gap(choice.slots), 4, 8);
+    }
+}
+
+// Of nodes that cut differently, what all of them cut; where that is not all there, nothing.
+static void test_cuts_of_several_nodes(void **state)
+{
+    (void)state;
+    struct slots_offer other = offer_beside(SLOTS_ALL), offer = other;
+    offer.cut = UINT64_C(0x555555555555555);
+    other.cut = FOURS | 0x8;
+    offer = merged(offer, &other);
+    assert_true(in_fours(slots_choose(&offer, 1).slots));
+    for (unsigned i = 0; i < SLOTS_LEVELS; i++)
+        offer.slots[i] &= ~UINT64_C(2); // of the first piece a slot is missing
+    assert_true(in_fours(slots_choose(&offer, 1).slots));
+    assert_int_equal(slots_choose(&offer, 1).slots & 0xf, 0);
+}
+
+static void test_free_slots_are_taken_in_any_pieces(void **state)
+{
+    (void)state;
+    struct slots_offer offer = offer_beside(SLOTS_ALL & ~UINT64_C(0x3));
+    offer.cut = FOURS;
+    struct slots_choice choice = slots_choose(&offer, 0);
+    assert_int_equal(choice.slots & 0x3, 0x3);
+    assert_in_range(slots_count(choice.slots), 27, 30);
+    assert_true(in_fours(choice.slots & ~UINT64_C(0xf)));
+    assert_true((choice.slots & 0xf) == 0x3 || (choice.slots & 0xf) == 0xf);
+}
+
+static void test_parts_shorter_than_a_piece(void **state)
+{
+    (void)state;
+    struct slots_offer offer = slots_offer_nothing();
+    offer.cut = FOURS;
+    offer.room = SLOTS_ALL;
+    offer.slots[SLOTS_LEVELS - 2] = offer.slots[SLOTS_LEVELS - 1] = 0x9; // others keep 2
+    offer.most[SLOTS_LEVELS - 2] = offer.most[SLOTS_LEVELS - 1] = slots_most(2);
+    assert_int_equal(slots_choose(&offer, 0).slots, 0x9);
+    assert_int_equal(slots_choose(&offer, 0).due, 2);
+}
+
+// The sequential class has a quarter of the round: half of the rest is 22.
+static void test_parts_of_what_jobs_have(void **state)
+{
+    (void)state;
+    struct slots_offer offer = offer_beside(SLOTS_ALL);
+    offer.room = slots_most(45);
+    struct slots_choice choice = slots_choose(&offer, 0);
+    assert_int_equal(choice.due, 30);
+    assert_int_equal(slots_count(choice.slots), 22);
+}
+
 // Two nodes where different jobs have different halves: there is a third for each, and not a half.
 static void test_a_triangle(void **state)
 {
@@ -137,6 +210,11 @@ int main(void)
         cmocka_unit_test(test_the_second_takes_every_other),
         cmocka_unit_test(test_free_slots_first),
         cmocka_unit_test(test_a_triangle),
+        cmocka_unit_test(test_whole_pieces),
+        cmocka_unit_test(test_cuts_of_several_nodes),
+        cmocka_unit_test(test_free_slots_are_taken_in_any_pieces),
+        cmocka_unit_test(test_parts_shorter_than_a_piece),
+        cmocka_unit_test(test_parts_of_what_jobs_have),
         cmocka_unit_test(test_no_common_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
