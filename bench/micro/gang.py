@@ -46,12 +46,17 @@ def run_jobs(place, options, chance, results):
         results.append(("verified=yes" in done.stdout, done.returncode, done.stdout))
 
 
+def records(status):
+    """{node: {job: record}} of what `lab status --json` prints."""
+    return {node["name"]: {job["job_id"]: job for job in node["jobs"]}
+            for node in json.loads(status)["nodes"] if node["jobs"] is not None}
+
+
 def look():
     """(time, {node: {job: record}}) of the nodes that answer."""
     before = time.monotonic()
-    nodes = json.loads(lab("status", "--json"))["nodes"]
-    return (before + time.monotonic()) / 2, {
-        node["name"]: {job["job_id"]: job for job in node["jobs"]} for node in nodes if node["jobs"] is not None}
+    nodes = records(lab("status", "--json"))
+    return (before + time.monotonic()) / 2, nodes
 
 
 def overlapping(nodes):
