@@ -1,7 +1,9 @@
 // The configuration file. What is taken must be within its limits, and must be the same again when
 // it is printed and read back.
 #include "common/config.h"
+
 #include "common/cleanup.h"
+#include "common/gang_lists.h"
 #include "common/units.h"
 #include "tests/fuzz/target.h"
 
@@ -21,6 +23,9 @@ static void check_limits(const struct config *config)
     REQUIRE((dcs ? config->dcs_quantum_ns : config_gmet_ns(config)) <= config_slice_ns(config));
     REQUIRE(config->gang_slot_ns >= 100 * NS_PER_MS && config->gang_slot_ns <= 60 * NS_PER_SEC);
     REQUIRE(!config_is_gang(config) || config->timer_align);
+    REQUIRE(config->gang_servants >= 1 && config->gang_servants <= 16);
+    struct gang_lists lists;
+    REQUIRE(gang_lists_parse(config->gang_lists, &lists, NULL) == 0 && lists.count > 0);
     REQUIRE(config->dcs_exponent >= -16 && config->dcs_exponent <= 16);
     REQUIRE(config->idle_share_ppm >= 1000 && config->idle_share_ppm <= 100000);
     REQUIRE(config->cpus <= 65536 && config_cpus(config) >= 1);
