@@ -12,8 +12,8 @@
 
 enum {
     NICE = -15, // counts among processes of the same cgroup; CPUWeight= of the unit does the rest
-    SLICE_NS = 100000, // the kernel's least: Linux 6.12 and later let a shorter slice preempt at
-                       // once, where a longer one might wait for the next tick
+    SLICE_NS = 100000,  // the kernel's least: Linux 6.12 and later let a shorter slice preempt at
+                        // once, where a longer one might wait for the next tick
     TIMER_SLACK_NS = 1, // else a nap of 50 us takes 100
 };
 

@@ -23,8 +23,8 @@ extern const uint8_t slots_dues[SLOTS_LEVELS];
 struct slots_offer {
     uint64_t slots[SLOTS_LEVELS];
     uint64_t most[SLOTS_LEVELS];
-    uint64_t cut; // slots of others are taken in whole pieces, from one of these to before the
-                  // next; 0: in single slots
+    uint64_t cut;  // slots of others are taken in whole pieces, from one of these to before the
+                   // next; 0: in single slots
     uint64_t room; // how many slots jobs have, without the sequential class's: a word with that
                    // many bits, 0: all. Dues are parts of these
 };

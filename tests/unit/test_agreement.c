@@ -66,7 +66,7 @@ uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool fi
 
 static struct slots_offer offer_of(uint64_t free_slots)
 {
-    struct slots_offer offer;
+    struct slots_offer offer = slots_offer_any();
     for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
         offer.slots[i] = free_slots;
         offer.most[i] = slots_most(slots_count(free_slots));
