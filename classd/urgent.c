@@ -6,20 +6,17 @@
 #include <linux/sched.h>
 #include <linux/sched/types.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
     NICE = -15, // counts among processes of the same cgroup; CPUWeight= of the unit does the rest
-    SLICE_NS = 100000,  // the kernel's least: Linux 6.12 and later let a shorter slice preempt at
-                        // once, where a longer one might wait for the next tick
-    TIMER_SLACK_NS = 1, // else a nap of 50 us takes 100
+    SLICE_NS = 100000, // the kernel's least: Linux 6.12 and later let a shorter slice preempt at
+                       // once, where a longer one might wait for the next tick
 };
 
 void urgent_become(void)
 {
-    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     struct sched_attr wish = {.size = sizeof wish,
                               .sched_policy = SCHED_NORMAL,
                               .sched_nice = NICE,

@@ -175,7 +175,7 @@ void leaders_drain(void)
 {
     struct growth_message message;
     own.on = false;
-    while (receive(&message) >= 0)
+    while (own.was_on && receive(&message) >= 0)
         continue;
 }
 
