@@ -14,7 +14,7 @@
 struct clock_check_job {
     MPI_Comm comm; // the library's own
     int rank, size;
-    const int *nodes;       // by rank: the first rank on the same node; null without memory for it
+    const int *nodes;       // by rank: the first rank on the same node
     uint64_t time_slice_ns; // of this node
 };
 

@@ -50,6 +50,7 @@ static struct {
     struct settings settings;
     struct session_identity identity;
     struct crowding_place place; // before the scheduler has moved this process
+    const int *nodes;            // while the job starts, by rank: the first rank on the same node
     struct error error;          // why this rank has no scheduler
     bool registered;
     bool crowded; // somewhere ranks share their CPUs with each other
@@ -184,29 +185,26 @@ static void explain_disagreement(int first, int without)
             without, job.size, reason);
 }
 
-// The first rank on the same node, which is as good a number for the node as any.
-static int node_of(const struct ballot *ballots, int rank)
+static void number_nodes(const struct ballot *ballots, int *nodes)
 {
-    int first = 0;
-    while (ballots[first].node_id != ballots[rank].node_id)
-        first++;
-    return first;
+    for (int i = 0; i < job.size; i++) {
+        nodes[i] = 0;
+        while (ballots[nodes[i]].node_id != ballots[i].node_id)
+            nodes[i]++;
+    }
+    job.nodes = nodes;
 }
 
-static void start_carrier(const struct ballot *ballots, bool headers)
+static void start_carrier(bool headers)
 {
     bool *remote = calloc((size_t)job.size, sizeof *remote);
-    int *nodes = calloc((size_t)job.size, sizeof *nodes);
-    for (int i = 0; remote != NULL && nodes != NULL && i < job.size; i++) {
-        nodes[i] = node_of(ballots, i);
-        remote[i] = ballots[i].node_id != ballots[job.rank].node_id;
-    }
+    for (int i = 0; remote != NULL && i < job.size; i++)
+        remote[i] = job.nodes[i] != job.nodes[job.rank];
     // A rank without memory only stays silent: its peers take it for scheduled. Headers are all or
     // none, so for them the ranks ask each other.
-    int started = remote != NULL && nodes != NULL && peers_start(nodes, job.size) == 0 &&
+    int started = remote != NULL && peers_start(job.nodes, job.size) == 0 &&
                   carrier_start(job.comm, job.size, remote, headers) == 0;
     free(remote);
-    free(nodes);
     if (headers && agree(started))
         header_start(job.comm, job.rank);
     else
@@ -329,10 +327,10 @@ static bool all_give_slots(const struct ballot *ballots)
     return true;
 }
 
-static bool nodes_differ(const struct ballot *ballots)
+static bool nodes_differ(void)
 {
     for (int i = 1; i < job.size; i++) {
-        if (ballots[i].node_id != ballots[0].node_id)
+        if (job.nodes[i] != 0)
             return true;
     }
     return false;
@@ -369,31 +367,27 @@ static void act_on_ballots(const struct ballot *ballots)
                 "cosched: only %d of %d ranks have piggyback = header; all of them send notices\n",
                 headers, job.size);
     carrier_slots = all_give_slots(ballots);
-    if (carriers == job.size && nodes_differ(ballots) && bypassed == 0)
-        start_carrier(ballots, headers == job.size);
+    if (carriers == job.size && nodes_differ() && bypassed == 0)
+        start_carrier(headers == job.size);
 }
 
 // The nodes of a job that shares out slots must have the same time of day. What becomes of one that
 // has not is its classd's business.
-static void compare_clocks(const struct ballot *ballots)
+static void compare_clocks(void)
 {
-    int *nodes = calloc((size_t)job.size, sizeof *nodes);
-    for (int i = 0; nodes != NULL && i < job.size; i++)
-        nodes[i] = node_of(ballots, i);
     clock_check_start(&(struct clock_check_job){.comm = job.comm,
                                                 .rank = job.rank,
                                                 .size = job.size,
-                                                .nodes = nodes,
+                                                .nodes = job.nodes,
                                                 .time_slice_ns = session_page()->time_slice_ns});
     while (patient_wait(clock_check_request(), UINT64_MAX / 2) && !clock_check_go_on())
         continue;
-    free(nodes);
 }
 
 // One rank of each node speaks for it.
-static void agree_on_slots(const struct ballot *ballots)
+static void agree_on_slots(void)
 {
-    agreement_start(job.comm, node_of(ballots, job.rank) == job.rank, job.identity.job_id);
+    agreement_start(job.comm, job.nodes[job.rank] == job.rank, job.identity.job_id);
     while (patient_wait(agreement_request(), UINT64_MAX / 2) && !agreement_go_on())
         continue;
 }
@@ -407,7 +401,7 @@ static void start_leaders(const struct ballot *ballots)
     bool all_grow = true;
     for (int i = 0; leaders != NULL && i < job.size; i++) {
         all_grow = all_grow && ballots[i].grows;
-        if (node_of(ballots, i) == i)
+        if (job.nodes[i] == i)
             leaders[count++] = i;
     }
     if (all_grow)
@@ -425,7 +419,7 @@ static void job_start(void)
     if (job.settings.complaint[0] != '\0' && job.rank == 0)
         fprintf(stderr, "cosched: %s\n", job.settings.complaint);
     struct ballot *ballots =
-        calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place));
+        calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) + sizeof(int));
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;
@@ -438,12 +432,14 @@ static void job_start(void)
     job.identity.width = job.place.width;
     job.registered = session_register(&job.identity, &job.error) == 0;
     if (ballots != NULL && exchange_ballots(ballots)) {
-        choose_wait(ballots, (struct crowding_place *)(ballots + job.size));
+        struct crowding_place *places = (struct crowding_place *)(ballots + job.size);
+        choose_wait(ballots, places);
+        number_nodes(ballots, (int *)(places + job.size));
         act_on_ballots(ballots);
         if (job.registered && carrier_slots) {
-            if (nodes_differ(ballots))
-                compare_clocks(ballots);
-            agree_on_slots(ballots);
+            if (nodes_differ())
+                compare_clocks();
+            agree_on_slots();
         }
         if (carrier.on && carrier_slots)
             start_leaders(ballots);
@@ -454,6 +450,7 @@ static void job_start(void)
             watch_out(ballots);
     }
     free(ballots);
+    job.nodes = NULL;
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)

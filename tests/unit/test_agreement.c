@@ -2,6 +2,7 @@
 // which plays all other ranks by what their reductions yield.
 #include "pmpi/variant/agreement.h"
 #include "pmpi/variant/session.h"
+#include "tests/unit/offers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,16 +63,6 @@ uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool fi
     world.reserved += !final;
     world.taken += final;
     return choice->slots & world.reserves;
-}
-
-static struct slots_offer offer_of(uint64_t free_slots)
-{
-    struct slots_offer offer = slots_offer_any();
-    for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
-        offer.slots[i] = free_slots;
-        offer.most[i] = slots_most(slots_count(free_slots));
-    }
-    return offer;
 }
 
 // Everything is to be had everywhere.

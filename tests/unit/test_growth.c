@@ -1,6 +1,7 @@
 // Protects how the nodes of a job agree on more slots: one node's steps, the others played by the
 // test. Whole clusters, with delays and deaths, are test_gang_nodes.c's.
 #include "pmpi/variant/growth.h"
+#include "tests/unit/offers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,16 +11,6 @@
 #include <cmocka.h>
 
 enum { SEED = 7, TERM = 3 };
-
-static struct slots_offer offer_of(uint64_t free_slots)
-{
-    struct slots_offer offer = slots_offer_any();
-    for (unsigned i = 0; i < SLOTS_LEVELS; i++) {
-        offer.slots[i] = free_slots;
-        offer.most[i] = slots_most(slots_count(free_slots));
-    }
-    return offer;
-}
 
 static struct growth_todo hear(struct growth *growth, struct growth_message message)
 {
