@@ -4,7 +4,9 @@ Two jobs share a virtual cluster of two nodes and have every other slot each. Th
 schedule. A switch is one job's getting the CPUs at the beginning of a slot; its skew is the time from the first
 node's decision to the last one's, late is how long after the slot's beginning by the clock the last one came, and
 alone are switches that the other node did not make in that slot. The lab's nodes have one clock: what NTP leaves
-between real ones comes on top, and so does what the kernel takes to carry a decision out.
+between real ones comes on top, and so does what the kernel takes to carry a decision out. For comparison, how late a
+process with the daemons' weight is that sleeps until the middle of each slot and does nothing else: a switch takes two
+such wake-ups on each node, timerd's and classd's.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import sys
 import time
 
 import two_jobs
+from sleepers import sleepers
 from labkit import processes
 
 SCHEDULED, SWITCH = 3, 8  # kinds of events, of common/protocol.h
@@ -67,17 +70,24 @@ def line(slot, skews, late, alone):
     return f"{slot:8} {len(skews):8}" + "".join(f" {cell:8.3f} ms" for cell in cells) + f" {alone:6}"
 
 
-def record(lab, slot, options):
-    """The switches of each node while the jobs share them."""
+def sleepers_line(late_ns):
+    late_ns = sorted(late_ns)
+    cells = [quantile(late_ns, part) / 1e6 for part in (0.5, 0.9, 0.99, 1)]
+    return f"{'  sleeper':8} {len(late_ns):7}" + "".join(f" {cell:8.3f} ms" for cell in cells)
+
+
+def record(lab, slot, length_ns, options):
+    """(the events of each node while the jobs share them, how late the sleepers were)."""
     control = os.path.join(options.build, "ctl", "coschedctl")
     settings = ("scheduler.policy=gang", f"gang.slot={slot}")
     with two_jobs.lab_up(lab, options, *settings):
         with two_jobs.sharing(lab, options):
             for node in two_jobs.NODES:
                 lab.run("exec", node, control, "trace", "start", "1000000")
-            time.sleep(options.seconds)
+            with sleepers(lab.name, length_ns) as late_ns:
+                time.sleep(options.seconds)
             dumps = [json.loads(lab.run("exec", node, control, "trace", "dump", node)) for node in two_jobs.NODES]
-    return [dump["events"] for dump in dumps]
+    return [dump["events"] for dump in dumps], late_ns
 
 
 def slot_ns(text):
@@ -108,8 +118,9 @@ def main():
           flush=True)
     try:
         for slot, length_ns in zip(slots, lengths):
-            events = record(two_jobs.Lab("skew"), slot, options)
+            events, late_ns = record(two_jobs.Lab("skew"), slot, length_ns, options)
             print(line(slot, *figures([switches(node, length_ns) for node in events], length_ns)), flush=True)
+            print(sleepers_line(late_ns), flush=True)
     except two_jobs.Failed as error:
         sys.exit(f"run_skew: {error}")
 

@@ -18,7 +18,8 @@ class Failed(Exception):
 
 class Lab:
     def __init__(self, name):
-        self.command = [os.path.join(BENCH, "lab"), "--name", f"cosched-lab-{name}"]
+        self.name = f"cosched-lab-{name}"
+        self.command = [os.path.join(BENCH, "lab"), "--name", self.name]
 
     def run(self, *arguments):
         """What it prints."""

@@ -2,14 +2,17 @@
 
 Runs the program plain, with the MPI's own yielding where it has any (own), and with the library, which waits as it
 finds best (auto), spins, yields, or blocks, in turn; also with one rank, plain, whose time divided by the CPUs is
-the ideal. Prints medians and their ratios to the first way and to the ideal. With --hogs, beside a process on each
-CPU that does nothing but compute.
+the ideal. Prints medians and their ratios to the first way and to the ideal, and what CPU time in user and kernel
+mode the runs took in all: ranks that compute more than one rank does, or ranks that wait without giving the CPU
+away, show in the first, context switches in the second. With --hogs, beside a process on each CPU that does nothing
+but compute.
 """
 
 import argparse
 import contextlib
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -43,7 +46,8 @@ while os.getppid() == {os.getpid()}:
 
 
 def run(way, options):
-    """Seconds from the start of mpiexec to its end; ends the program when it does not verify."""
+    """(seconds from the start of mpiexec to its end, CPU seconds in user mode, in kernel mode) of it and its ranks.
+    Ends the program when it does not verify."""
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if way in LIBRARY_WAYS:
@@ -55,14 +59,16 @@ def run(way, options):
     if way == "own":
         launcher += OWN_YIELD[options.mpi]
     with hogs(options.hogs):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
         done = subprocess.run([*launcher, options.program, *options.arguments], env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=options.timeout, check=False)
         seconds = time.monotonic() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0 or not VERIFIED.search(done.stdout):
         sys.exit(f"waiting: {way} did not verify:\n{done.stdout[-2000:]}")
-    return seconds
+    return seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
 
 
 def main():
@@ -86,11 +92,11 @@ def main():
     if "own" in (options.ways or ()) and options.mpi not in OWN_YIELD:
         sys.exit(f"run_waiting.sh: {options.mpi} cannot yield by itself; leave --way own out")
     ways = options.ways or [way for way in WAYS if way != "own" or options.mpi in OWN_YIELD]
-    seconds = {way: [] for way in ways}
+    runs = {way: [] for way in ways}
     for _ in range(options.runs):
         for way in ways:
-            seconds[way].append(run(way, options))
-    show(ways, seconds, options)
+            runs[way].append(run(way, options))
+    show(ways, runs, options)
 
 
 def ratio(seconds, base):
@@ -98,13 +104,15 @@ def ratio(seconds, base):
     return statistics.median(with_s / without_s for with_s, without_s in zip(seconds, base))
 
 
-def show(ways, seconds, options):
+def show(ways, runs, options):
+    seconds, user, system = ({way: [run[i] for run in runs[way]] for way in ways} for i in range(3))
     cpus = len(os.sched_getaffinity(0))
     print(f"{options.mpi}, {options.ranks} ranks on {cpus} CPUs: {os.path.basename(options.program)}, "
           f"{options.runs} runs, seconds{', beside a hog per CPU' if options.hogs else ''}")
     for way in ways:
         line = (f"  {way:10} {statistics.median(seconds[way]):7.2f} ({min(seconds[way]):.2f}-"
-                f"{max(seconds[way]):.2f})  ratio to {ways[0]} {ratio(seconds[way], seconds[ways[0]]):.3f}")
+                f"{max(seconds[way]):.2f})  CPU {statistics.median(user[way]):.2f} + "
+                f"{statistics.median(system[way]):.2f}  ratio to {ways[0]} {ratio(seconds[way], seconds[ways[0]]):.3f}")
         if "one" in ways and way != "one":
             ideal = [one_s / min(cpus, options.ranks) for one_s in seconds["one"]]
             line += f"  to the ideal {ratio(seconds[way], ideal):.3f}"
