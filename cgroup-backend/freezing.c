@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-enum { LIMIT_MS = 100, PASS_LIMIT_MS = 1, LOOK_US = 50 };
+enum { LIMIT_MS = 100, PASS_LIMIT_MS = 1, LOOK_US = 100 };
 
 // 1: frozen, 0: not in that time, -1: error.
 static int freeze_within(const struct freezer *freezer, const struct cgroup_class *class_,

@@ -15,12 +15,31 @@ enum {
                        // once, where a longer one might wait for the next tick
 };
 
-void urgent_become(void)
+// An ordinary process that has just run is not eligible beside one that has just woken up, however
+// much it weighs: classd would stand still for a tick in the middle of waking a job.
+static int become_realtime(void)
+{
+    struct sched_param lowest = {.sched_priority = 1};
+    return (int)syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest);
+}
+
+static int become_first_of_ordinary(void)
 {
     struct sched_attr wish = {.size = sizeof wish,
                               .sched_policy = SCHED_NORMAL,
                               .sched_nice = NICE,
                               .sched_runtime = SLICE_NS};
-    if (syscall(SYS_sched_setattr, 0, &wish, 0) < 0)
+    return (int)syscall(SYS_sched_setattr, 0, &wish, 0);
+}
+
+void urgent_become(void)
+{
+    if (become_realtime() == 0)
+        return;
+    int refusal = errno;
+    if (become_first_of_ordinary() == 0)
+        log_line(LOG_INFO, "not real-time: %s; what asks for the CPU may wait for a clock tick",
+                 strerror(refusal));
+    else
         log_line(LOG_INFO, "runs at ordinary priority: %s", strerror(errno));
 }

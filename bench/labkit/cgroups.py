@@ -9,6 +9,8 @@ import time
 
 CONTROLLERS = {"cpu", "cpuacct", "freezer"}
 DAEMONS_WEIGHT = 10000  # CPUWeight= of the units of classd and timerd
+REALTIME_PERIOD_US = 10000
+LABS_REALTIME_US = 2000  # of each CPU in each period: more than daemons take, and four labs can have it at once
 
 
 def _mounts():
@@ -60,6 +62,8 @@ def make(lab, nodes):
             _pass_on_cpu(top)
         os.makedirs(os.path.join(point, _daemons_group(lab)), exist_ok=True)
         weigh(os.path.join(point, _daemons_group(lab)), DAEMONS_WEIGHT)
+        allow_realtime(top, LABS_REALTIME_US)
+        allow_realtime(os.path.join(point, _daemons_group(lab)), LABS_REALTIME_US)
         for node in nodes:
             os.makedirs(os.path.join(top, node), exist_ok=True)
             os.makedirs(os.path.join(point, users_group(lab, node)), exist_ok=True)
@@ -72,6 +76,13 @@ def weigh(group, weight):
     _write_if_there(os.path.join(group, "cpu.weight"), str(weight))
 
 
+def allow_realtime(group, runtime_us):
+    """Has daemons in it run in real-time, as their units let them, where the kernel gives a group none by itself
+    (cgroup v1 with CONFIG_RT_GROUP_SCHED). Once too many have some, they do without."""
+    _write_if_there(os.path.join(group, "cpu.rt_period_us"), str(REALTIME_PERIOD_US))
+    _write_if_there(os.path.join(group, "cpu.rt_runtime_us"), str(runtime_us))
+
+
 class DaemonsGroup:
     """A group with the weight of the daemons' units, for one that is measured outside of a lab."""
 
@@ -82,6 +93,7 @@ class DaemonsGroup:
         for group in self.groups:
             os.mkdir(group)
             weigh(group, DAEMONS_WEIGHT)
+            allow_realtime(group, REALTIME_PERIOD_US * 9 // 10)
 
     def enter(self):
         """This process, and what it becomes and starts, is in it."""

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import tempfile
 import time
+import sys
 import unittest
 
 import daemonkit
@@ -329,6 +330,12 @@ class Ends(Node):
         os.chmod(self.runtime_dir, 0o755)
 
 
+def realtime_allowed():
+    """In the cgroup of this test, and so of the daemons that it starts."""
+    program = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+    return subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 class Privileges(Node):
     def status(self, daemon):
         with open(f"/proc/{daemon.pid}/status", encoding="ascii") as file:
@@ -344,6 +351,14 @@ class Privileges(Node):
             self.assertEqual(sets, {"CapInh": 0, "CapPrm": kept, "CapEff": kept,
                                     "CapBnd": kept, "CapAmb": 0})
             self.assertEqual(status["NoNewPrivs"], "1")
+
+    @unittest.skipUnless(realtime_allowed(), "the kernel gives this cgroup no real-time")
+    def test_daemons_go_before_ordinary_processes(self):
+        timerd = self.start(TIMERD)
+        realtime = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        for daemon in (self.classd, timerd):
+            self.eventually(lambda: os.sched_getscheduler(daemon.pid) == realtime, "it runs in real-time")
+            self.assertEqual(os.sched_getparam(daemon.pid).sched_priority, 1)
 
 
 class Systemd(Node):

@@ -113,6 +113,11 @@ class Units(unittest.TestCase):
         for unit in UNITS:
             self.assertEqual(show(unit, "ControlGroup"), f"/{unit}")
 
+    def test_they_go_before_ordinary_processes(self):
+        for unit in UNITS:
+            policy = os.sched_getscheduler(int(show(unit, "MainPID")))
+            self.assertEqual(policy, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK)
+
     def test_units_are_sound(self):
         for unit in UNITS:
             with self.subTest(unit):
