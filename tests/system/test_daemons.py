@@ -11,9 +11,9 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
-import sys
 import unittest
 
 import daemonkit
