@@ -1,6 +1,7 @@
 """Slots without a master: jobs on six different sets of nodes, of four with one CPU each, come and go at
 random under policy gang. What is looked at, once a second on every node: does a job have the same slots on
-all its nodes, do two of one node ever overlap, and what part of the time does each hold its nodes?
+all its nodes, do two of one node ever overlap, and what part of the time does each hold its nodes, beside the
+fairest that there is (fair_parts)?
 """
 
 import argparse
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import threading
 import time
+
+from fair_parts import fair_parts
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-gang"]
@@ -102,8 +105,14 @@ def steady(samples, name, shortest_s):
             if looks and len(looks[0][1].get(name, {})) > 1 and looks[-1][0] - looks[0][0] >= shortest_s]
 
 
+def fair(looks, job):
+    """The part that would have been fair, on average over the looks: who else is there, anywhere, changes."""
+    parts = [fair_parts([set(jobs) for jobs in nodes.values()])[job] for _, nodes in looks]
+    return sum(parts) / len(parts)
+
+
 def shares(samples, shortest_s):
-    """Of each job in each such time: its part of the node's time minus an equal one, and minus one of as
+    """Of each job in each such time: its part of the node's time minus the fair one, and minus one of as
     many as it met anywhere (its due), in points; and the time."""
     found = []
     for name in sorted({name for _, nodes in samples for name in nodes}):
@@ -111,7 +120,7 @@ def shares(samples, shortest_s):
             (begin_s, begin), (end_s, end) = looks[0], looks[-1]
             for job, record in end[name].items():
                 held = (record["scheduled_s"] - begin[name][job]["scheduled_s"]) / (end_s - begin_s)
-                found.append((100 * (held - 1 / len(end[name])), 100 * (held - 1 / jobs_met(looks, job)),
+                found.append((100 * (held - fair(looks, job)), 100 * (held - 1 / jobs_met(looks, job)),
                               end_s - begin_s))
     return found
 
@@ -151,7 +160,7 @@ def report(samples, results, options):
         total_s = sum(seconds for _, _, seconds in parts)
         mean = sum(abs(points) * seconds for points, _, seconds in parts) / total_s
         print(f"a job's part of a node's time, {len(parts)} times a round or longer with the same jobs there:\n"
-              f"  minus an equal part of the node: {min(parts)[0]:+.1f} to {max(parts)[0]:+.1f} points, "
+              f"  minus the fair part: {min(parts)[0]:+.1f} to {max(parts)[0]:+.1f} points, "
               f"{mean:.1f} on average\n"
               f"  minus an equal part of the jobs that it meets anywhere: {min(part[1] for part in parts):+.1f} "
               f"points at least")

@@ -8,6 +8,7 @@ BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.rea
 sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
 
 import gang  # noqa: E402
+from fair_parts import fair_parts  # noqa: E402
 
 
 def node(**jobs):
@@ -38,17 +39,32 @@ class Parts(unittest.TestCase):
         self.assertEqual([(stretch[0][0], stretch[-1][0]) for stretch in gang.steady(looks, "n", 1)], [(0, 1), (2, 4)])
         self.assertEqual(gang.steady(looks, "m", 1), [])
 
-    def test_a_part_against_the_node_s_and_the_due(self):
+    def test_a_part_against_the_fair_one_and_the_due(self):
         looks = [(10, {"n": node(a=([], 1), b=([], 1)), "m": node(b=([], 0), c=([], 0))}),
                  (20, {"n": node(a=([], 7), b=([], 5)), "m": node(b=([], 5), c=([], 5))})]
         found = gang.shares(looks, 10)
         self.assertEqual(len(found), 4)
-        equal, due, seconds = max(found)  # a, which meets b alone
-        self.assertAlmostEqual(equal, 10)
+        fair, due, seconds = max(found)  # a, which meets b alone
+        self.assertAlmostEqual(fair, 10)
         self.assertAlmostEqual(due, 10)
         self.assertEqual(seconds, 10)
         self.assertAlmostEqual(min(found)[0], -10)
         self.assertAlmostEqual(min(found)[1], 40 - 100 / 3)  # b, which meets a and c
+
+
+class FairParts(unittest.TestCase):
+    def test_of_one_node_each_has_the_same(self):
+        self.assertEqual(fair_parts([{"a", "b", "c", "d"}, set()]), dict.fromkeys("abcd", 1 / 4))
+
+    def test_three_that_meet_in_pairs_have_a_third(self):
+        parts = fair_parts([{"a", "b"}, {"b", "c"}, {"c", "a"}])
+        for job in "abc":
+            self.assertAlmostEqual(parts[job], 1 / 3)
+
+    def test_who_meets_few_has_what_others_cannot_use(self):
+        parts = fair_parts([{"a", "b", "c"}, {"c", "d"}, {"e"}])
+        for job, part in {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3, "d": 2 / 3, "e": 1}.items():
+            self.assertAlmostEqual(parts[job], part)
 
 
 if __name__ == "__main__":
