@@ -86,6 +86,23 @@ static uint64_t spread(uint64_t slots, uint64_t cut, unsigned count, uint64_t se
     return chosen;
 }
 
+// The same in pieces as long as there are any such, and then in shorter ones: less even, but never
+// short of the count by a long piece because a short one came first.
+static uint64_t spread_by_length(uint64_t slots, uint64_t cut, unsigned count, uint64_t seed)
+{
+    uint64_t chosen = 0;
+    for (unsigned length = longest_piece(cut); length > 0; length--) {
+        uint64_t pieces = 0;
+        for (unsigned s = 0; s < SLOTS_ROUND; s++) {
+            uint64_t piece = cut >> s & 1 ? piece_at(cut, s) & slots : 0;
+            pieces |= slots_count(piece) == length ? piece : 0;
+        }
+        if (pieces != 0)
+            chosen |= spread(pieces, cut, count - slots_count(chosen), seed);
+    }
+    return chosen;
+}
+
 // The level's part of the slots that jobs have, as offices reckon it.
 static unsigned due_of(const struct slots_offer *offer, size_t level)
 {
@@ -95,8 +112,9 @@ static unsigned due_of(const struct slots_offer *offer, size_t level)
 }
 
 // What of others' slots makes up a due beside the free ones, as far as whole pieces do: up to one
-// piece less, or more where the others keep their due all the same. Nothing when that cannot be
-// had.
+// piece less. Not more either, though others might keep their due all the same: no office gives a
+// job more than it leaves those from whom it takes, and a wish that is never granted keeps the job
+// from a lower level's single slots. Nothing when that cannot be had.
 static uint64_t make_up(const struct slots_offer *offer, size_t level, uint64_t cut, uint64_t seed)
 {
     uint64_t free_slots = offer->slots[0] & SLOTS_ALL;
@@ -108,8 +126,11 @@ static uint64_t make_up(const struct slots_offer *offer, size_t level, uint64_t 
     }
     uint64_t others =
         in_whole_pieces(offer->slots[level] & SLOTS_ALL & ~free_slots, free_slots, cut);
-    unsigned wanted = most < due + over ? most : due + over;
-    uint64_t taken = spread(others, cut, wanted > free_count ? wanted - free_count : 0, seed);
+    unsigned wanted = most < due ? most : due;
+    wanted = wanted > free_count ? wanted - free_count : 0;
+    uint64_t taken = spread(others, cut, wanted, seed);
+    if (free_count + slots_count(taken) + over < due)
+        taken = spread_by_length(others, cut, wanted, seed);
     return free_count + slots_count(taken) + over >= due ? taken : 0;
 }
 

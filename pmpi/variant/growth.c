@@ -1,5 +1,8 @@
 #include "pmpi/variant/growth.h"
 
+// Another choice each time: what one node cannot give would be wished for for ever.
+#define SEED_STEP 7u
+
 static const struct growth_todo nothing = {.way = GROWTH_NOWHERE};
 
 struct growth growth_new(bool leads, unsigned children, uint64_t seed)
@@ -41,6 +44,7 @@ struct growth_todo growth_begin(struct growth *growth, uint64_t word)
 {
     if (!growth->leads || growth->step != GROWTH_RESTS)
         return nothing;
+    growth->seed += SEED_STEP;
     growth->own = slots_of_word(word);
     growth->term = (uint8_t)(slots_term_of_word(word) % (SLOTS_TERMS - 1) + 1);
     return ask(growth);

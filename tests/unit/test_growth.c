@@ -94,6 +94,23 @@ static void nothing_is_taken_but_what_was_wished(void **state)
     assert_int_equal(growth_reserved(&root, UINT64_MAX).message.slots, slots_most(40));
 }
 
+// What one node cannot give is not wished for again and again.
+static void others_are_wished_for_the_next_time(void **state)
+{
+    (void)state;
+    struct growth root = growth_new(true, 0, SEED);
+    struct slots_offer offer = offer_of(SLOTS_ALL);
+    uint64_t wishes[2];
+    offer.slots[0] = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        growth_begin(&root, slots_word(0, TERM));
+        wishes[i] = growth_offered(&root, &offer).message.slots;
+        assert_int_equal(slots_count(wishes[i]), 30);
+        growth_reserved(&root, 0);
+    }
+    assert_int_not_equal(wishes[0], wishes[1]);
+}
+
 static void one_at_a_time(void **state)
 {
     (void)state;
@@ -174,6 +191,7 @@ int main(void)
         cmocka_unit_test(nothing_more_is_the_end_of_it),
         cmocka_unit_test(less_is_not_taken),
         cmocka_unit_test(nothing_is_taken_but_what_was_wished),
+        cmocka_unit_test(others_are_wished_for_the_next_time),
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(terms_go_round),
         cmocka_unit_test(offers_and_gifts_are_merged_upwards),

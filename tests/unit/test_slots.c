@@ -165,6 +165,52 @@ static void test_parts_shorter_than_a_piece(void **state)
     assert_int_equal(slots_choose(&offer, 0).due, 2);
 }
 
+// With a piece the job would have more than it leaves whom it takes it from, which no office
+// grants: a wish for that would be in vain each time.
+static void test_no_piece_that_is_more_than_the_due(void **state)
+{
+    (void)state;
+    struct slots_offer offer = slots_offer_nothing();
+    offer.cut = UINT64_C(0x4010040100401); // every tenth
+    offer.room = SLOTS_ALL;
+    for (size_t i = 0; i < SLOTS_LEVELS; i++) {
+        bool gives = slots_dues[i] <= 10; // of somebody's 20, a piece
+        offer.slots[i] = slots_most(gives ? 27 : 7);
+        offer.most[i] = slots_most(gives ? 17 : 7);
+    }
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct slots_choice choice = slots_choose(&offer, seed);
+        assert_int_equal(choice.due, 8);
+        assert_int_equal(slots_count(choice.slots), 8);
+    }
+}
+
+// Between slots of the sequential class there are pieces of five and what is left of one; a job
+// that can be given five has five, whatever it begins to choose with.
+static void test_a_short_piece_is_not_in_the_way(void **state)
+{
+    (void)state;
+    enum { RUN = 0x1f, FREE = 10 };
+    struct slots_offer offer = slots_offer_nothing();
+    uint64_t others = 0, firsts = 0;
+    for (unsigned piece = 0; piece < 5; piece++) {
+        firsts |= UINT64_C(1) << 5 * piece;
+        others |= (uint64_t)RUN << 5 * piece;
+    }
+    offer.cut = firsts | UINT64_C(1) << 25 | (SLOTS_ALL & ~slots_most(28));
+    others |= (uint64_t)0x7 << 25;
+    offer.room = slots_most(38);
+    offer.slots[0] = slots_most(FREE) << 45;
+    offer.most[0] = slots_most(FREE);
+    offer.slots[1] = others | offer.slots[0];
+    offer.most[1] = slots_most(FREE + 5);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct slots_choice choice = slots_choose(&offer, seed);
+        assert_int_equal(slots_count(choice.slots), FREE + 5);
+        assert_int_equal(choice.due, 30);
+    }
+}
+
 // The sequential class has a quarter of the round: half of the rest is 22.
 static void test_parts_of_what_jobs_have(void **state)
 {
@@ -214,6 +260,8 @@ int main(void)
         cmocka_unit_test(test_cuts_of_several_nodes),
         cmocka_unit_test(test_free_slots_are_taken_in_any_pieces),
         cmocka_unit_test(test_parts_shorter_than_a_piece),
+        cmocka_unit_test(test_no_piece_that_is_more_than_the_due),
+        cmocka_unit_test(test_a_short_piece_is_not_in_the_way),
         cmocka_unit_test(test_parts_of_what_jobs_have),
         cmocka_unit_test(test_no_common_slot),
     };
