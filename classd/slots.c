@@ -11,9 +11,11 @@ void slots_publish(struct scheduler *scheduler)
     struct engine_job_view view;
     for (size_t i = 0; engine_job_at(scheduler->engine, i, &view); i++) {
         const struct job *job = table_job_with_id(scheduler->table, view.job);
-        if (job != NULL)
-            atomic_store_explicit(&job->page->slots, slots_word(view.slots, view.term),
-                                  memory_order_relaxed);
+        uint64_t word = slots_word(view.slots, view.term);
+        if (job == NULL || atomic_load_explicit(&job->page->slots, memory_order_relaxed) == word)
+            continue;
+        atomic_store_explicit(&job->page->slots, word, memory_order_relaxed);
+        status_page_nudge(job->page); // its ranks are to tell those of other nodes
     }
 }
 
@@ -90,7 +92,19 @@ static bool is_its_slot(const struct job *job, uint64_t turn)
     return turn % REVIEW_SLOTS == (lot >> 32) % REVIEW_SLOTS;
 }
 
+// How often ranks hear what other nodes have lost where their status does not change, since the job
+// has this node for itself.
+#define HEAR_SLOTS (SLOTS_ROUND / 10)
+
 // While there is something to be had, the job's processes look in every slot in which they run.
+static bool is_to_look(const struct job *job, uint64_t turn)
+{
+    uint64_t word = atomic_load_explicit(&job->page->word, memory_order_relaxed);
+    bool hears = turn % HEAR_SLOTS == 0 && !jobs_is_here_alone(job) &&
+                 atomic_load_explicit(&job->page->slots, memory_order_relaxed) != 0;
+    return (job->could_grow || hears) && (status_word_flags(word) & STATUS_SCHEDULED) != 0;
+}
+
 void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns)
 {
     bool is_gang = config_is_gang(scheduler->config);
@@ -100,8 +114,7 @@ void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns)
             stop_growth(job);
         else if (is_its_slot(job, turn))
             review_job(scheduler, job, turn, now_ns);
-        uint64_t word = atomic_load_explicit(&job->page->word, memory_order_relaxed);
-        if (job->could_grow && (status_word_flags(word) & STATUS_SCHEDULED) != 0)
+        if (is_gang && is_to_look(job, turn))
             status_page_nudge(job->page);
     }
 }

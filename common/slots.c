@@ -155,3 +155,11 @@ bool slots_offer_more(const struct slots_offer *offer, uint64_t own)
 {
     return slots_count(slots_choose(offer, 0).slots) > slots_count(own & SLOTS_ALL);
 }
+
+struct slots_heard slots_hear(uint64_t here, uint64_t word)
+{
+    uint64_t own = slots_of_word(here), said = slots_of_word(word);
+    bool same_term = slots_term_of_word(word) == slots_term_of_word(here);
+    bool lost = (own & ~said) != 0, unaware = !lost && own != said;
+    return (struct slots_heard){.lost = same_term && lost, .unaware = same_term && unaware};
+}

@@ -58,6 +58,14 @@ unsigned slots_count(uint64_t slots);
 // Would a job that has `own` choose more of this offer?
 bool slots_offer_more(const struct slots_offer *offer, uint64_t own);
 
+// Of what a rank of another node says is left of the job's slots there (`word`), beside what is
+// left here, both as slots_word(). Nothing where they are of different agreements.
+struct slots_heard {
+    bool lost;    // some are lost there: they are to be given up here, and that is to be told
+    bool unaware; // else: who said this does not know what is lost here, and is to be told again
+};
+struct slots_heard slots_hear(uint64_t here, uint64_t word);
+
 // Agreements of a job about its slots are numbered, its terms, from 1 to SLOTS_TERMS - 1 and then
 // again. A set and its term are one word, so that they are read together.
 #define SLOTS_TERMS 16u

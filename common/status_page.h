@@ -7,7 +7,8 @@
 // restarted classd adopts it, raises the generation, and clients register again when they see that.
 //
 // The hot part is one 64-bit word that is always written whole, so a reader needs one relaxed load
-// and one compare. `epoch` changes with every change of the flags.
+// and one compare. `epoch` changes with every change of the flags, and when there is something else
+// in the page to look at.
 #ifndef COSCHED_COMMON_STATUS_PAGE_H
 #define COSCHED_COMMON_STATUS_PAGE_H
 

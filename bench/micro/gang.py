@@ -69,13 +69,24 @@ def overlapping(nodes):
             if set(jobs[one]["slots"] or []) & set(jobs[other]["slots"] or [])}
 
 
-def differing(nodes):
-    """Jobs whose nodes say different things."""
+def sets_of_jobs(nodes):
+    """{job: the different sets that its nodes say}"""
     said = {}
     for jobs in nodes.values():
         for job, record in jobs.items():
-            said.setdefault(job, set()).add(tuple(record["slots"] or []))
-    return {job for job, sets in said.items() if len(sets) > 1}
+            said.setdefault(job, set()).add(frozenset(record["slots"] or []))
+    return said
+
+
+def differing(nodes):
+    """Jobs whose nodes say different things."""
+    return {job for job, sets in sets_of_jobs(nodes).items() if len(sets) > 1}
+
+
+def unmended(nodes):
+    """(job, the slots that all its nodes say) of jobs whose nodes say different things. Mending by intersection
+    leaves what they have in common as it is: where that is another at the next look, so is the change."""
+    return {(job, frozenset.intersection(*sets)) for job, sets in sets_of_jobs(nodes).items() if len(sets) > 1}
 
 
 def longest_s(samples, found):
@@ -149,13 +160,15 @@ def report(samples, results, options):
     round_s = ROUND * options.slot / 1000
     verified = sum(fine for fine, _, _ in results)
     overlap_s, differ_s = longest_s(samples, overlapping), longest_s(samples, differing)
+    unmended_s = longest_s(samples, unmended)
     parts = shares(samples, round_s)
     most = max((len(jobs) for _, nodes in samples for jobs in nodes.values()), default=0)
     print(f"slots of {options.slot} ms, rounds of {round_s:g} s; {len(samples)} looks at 4 nodes, "
           f"up to {most} jobs on one")
     print(f"jobs {len(results)}, verified {verified}")
     print(f"two jobs of a node with a slot in common: for {overlap_s:.1f} s at most")
-    print(f"a job with different slots on its nodes:  for {differ_s:.1f} s at most")
+    print(f"a job with different slots on its nodes:  for {differ_s:.1f} s at most, "
+          f"{unmended_s:.1f} s without another change meanwhile")
     if parts:
         total_s = sum(seconds for _, _, seconds in parts)
         mean = sum(abs(points) * seconds for points, _, seconds in parts) / total_s

@@ -48,9 +48,14 @@ static void reserve(void)
     reduce(&own.own_given, &own.given, 1);
 }
 
+static uint64_t agreed(void)
+{
+    return own.given & own.choice.slots;
+}
+
 static void take(void)
 {
-    struct slots_choice all = {.slots = own.given & own.choice.slots, .due = own.choice.due};
+    struct slots_choice all = {.slots = agreed(), .due = own.choice.due};
     if (own.asks)
         session_claim(&all, own.term, true);
 }
@@ -84,10 +89,15 @@ bool agreement_go_on(void)
         reserve();
         return false;
     }
-    if ((own.given & own.choice.slots) == 0 && own.choice.slots != 0 && ++own.tries < TRIES) {
+    if (agreed() == 0 && own.choice.slots != 0 && ++own.tries < TRIES) {
         ask();
         return false;
     }
     take();
     return true;
+}
+
+uint64_t agreement_word(void)
+{
+    return slots_word(agreed(), own.term);
 }

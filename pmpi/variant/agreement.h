@@ -21,4 +21,7 @@ MPI_Request *agreement_request(void);
 // When it has completed: the next step. True when that was the last.
 bool agreement_go_on(void);
 
+// When that is done: what all nodes have agreed about, on all ranks, as slots_word().
+uint64_t agreement_word(void);
+
 #endif

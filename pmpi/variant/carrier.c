@@ -93,6 +93,12 @@ int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
     return 0;
 }
 
+void carrier_agreed(uint64_t word)
+{
+    for (int i = 0; i < carrier.size; i++)
+        carrier.peers[i].told_slots = word;
+}
+
 const int *carrier_sent(void)
 {
     return own.sent;
@@ -128,7 +134,7 @@ int carrier_receive(void *bytes, int room, int tag)
     return source;
 }
 
-static void send_notice(int peer, bool scheduled)
+static void send_notice(int peer, bool scheduled, uint64_t slots)
 {
     const struct mpi_next *mpi = &mpi_next[1];
     struct outgoing *out = &own.outbox[own.next_out];
@@ -139,12 +145,13 @@ static void send_notice(int peer, bool scheduled)
         return; // the peer is far behind; it will be told later
     memset(&out->notice, 0, sizeof out->notice);
     out->notice.scheduled = scheduled;
-    out->notice.slots = session_slots();
+    out->notice.slots = slots;
     int bytes = (int)(carrier_slots ? sizeof out->notice : NOTICE_BYTES);
     if (!carrier_isend(&out->notice, bytes, peer, NOTICE_TAG, &out->request))
         return;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
     atomic_store_explicit(&carrier.peers[peer].told_scheduled, scheduled, memory_order_relaxed);
+    carrier.peers[peer].told_slots = slots;
     stats_add(STATS_NOTICES, 1);
 }
 
@@ -153,9 +160,10 @@ static void tell(int peer, uint64_t word, bool repeat)
 {
     struct carrier_peer *to = &carrier.peers[peer];
     bool scheduled = !session_word_idle(word);
-    if (to->remote && (repeat || scheduled != to->told_scheduled))
-        send_notice(peer, scheduled);
-    if (!to->remote || scheduled == to->told_scheduled)
+    uint64_t slots = carrier_slots ? session_slots() : to->told_slots;
+    if (to->remote && (repeat || scheduled != to->told_scheduled || slots != to->told_slots))
+        send_notice(peer, scheduled, slots);
+    if (!to->remote || (scheduled == to->told_scheduled && slots == to->told_slots))
         atomic_store_explicit(&to->told_epoch, status_word_epoch(word), memory_order_relaxed);
 }
 
@@ -226,13 +234,17 @@ static void hear(int peer, bool scheduled)
 }
 
 // A job's set shrinks at once, on each node by what the others have lost: what was one agreement is
-// the same again, whatever the order in which nodes hear of each other.
-static void hear_slots(uint64_t word)
+// the same again, whatever the order in which nodes hear of each other. A peer that does not know
+// what is lost here was told before it took part in the agreement.
+static void hear_slots(int peer, uint64_t word)
 {
-    uint64_t here = session_slots();
-    if (slots_term_of_word(word) == slots_term_of_word(here) &&
-        (slots_of_word(here) & ~slots_of_word(word)) != 0)
+    struct slots_heard heard = slots_hear(session_slots(), word);
+    if (heard.lost)
         session_narrow(slots_of_word(word), slots_term_of_word(word));
+    if (heard.unaware) {
+        carrier.peers[peer].told_slots = word;
+        tell(peer, session_word(), false);
+    }
 }
 
 static void drain(void)
@@ -245,7 +257,7 @@ static void drain(void)
         stats_add(STATS_HEARD, 1);
         hear(source, notice.scheduled != 0);
         if (carrier_slots)
-            hear_slots(notice.slots);
+            hear_slots(source, notice.slots);
     }
 }
 

@@ -16,6 +16,8 @@
 //    so lately asks for the CPU again (the paper's requests within GMET are simply lost).
 //
 // Ranks of one job on one node have the same status, so only peers on other nodes are told.
+//
+// Under policy gang what is left of the job's slots is news like the status, and travels with it.
 #ifndef COSCHED_PMPI_VARIANT_CARRIER_H
 #define COSCHED_PMPI_VARIANT_CARRIER_H
 
@@ -32,6 +34,7 @@ struct carrier_peer {
     _Atomic bool heard_scheduled;
     _Atomic bool contact; // is among those that are told at once
     bool remote;
+    uint64_t told_slots; // what it was told is left of the job's here; whoever holds the flag
 };
 
 struct carrier {
@@ -54,6 +57,9 @@ extern bool carrier_slots HIDDEN;
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
 // world rank r is on another node. Returns 0, or -1 when memory is short.
 int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);
+
+// All nodes have agreed about these slots, as slots_word(): only what is lost of them is news.
+void carrier_agreed(uint64_t word);
 
 // Notices and messages as below sent to each world rank so far, for the exact count at the end
 // (null while off), and the number received.

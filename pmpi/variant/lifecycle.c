@@ -390,6 +390,8 @@ static void agree_on_slots(void)
     agreement_start(job.comm, job.nodes[job.rank] == job.rank, job.identity.job_id);
     while (patient_wait(agreement_request(), UINT64_MAX / 2) && !agreement_go_on())
         continue;
+    if (carrier.on)
+        carrier_agreed(agreement_word());
 }
 
 // Who can look for more slots later: jobs on several nodes whose notices go everywhere. On one node

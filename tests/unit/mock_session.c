@@ -5,6 +5,7 @@
 #include <errno.h>
 
 static _Atomic uint64_t word = STATUS_WORD_FREE;
+static _Atomic uint64_t own_slots, narrowed;
 static _Atomic int requests;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
@@ -13,6 +14,17 @@ void mock_status(uint16_t flags)
 {
     uint32_t epoch = status_word_epoch(atomic_load_explicit(&word, memory_order_relaxed)) + 1;
     atomic_store_explicit(&word, status_word(1, flags, epoch), memory_order_release);
+}
+
+void mock_slots(uint64_t slots)
+{
+    atomic_store_explicit(&own_slots, slots, memory_order_relaxed);
+    mock_status(status_word_flags(atomic_load_explicit(&word, memory_order_relaxed)));
+}
+
+uint64_t mock_session_narrowed(void)
+{
+    return atomic_exchange_explicit(&narrowed, 0, memory_order_relaxed);
 }
 
 int mock_session_requests(void)
@@ -91,13 +103,12 @@ enum session_answer session_claimed(uint64_t *given)
 
 void session_narrow(uint64_t slots, uint32_t term)
 {
-    (void)slots;
-    (void)term;
+    atomic_store_explicit(&narrowed, slots_word(slots, term), memory_order_relaxed);
 }
 
 uint64_t session_slots(void)
 {
-    return 0;
+    return atomic_load_explicit(&own_slots, memory_order_relaxed);
 }
 
 uint8_t session_more_slots(void)

@@ -8,6 +8,13 @@
 // Publishes new flags (enum status_flag) under a new epoch.
 void mock_status(uint16_t flags);
 
+// The same flags, and the job's slots as slots_word(), under a new epoch.
+void mock_slots(uint64_t slots);
+
+// What session_narrow() was last called with since this was last asked, as slots_word(); 0:
+// nothing.
+uint64_t mock_session_narrowed(void);
+
 // How many requests for the CPU have been made since this was last asked.
 int mock_session_requests(void);
 

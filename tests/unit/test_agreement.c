@@ -96,6 +96,7 @@ static void what_all_nodes_give_is_taken(void **state)
     assert_int_equal(world.last.slots, 0xff0);
     assert_int_equal(world.final.slots, 0x0f0);
     assert_int_equal(world.taken, 1);
+    assert_int_equal(agreement_word(), slots_word(0x0f0, world.term));
 }
 
 static void who_does_not_ask_only_reduces(void **state)
@@ -111,14 +112,17 @@ static void ranks_of_all_kinds_reduce_alike(void **state)
     (void)state;
     for (int tried = 0; tried < 4; tried++) {
         int reductions[2];
+        uint64_t words[2];
         for (int asks = 0; asks < 2; asks++) {
             begin(state);
             for (int i = 0; i < 2 * tried; i++)
                 world.others_given[i] = 0;
             agree(asks);
             reductions[asks] = world.reductions;
+            words[asks] = slots_of_word(agreement_word());
         }
         assert_int_equal(reductions[0], reductions[1]);
+        assert_int_equal(words[0], words[1]);
     }
 }
 

@@ -26,6 +26,17 @@ class Sets(unittest.TestCase):
         self.assertEqual(gang.differing({"n": node(a=([1], 0)), "m": node(a=([1], 0), b=([2], 0))}), set())
         self.assertEqual(gang.differing({"n": node(a=([1], 0)), "m": node(a=(None, 0))}), {"a"})
 
+    def test_another_change_is_not_the_same_difference(self):
+        all_of, some, less = ([1, 2, 3], 0), ([1, 2], 0), ([1], 0)
+        self.assertEqual(gang.unmended({"n": node(a=some), "m": node(a=some)}), set())
+        first = {"n": node(a=all_of), "m": node(a=some)}
+        mended = {**first, "o": node(a=some)}
+        self.assertEqual(gang.unmended(first), {("a", frozenset({1, 2}))})
+        self.assertEqual(gang.unmended(first), gang.unmended(mended))
+        looks = [(0, first), (1, mended), (2, {"n": node(a=some), "m": node(a=less)}), (3, {"n": node(a=less)})]
+        self.assertEqual(gang.longest_s(looks, gang.differing), 2)
+        self.assertEqual(gang.longest_s(looks, gang.unmended), 1)
+
     def test_how_long_something_lasts(self):
         looks = [(0, "a"), (1, "ab"), (4, "b"), (5, ""), (6, "a"), (8, "a")]
         self.assertEqual(gang.longest_s(looks, set), 3)

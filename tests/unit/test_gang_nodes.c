@@ -23,10 +23,14 @@
 #define NODES     64
 #define JOBS      24
 #define JOB_NODES 12
-#define HISTORIES 30
+#define HISTORIES 40
 #define DELAY     6 // ticks at most from a rank to its node's answer
 #define TRIES     3
 #define CHILDREN  3
+#define CONTACTS  4                  // neighbours in a hypercube of the job's nodes
+#define LOOKS     (SLOTS_ROUND / 10) // slots, as classd/slots.c has it
+#define IDLE_TURN 3                  // ticks between two calls of an idle rank
+#define NOTICES   8                  // to one rank from another that are on their way at once
 
 enum step { RESTING, ASKS, RESERVES, TAKES };
 
@@ -47,6 +51,24 @@ struct speaker {
     struct letter from_classd;
 };
 
+struct notice {
+    uint64_t at; // as that of a letter
+    uint64_t slots;
+};
+
+// How a node's ranks tell those of other nodes what is left of the job's slots there, as
+// pmpi/variant/carrier.c does.
+struct voice {
+    uint64_t slots; // of the page, as a word
+    bool out;
+    unsigned epoch, seen_epoch;
+    struct {
+        uint64_t told;
+        bool told_out;
+        struct notice in[NOTICES];
+    } contacts[CONTACTS];
+};
+
 struct job {
     bool here;
     bool leaving;
@@ -60,7 +82,10 @@ struct job {
     uint32_t term;
     unsigned tries;
     struct speaker speakers[JOB_NODES];
-    uint64_t next_look; // the tick from which it may look for more
+    struct voice voices[JOB_NODES];
+    uint64_t common;      // the slots that it has on all its nodes,
+    uint64_t differ_tick; // and since when it has had others beside these; 0: it has none
+    uint64_t next_look;   // the tick from which it may look for more
 };
 
 struct cluster {
@@ -301,15 +326,92 @@ static void speak(struct cluster *c, struct job *job)
         grow(c, job);
 }
 
-// A rank of one node says to one of another, with some message of the program, what is left there.
-static void send_notices(struct cluster *c, struct job *job)
+// ---- notices
+
+static uint64_t word_at(const struct cluster *c, const struct job *job, unsigned i)
 {
-    for (unsigned i = 0; i < job->node_count; i++) {
-        struct engine_job_view view;
-        unsigned to = (unsigned)draw(c, job->node_count);
-        if (view_at(c, job, i, &view))
-            engine_intersect(c->engines[job->nodes[to]], c->ids[job - c->jobs], view.slots,
-                             view.term);
+    struct engine_job_view view = {0};
+    view_at(c, job, i, &view);
+    return slots_word(view.slots, view.term);
+}
+
+static struct notice *free_notice(struct notice *notices)
+{
+    for (unsigned n = 0; n < NOTICES; n++) {
+        if (notices[n].at == 0)
+            return &notices[n];
+    }
+    return NULL;
+}
+
+// In any order. Where the contact is far behind, it is told later.
+static void tell(struct cluster *c, struct job *job, unsigned i, unsigned k)
+{
+    unsigned to = i ^ 1u << k;
+    uint64_t word = word_at(c, job, i);
+    struct voice *own = &job->voices[i];
+    if (to >= job->node_count ||
+        (own->contacts[k].told == word && own->contacts[k].told_out == own->out))
+        return;
+    struct notice *notice = free_notice(job->voices[to].contacts[k].in);
+    if (notice == NULL)
+        return;
+    own->contacts[k].told = word;
+    own->contacts[k].told_out = own->out;
+    *notice = (struct notice){.at = c->tick + 1 + draw(c, DELAY), .slots = word};
+}
+
+static void read_notice(struct cluster *c, struct job *job, unsigned i, unsigned k, uint64_t said)
+{
+    struct slots_heard heard = slots_hear(word_at(c, job, i), said);
+    if (heard.lost)
+        engine_intersect(c->engines[job->nodes[i]], c->ids[job - c->jobs], slots_of_word(said),
+                         slots_term_of_word(said));
+    if (heard.unaware) {
+        job->voices[i].contacts[k].told = said;
+        tell(c, job, i, k);
+    }
+}
+
+static void hear(struct cluster *c, struct job *job, unsigned i, unsigned k)
+{
+    for (unsigned n = 0; n < NOTICES; n++) {
+        struct notice *notice = &job->voices[i].contacts[k].in[n];
+        if (notice->at == 0 || notice->at > c->tick)
+            continue;
+        notice->at = 0;
+        read_notice(c, job, i, k, notice->slots);
+    }
+}
+
+// classd has the ranks look when anything is another than before, and now and then.
+static void write_page(struct cluster *c, struct job *job, unsigned i)
+{
+    struct engine_job_view view = {0};
+    struct voice *voice = &job->voices[i];
+    view_at(c, job, i, &view);
+    uint64_t slots = slots_word(view.slots, view.term);
+    if (view.scheduled != voice->out || slots != voice->slots ||
+        (view.scheduled && c->tick % LOOKS == 0))
+        voice->epoch++;
+    voice->out = view.scheduled;
+    voice->slots = slots;
+}
+
+// A rank that is out calls MPI in each slot, an idle one now and then, and hears in each call.
+static void call_mpi(struct cluster *c, struct job *job, unsigned i)
+{
+    struct voice *voice = &job->voices[i];
+    write_page(c, job, i);
+    if (!voice->out && (c->tick + i) % IDLE_TURN != 0)
+        return;
+    bool changed = voice->epoch != voice->seen_epoch;
+    voice->seen_epoch = voice->epoch;
+    for (unsigned k = 0; k < CONTACTS; k++) {
+        if (changed || !voice->out)
+            hear(c, job, i, k);
+        if (changed)
+            tell(c, job, i, k);
     }
 }
 
@@ -404,6 +506,25 @@ static void change(struct cluster *c, unsigned most_jobs)
         restart(c, (unsigned)draw(c, c->nodes));
 }
 
+// What is mended by intersection leaves what all nodes have in common as it is.
+static void check_difference(const struct cluster *c, struct job *job)
+{
+    uint64_t common = SLOTS_ALL, all = 0;
+    for (unsigned i = 0; i < job->node_count; i++) {
+        struct engine_job_view view;
+        if (!view_at(c, job, i, &view))
+            continue;
+        common &= view.slots;
+        all |= view.slots;
+    }
+    if (all == common)
+        job->differ_tick = 0;
+    else if (job->differ_tick == 0 || common != job->common)
+        job->differ_tick = c->tick;
+    job->common = common;
+    CHECK(c, job->differ_tick == 0 || c->tick - job->differ_tick <= SLOTS_ROUND);
+}
+
 static void pass_time(struct cluster *c, unsigned ticks)
 {
     for (unsigned i = 0; i < ticks; i++) {
@@ -415,8 +536,10 @@ static void pass_time(struct cluster *c, unsigned ticks)
                 leave(c, job);
             else if (job->here)
                 speak(c, job);
+            for (unsigned k = 0; job->here && k < job->node_count; k++)
+                call_mpi(c, job, k);
             if (job->here)
-                send_notices(c, job);
+                check_difference(c, job);
         }
     }
 }
@@ -469,9 +592,21 @@ static bool meet(const struct job *one, const struct job *other)
     return false;
 }
 
+// By how much whole pieces may leave the job short of its part: what is left of one, and what each
+// of the others keeps for the same reason.
+static unsigned rounding(const struct cluster *c, const struct job *job, unsigned part)
+{
+    unsigned over = c->length - 1, kept = 0;
+    for (const struct job *other = c->jobs; other < c->jobs + JOBS; other++) {
+        bool beside = other != job && other->here && meet(job, other);
+        unsigned count = beside ? slots_count(slots_of(c, other)) : 0;
+        kept += count <= part ? 0 : count - part < over ? count - part : over;
+    }
+    return over + (kept > over ? kept : over);
+}
+
 // Fair: one part of as many as there are jobs that it meets anywhere, and itself, of what the
-// sequential class leaves. Of several servants each gives it a part beside so many others. Who
-// takes whole pieces may have less by what is left of one, and so may others have more.
+// sequential class leaves. Of several servants each gives it a part beside so many others.
 static unsigned fair_count(const struct cluster *c, const struct job *job)
 {
     unsigned others = 0;
@@ -482,8 +617,8 @@ static unsigned fair_count(const struct cluster *c, const struct job *job)
         return room;
     unsigned due = SLOTS_ROUND / (1 + (others + c->servants - 1) / c->servants);
     unsigned part = due * room / SLOTS_ROUND;
-    unsigned over = c->length - 1; // what is left of a piece, here and with the others
-    return part < c->length ? part : part > 2 * over ? part - 2 * over : 1;
+    unsigned rounded = rounding(c, job, part);
+    return part < c->length ? part : part > rounded ? part - rounded : 1;
 }
 
 static void check_parts(const struct cluster *c)

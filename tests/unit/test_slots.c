@@ -246,6 +246,31 @@ static void test_no_common_slot(void **state)
     assert_int_equal(slots_count(slots_choose(&offer, 0).slots), 1);
 }
 
+// What is lost on either side is known on both in the end, whoever speaks first, and of two that
+// hear each other never both answer. Of another agreement nothing is heard.
+static void test_what_is_heard(void **state)
+{
+    (void)state;
+    struct {
+        uint64_t here, said;
+        bool lost, unaware;
+    } cases[] = {
+        {slots_word(7, 2), slots_word(7, 2), false, false},
+        {slots_word(7, 2), slots_word(6, 2), true, false},
+        {slots_word(6, 2), slots_word(7, 2), false, true},
+        {slots_word(6, 2), slots_word(5, 2), true, false},
+        {slots_word(7, 2), slots_word(0, 2), true, false},
+        {slots_word(7, 2), slots_word(6, 3), false, false},
+        {slots_word(6, 3), slots_word(7, 2), false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct slots_heard heard = slots_hear(cases[i].here, cases[i].said);
+        assert_int_equal(heard.lost, cases[i].lost);
+        assert_int_equal(heard.unaware, cases[i].unaware);
+        assert_false(heard.unaware && slots_hear(cases[i].said, cases[i].here).unaware);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_a_short_piece_is_not_in_the_way),
         cmocka_unit_test(test_parts_of_what_jobs_have),
         cmocka_unit_test(test_no_common_slot),
+        cmocka_unit_test(test_what_is_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
