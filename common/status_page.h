@@ -108,7 +108,7 @@ struct status_page {
     // Policy gang: another number than before when the job should look for more slots, since this
     // node could give it some; 0: it could not.
     _Atomic uint8_t more_slots;
-    uint8_t list;      // policy gang: the number of the list in which the job began
+    uint8_t list; // policy gang: the number of the list in which the job began
     uint8_t unused[3];
     uint64_t spin_limit_ns;      // the node's default; 0, as in the page of an earlier classd: none
     _Atomic uint64_t slots;      // policy gang: the job's, as slots_word(); 0: none
