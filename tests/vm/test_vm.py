@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 SKIPPED = 77
-SILENCE_S = 120  # of what prints a line every half a minute; a busy machine must not fail a test
+SILENCE_S = 120  # of what prints a line every half a minute (unittest does with -v alone); a busy machine must not fail a test
 
 # What the kernel decides. The rest of test_daemons.py is the same on any version of cgroup.
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
@@ -121,7 +121,7 @@ class Shares(Guest):
 
 class Jobs(Guest):
     def test_two_jobs_take_turns(self):
-        self.run_in_guest(python("tests/vm/inside/test_jobs.py"))
+        self.run_in_guest(python("tests/vm/inside/test_jobs.py", "-v"))
 
 
 class Cluster(Guest):
@@ -141,7 +141,7 @@ class Cluster(Guest):
 
 class Systemd(Guest):
     def test_the_units(self):
-        text = self.run_in_guest(python("tests/vm/inside/test_units.py"), systemd=True)
+        text = self.run_in_guest(python("tests/vm/inside/test_units.py", "-v"), systemd=True)
         self.assertEqual(len(re.findall(r"exposure of cosched-", text)), 2)
 
 
