@@ -449,7 +449,7 @@ static void a_share_limits(void **state)
 }
 
 // Who is marked as frozen has still to leave the CPU, and that is counted.
-static uint64_t usage_at_rest(const class_t *class_)
+static uint64_t usage_at_rest(class_t *class_)
 {
     uint64_t usage_ns = usage_of(class_);
     for (int tries = 0; tries < 40; tries++) {
