@@ -47,6 +47,12 @@ def register_body(job, width=1, rank=0, ranks=1):
 # ---- the other side: a process that does what it is told on its standard input
 
 
+def realtime_allowed():
+    """In the cgroup of this test, and so for the daemons that it starts there."""
+    program = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+    return subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 class Speaker:
     def __init__(self, runtime_dir):
         self.path = os.path.join(runtime_dir, "classd.socket")

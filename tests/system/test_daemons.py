@@ -11,7 +11,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -330,12 +329,6 @@ class Ends(Node):
         os.chmod(self.runtime_dir, 0o755)
 
 
-def realtime_allowed():
-    """In the cgroup of this test, and so of the daemons that it starts."""
-    program = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
-    return subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False).returncode == 0
-
-
 class Privileges(Node):
     def status(self, daemon):
         with open(f"/proc/{daemon.pid}/status", encoding="ascii") as file:
@@ -352,7 +345,7 @@ class Privileges(Node):
                                     "CapBnd": kept, "CapAmb": 0})
             self.assertEqual(status["NoNewPrivs"], "1")
 
-    @unittest.skipUnless(realtime_allowed(), "the kernel gives this cgroup no real-time")
+    @unittest.skipUnless(daemonkit.realtime_allowed(), "the kernel gives this cgroup no real-time")
     def test_daemons_go_before_ordinary_processes(self):
         timerd = self.start(TIMERD)
         realtime = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK

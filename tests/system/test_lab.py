@@ -13,6 +13,8 @@ import tempfile
 import time
 import unittest
 
+import daemonkit
+
 BENCH = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
 sys.path.insert(0, BENCH)
 
@@ -233,6 +235,9 @@ class Daemons(LabTest):
             self.assertEqual(set(node["daemons"]), {"classd", "timerd"})
             self.assertEqual(node["scheduler"]["time_slice_s"], 1)
         before = status()["nodes"]
+        if daemonkit.realtime_allowed():
+            for daemon in before[0]["daemons"].values():
+                self.assertEqual(os.sched_getscheduler(daemon), os.SCHED_FIFO | os.SCHED_RESET_ON_FORK)
         lab("daemons", "kill", "--node", "node0", "--only", "classd")
         first, second = status()["nodes"]
         self.assertEqual(set(first["daemons"]), {"timerd"})
