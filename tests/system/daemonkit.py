@@ -44,13 +44,13 @@ def register_body(job, width=1, rank=0, ranks=1):
     return job.encode().ljust(40, b"\0") + struct.pack("=IIII", width, rank, ranks, 0)
 
 
-# ---- the other side: a process that does what it is told on its standard input
-
-
 def realtime_allowed():
     """In the cgroup of this test, and so for the daemons that it starts there."""
     program = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
     return subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+# ---- the other side: a process that does what it is told on its standard input
 
 
 class Speaker:
