@@ -98,6 +98,7 @@ int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
         return error_set(err, EBADMSG, "status page %s belongs to another job", name);
     }
     pages_describe_node(pages, *page);
+    atomic_store_explicit(&(*page)->turn, 0, memory_order_relaxed); // until the next slice begins
     if (!adopt)
         pages_publish(pages, *page, true, false);
     return 0;

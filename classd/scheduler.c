@@ -110,6 +110,26 @@ static uint64_t turn_at(const struct config *config, uint64_t wall_ns)
     return (wall_ns + early_ns) / slice_ns;
 }
 
+static void number_slice(struct scheduler *scheduler, uint64_t turn)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        atomic_store_explicit(&table_job_at(scheduler->table, i)->page->turn, status_turn(turn),
+                              memory_order_relaxed);
+}
+
+// Who holds the node for another slice says so anew: what peers on other nodes heard in the last
+// one tells them nothing any more.
+static void announce_slice(struct scheduler *scheduler)
+{
+    enum { HOLDS = STATUS_SCHEDULED | STATUS_CONTENDED };
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct status_page *page = table_job_at(scheduler->table, i)->page;
+        uint64_t word = atomic_load_explicit(&page->word, memory_order_relaxed);
+        if ((status_word_flags(word) & HOLDS) == HOLDS)
+            status_page_nudge(page);
+    }
+}
+
 static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns,
                        uint64_t wall_ns)
 {
@@ -122,7 +142,9 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
     accounts_read_all(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
+    number_slice(scheduler, turn);
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn}, now_ns);
+    announce_slice(scheduler);
     slots_review(scheduler, turn, now_ns);
     if (was_silent)
         decisions_reassert(scheduler); // timerd may have lifted limits meanwhile

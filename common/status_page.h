@@ -66,6 +66,12 @@ static inline uint32_t status_word_epoch(uint64_t word)
     return (uint32_t)word;
 }
 
+// The number of a slice, the same on all nodes, as it travels with a status; 0: not known.
+static inline uint16_t status_turn(uint64_t turn)
+{
+    return turn != 0 ? (uint16_t)(turn % UINT16_MAX + 1) : 0;
+}
+
 // What a process with no scheduler behaves by: it runs, and nobody limits it.
 #define STATUS_WORD_FREE ((uint64_t)STATUS_SCHEDULED << 32)
 
@@ -109,7 +115,8 @@ struct status_page {
     // node could give it some; 0: it could not.
     _Atomic uint8_t more_slots;
     uint8_t list; // policy gang: the number of the list in which the job began
-    uint8_t unused[3];
+    uint8_t unused;
+    _Atomic uint16_t turn;       // the slice, as status_turn(): what is said in one holds in that
     uint64_t spin_limit_ns;      // the node's default; 0, as in the page of an earlier classd: none
     _Atomic uint64_t slots;      // policy gang: the job's, as slots_word(); 0: none
     struct protocol_clock clock; // as the job's CLOCK said it, for the next classd; all 0: never

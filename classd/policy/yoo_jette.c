@@ -62,18 +62,18 @@ static struct policy_job *whose_turn(struct policy_node *node)
     return NULL;
 }
 
-// Half a slice of lead is noise. The sequential class and a job are further apart before one of
-// them has two slots on end: by a slice; and where the class has a share of the time, its account
-// grows in steps of another size, so by a round of the share.
+// A slice and a half of lead. A request may win a job one slice more than the others have (e); if it
+// lost its turn for that, nodes whose accounts differ by it would choose differently until all had
+// ended. The sequential class and a job are as far apart before one of them has two slots on end; and
+// where the class has a share of the time, its account grows in steps of another size, so by a round
+// of the share.
 static uint64_t even_ns(const struct policy_node *node, const struct policy_job *one,
                         const struct policy_job *other)
 {
-    uint64_t half_ns = node->time_slice_ns / 2;
-    if (one->sequential == other->sequential)
-        return half_ns;
-    if (node->sequential_share_ppm == 0)
-        return 3 * half_ns;
-    return 3 * half_ns +
+    uint64_t lead_ns = 3 * (node->time_slice_ns / 2);
+    if (one->sequential == other->sequential || node->sequential_share_ppm == 0)
+        return lead_ns;
+    return lead_ns +
            (uint64_t)((double)node->time_slice_ns * ENGINE_WHOLE_PPM / node->sequential_share_ppm);
 }
 
@@ -88,7 +88,7 @@ static bool is_even(const struct policy_node *node, const struct policy_job *job
     return true;
 }
 
-// (i) Turns by the clock: where accounts differ by no more than half a slice, the number of the
+// (i) Turns by the clock: where accounts differ by no more than a slice and a half, the number of the
 // slice decides and not who has waited longest. Two nodes that once chose differently would else go
 // on to do so, each giving every job its slice in turn, and jobs that speak in collectives only
 // send few requests that would bring them together.

@@ -1,5 +1,6 @@
 #include "pmpi/variant/carrier.h"
 
+#include "pmpi/variant/freshness.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/quick.h"
 
@@ -19,7 +20,9 @@ enum {
 
 struct notice {
     uint8_t scheduled;
-    uint8_t reserved[7];
+    uint8_t reserved;
+    uint16_t turn; // in which that was said; 0: not known
+    uint32_t unused;
     uint64_t slots; // policy gang: what is left of the job's on the sender's node, as slots_word()
 };
 
@@ -33,6 +36,7 @@ struct outgoing {
 
 struct carrier carrier;
 bool carrier_slots;
+bool carrier_turns;
 
 static struct {
     MPI_Comm comm;
@@ -42,6 +46,7 @@ static struct {
     _Atomic int contact_count;
     int remote_count;
     _Atomic int scheduled_contacts; // contacts whose last word was "scheduled"
+    struct freshness freshness;
     struct outgoing outbox[OUTBOX_SLOTS];
     unsigned next_out;
     bool idle;
@@ -134,7 +139,7 @@ int carrier_receive(void *bytes, int room, int tag)
     return source;
 }
 
-static void send_notice(int peer, bool scheduled, uint64_t slots)
+static void send_notice(int peer, bool scheduled, uint16_t turn, uint64_t slots)
 {
     const struct mpi_next *mpi = &mpi_next[1];
     struct outgoing *out = &own.outbox[own.next_out];
@@ -145,14 +150,23 @@ static void send_notice(int peer, bool scheduled, uint64_t slots)
         return; // the peer is far behind; it will be told later
     memset(&out->notice, 0, sizeof out->notice);
     out->notice.scheduled = scheduled;
+    out->notice.turn = turn;
     out->notice.slots = slots;
     int bytes = (int)(carrier_slots ? sizeof out->notice : NOTICE_BYTES);
     if (!carrier_isend(&out->notice, bytes, peer, NOTICE_TAG, &out->request))
         return;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
     atomic_store_explicit(&carrier.peers[peer].told_scheduled, scheduled, memory_order_relaxed);
+    carrier.peers[peer].told_turn = turn;
     carrier.peers[peer].told_slots = slots;
     stats_add(STATS_NOTICES, 1);
+}
+
+// Whoever was told "idle" need not know for how long.
+static bool knows(const struct carrier_peer *peer, bool scheduled, uint16_t turn, uint64_t slots)
+{
+    return scheduled == peer->told_scheduled && slots == peer->told_slots &&
+           (!scheduled || turn == 0 || turn == peer->told_turn);
 }
 
 // Brings a peer up to date; the caller holds the flag.
@@ -160,10 +174,11 @@ static void tell(int peer, uint64_t word, bool repeat)
 {
     struct carrier_peer *to = &carrier.peers[peer];
     bool scheduled = !session_word_idle(word);
+    uint16_t turn = carrier_turn(word);
     uint64_t slots = carrier_slots ? session_slots() : to->told_slots;
-    if (to->remote && (repeat || scheduled != to->told_scheduled || slots != to->told_slots))
-        send_notice(peer, scheduled, slots);
-    if (!to->remote || (scheduled == to->told_scheduled && slots == to->told_slots))
+    if (to->remote && (repeat || !knows(to, scheduled, turn, slots)))
+        send_notice(peer, scheduled, turn, slots);
+    if (!to->remote || knows(to, scheduled, turn, slots))
         atomic_store_explicit(&to->told_epoch, status_word_epoch(word), memory_order_relaxed);
 }
 
@@ -214,9 +229,42 @@ void carrier_add_contact(int peer)
     give_back();
 }
 
-static void hear(int peer, bool scheduled)
+// What was said in that slice is no reason to ask for the CPU in this one.
+static bool is_stale(uint16_t turn)
+{
+    return carrier_turns && freshness_is_stale(&own.freshness, session_turn(), turn);
+}
+
+static bool says_scheduled(const struct carrier_peer *peer)
+{
+    return peer->remote && peer->heard_scheduled && !is_stale(peer->heard_turn);
+}
+
+// The caller holds the flag.
+static bool some_contact_says_scheduled(void)
+{
+    int count = atomic_load_explicit(&own.contact_count, memory_order_relaxed);
+    if (atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (says_scheduled(&carrier.peers[own.contacts[i]]))
+            return true;
+    }
+    return false;
+}
+
+// What a process hears that runs, it hears in time. The caller holds the flag.
+static void learn_turn(uint16_t turn)
+{
+    if (carrier_turns && !session_word_idle(session_word()))
+        freshness_learn(&own.freshness, session_turn(), turn);
+}
+
+static void hear(int peer, bool scheduled, uint16_t turn)
 {
     struct carrier_peer *from = &carrier.peers[peer];
+    learn_turn(turn);
+    atomic_store_explicit(&from->heard_turn, turn, memory_order_relaxed);
     bool before = atomic_exchange_explicit(&from->heard_scheduled, scheduled, memory_order_relaxed);
     bool counted = false;
     int count = atomic_load_explicit(&own.contact_count, memory_order_relaxed);
@@ -227,9 +275,10 @@ static void hear(int peer, bool scheduled)
     else if (scheduled != before)
         atomic_fetch_add_explicit(&own.scheduled_contacts, scheduled ? 1 : -1,
                                   memory_order_relaxed);
-    if (scheduled)
+    if (scheduled && !is_stale(turn))
         atomic_store_explicit(&own.evidence_ns, clock_now_ns(), memory_order_relaxed);
-    else if (atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
+    else if (!scheduled &&
+             atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
         atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
 }
 
@@ -255,7 +304,7 @@ static void drain(void)
         if (source < 0)
             return;
         stats_add(STATS_HEARD, 1);
-        hear(source, notice.scheduled != 0);
+        hear(source, notice.scheduled != 0, notice.turn);
         if (carrier_slots)
             hear_slots(source, notice.slots);
     }
@@ -310,18 +359,29 @@ void carrier_idle_arrival(int peer)
     if (!take())
         return;
     drain();
+    bool scheduled =
+        peer >= 0 ? says_scheduled(&carrier.peers[peer]) : some_contact_says_scheduled();
     give_back();
-    bool scheduled = peer >= 0
-                         ? carrier.peers[peer].remote && carrier.peers[peer].heard_scheduled
-                         : atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) > 0;
     if (scheduled)
         request(clock_now_ns());
 }
 
-void carrier_heard_scheduled(void)
+static void learn_from_header(uint16_t turn)
+{
+    if (!carrier_turns || !freshness_is_news(&own.freshness, session_turn(), turn) || !take())
+        return;
+    learn_turn(turn);
+    give_back();
+}
+
+void carrier_heard_scheduled(uint16_t turn)
 {
     carrier_look();
-    if (!session_word_idle(session_word()))
+    if (!session_word_idle(session_word())) {
+        learn_from_header(turn);
+        return;
+    }
+    if (is_stale(turn))
         return;
     uint64_t now = clock_now_ns();
     atomic_store_explicit(&own.evidence_ns, now, memory_order_relaxed);

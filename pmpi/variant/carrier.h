@@ -17,6 +17,9 @@
 //
 // Ranks of one job on one node have the same status, so only peers on other nodes are told.
 //
+// What was said in one slice is no reason to ask for the CPU in another (freshness.h), so who holds
+// its node for a slice more says so anew.
+//
 // Under policy gang what is left of the job's slots is news like the status, and travels with it.
 #ifndef COSCHED_PMPI_VARIANT_CARRIER_H
 #define COSCHED_PMPI_VARIANT_CARRIER_H
@@ -34,6 +37,8 @@ struct carrier_peer {
     _Atomic bool heard_scheduled;
     _Atomic bool contact; // is among those that are told at once
     bool remote;
+    uint16_t told_turn;          // in which slice; 0: none, as this node was not contended
+    _Atomic uint16_t heard_turn; // likewise
     uint64_t told_slots; // what it was told is left of the job's here; whoever holds the flag
 };
 
@@ -53,6 +58,9 @@ extern struct carrier carrier HIDDEN;
 // Notices carry the job's slots, too (policy gang): all ranks have agreed about some. Set before
 // carrier_start().
 extern bool carrier_slots HIDDEN;
+
+// Slices of all nodes are as long, so their numbers tell something. Set before carrier_start().
+extern bool carrier_turns HIDDEN;
 
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
 // world rank r is on another node. Returns 0, or -1 when memory is short.
@@ -90,8 +98,14 @@ void carrier_idle_look(void);
 void carrier_still_waiting(void);
 void carrier_collective_contacts(MPI_Comm comm);
 
-// A header said that its sender is scheduled.
-void carrier_heard_scheduled(void);
+// The number of the slice that a status told now is to carry; 0: none.
+static inline uint16_t carrier_turn(uint64_t word)
+{
+    return carrier_turns && session_word_contended(word) ? session_turn() : 0;
+}
+
+// A header said that its sender was scheduled in that slice.
+void carrier_heard_scheduled(uint16_t turn);
 
 // One load and one compare while nothing changes: acts on a change of this process's status.
 static inline void carrier_look(void)

@@ -49,20 +49,20 @@ void header_start(MPI_Comm comm, int rank)
     header_on = true;
 }
 
-static bool scheduled_now(void)
+static void write_status(struct header *header)
 {
-    return !session_word_idle(session_word());
+    uint64_t word = session_word();
+    header->scheduled = !session_word_idle(word);
+    header->turn = carrier_turn(word);
 }
 
 static struct wire *outgoing(size_t room, size_t payload)
 {
     struct wire *wire = wire_new(room);
-    if (wire != NULL)
-        *wire->header = (struct header){
-            .magic = HEADER_MAGIC,
-            .scheduled = scheduled_now(),
-            .length = payload,
-        };
+    if (wire == NULL)
+        return NULL;
+    *wire->header = (struct header){.magic = HEADER_MAGIC, .length = payload};
+    write_status(wire->header);
     return wire;
 }
 
@@ -335,7 +335,7 @@ void header_arrived(struct wire *wire, int rc, MPI_Status *status)
     if (status != MPI_STATUS_IGNORE)
         header_correct(status);
     if (header->scheduled && first)
-        carrier_heard_scheduled();
+        carrier_heard_scheduled(header->turn);
 }
 
 void header_release(struct wire *wire)
@@ -556,7 +556,8 @@ static void begin(struct wire *wire)
         memset(wire->header, 0, sizeof *wire->header);
         wire->unpacked = false;
     } else {
-        wire_fill(wire, scheduled_now());
+        write_status(wire->header);
+        wire_fill(wire);
     }
     wire->active = true;
 }

@@ -40,6 +40,7 @@ struct ballot {
     uint8_t gang;     // the node gives slots, and this library asks for them
     uint8_t grows;    // this library can look for more slots later
     uint8_t reserved;
+    uint64_t time_slice_ns;
 };
 
 static struct {
@@ -128,6 +129,7 @@ static struct ballot own_ballot(void)
     enum piggyback piggyback = job.settings.piggyback;
     if (page != NULL) {
         ballot.node_id = page->node_id;
+        ballot.time_slice_ns = page->time_slice_ns;
         ballot.gang = page->gang != 0;
         if (wait == WAIT_DEFAULT)
             wait = page->wait == STATUS_WAIT_YIELD   ? WAIT_YIELD
@@ -337,6 +339,15 @@ static bool nodes_differ(void)
 }
 
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
+static bool slices_are_as_long(const struct ballot *ballots)
+{
+    for (int i = 0; i < job.size; i++) {
+        if (ballots[i].time_slice_ns != ballots[0].time_slice_ns)
+            return false;
+    }
+    return true;
+}
+
 static void act_on_ballots(const struct ballot *ballots)
 {
     int registered = 0, carriers = 0, headers = 0, bypassed = 0, first_without = -1;
@@ -367,6 +378,7 @@ static void act_on_ballots(const struct ballot *ballots)
                 "cosched: only %d of %d ranks have piggyback = header; all of them send notices\n",
                 headers, job.size);
     carrier_slots = all_give_slots(ballots);
+    carrier_turns = slices_are_as_long(ballots);
     if (carriers == job.size && nodes_differ() && bypassed == 0)
         start_carrier(headers == job.size);
 }

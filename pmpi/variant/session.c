@@ -332,6 +332,12 @@ uint64_t session_slots(void)
     return page != NULL ? atomic_load_explicit(&page->slots, memory_order_relaxed) : 0;
 }
 
+uint16_t session_turn(void)
+{
+    const struct status_page *page = session.page;
+    return page != NULL ? atomic_load_explicit(&page->turn, memory_order_relaxed) : 0;
+}
+
 uint8_t session_more_slots(void)
 {
     const struct status_page *page = session.page;

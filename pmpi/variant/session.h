@@ -80,6 +80,9 @@ void session_narrow(uint64_t slots, uint32_t term);
 // The job's slots on this node, as slots_word(); 0 without any.
 uint64_t session_slots(void);
 
+// The number of the slice, as status_turn(); 0: not known.
+uint16_t session_turn(void);
+
 // What the page says about more slots; 0: none are to be had, or nobody says so.
 uint8_t session_more_slots(void);
 

@@ -165,9 +165,8 @@ size_t wire_basic_size(MPI_Datatype type)
     return 0;
 }
 
-void wire_fill(struct wire *wire, bool scheduled)
+void wire_fill(struct wire *wire)
 {
-    wire->header->scheduled = scheduled;
     if (wire->bounced && wire->user != NULL)
         memcpy(wire->header + 1, wire->user, wire->bytes);
 }

@@ -12,7 +12,8 @@
 struct header {
     uint32_t magic;
     uint8_t scheduled;
-    uint8_t reserved[3];
+    uint8_t reserved;
+    uint16_t turn; // in which that was so, as carrier_turn()
     uint64_t length; // of the payload, in bytes
 };
 
@@ -55,8 +56,8 @@ size_t wire_basic_size(MPI_Datatype type);
 // Learns the basic datatypes of this MPI.
 void wire_start(void);
 
-// Writes an outgoing wire's header, and the payload behind it if it is bounced.
-void wire_fill(struct wire *wire, bool scheduled);
+// Brings an outgoing wire's payload up to date, if it is bounced.
+void wire_fill(struct wire *wire);
 
 // Makes `parcel` a datatype of the wire's header and of what the parcel was before. Returns an MPI
 // error code.

@@ -6,6 +6,7 @@
 
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
+static _Atomic uint16_t own_turn;
 static _Atomic int requests;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
@@ -19,6 +20,12 @@ void mock_status(uint16_t flags)
 void mock_slots(uint64_t slots)
 {
     atomic_store_explicit(&own_slots, slots, memory_order_relaxed);
+    mock_status(status_word_flags(atomic_load_explicit(&word, memory_order_relaxed)));
+}
+
+void mock_turn(uint16_t turn)
+{
+    atomic_store_explicit(&own_turn, turn, memory_order_relaxed);
     mock_status(status_word_flags(atomic_load_explicit(&word, memory_order_relaxed)));
 }
 
@@ -109,6 +116,11 @@ void session_narrow(uint64_t slots, uint32_t term)
 uint64_t session_slots(void)
 {
     return atomic_load_explicit(&own_slots, memory_order_relaxed);
+}
+
+uint16_t session_turn(void)
+{
+    return atomic_load_explicit(&own_turn, memory_order_relaxed);
 }
 
 uint8_t session_more_slots(void)

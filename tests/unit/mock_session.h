@@ -11,6 +11,9 @@ void mock_status(uint16_t flags);
 // The same flags, and the job's slots as slots_word(), under a new epoch.
 void mock_slots(uint64_t slots);
 
+// The same flags in another slice, as session_turn(), under a new epoch; 0, as at first: not known.
+void mock_turn(uint16_t turn);
+
 // What session_narrow() was last called with since this was last asked, as slots_word(); 0:
 // nothing.
 uint64_t mock_session_narrowed(void);

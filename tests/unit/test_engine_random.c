@@ -281,13 +281,13 @@ static void check_request(struct history *h, const struct model_job *requester,
     CHECK(outcome == ENGINE_GRANTED || decisions == 0);
 }
 
-// After a tick the set contains one that was the least served (to within GMET, or half a slice when
-// the number of the slice decided, and a slice more beside the sequential class), or else the one
-// with the fewest slices left, and the latter only when somebody waits.
+// After a tick the set contains one that was the least served (to within GMET, or a slice and a half
+// when the number of the slice decided), or else the one with the fewest slices left, and the latter
+// only when somebody waits.
 static void check_tick(struct history *h, uint64_t turn)
 {
     uint64_t equal_ns = h->caller.settings.gmet_ns;
-    uint64_t even_ns = h->caller.settings.time_slice_ns / 2 * (has_sequential(h) ? 3 : 1) + 1;
+    uint64_t even_ns = 3 * (h->caller.settings.time_slice_ns / 2) + 1;
     if (turn != 0 && equal_ns < even_ns)
         equal_ns = even_ns;
     uint64_t least_ns = UINT64_MAX;
