@@ -91,6 +91,7 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
         decisions_date(scheduler, now_ns);
         job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
         class_resume(job->class_, NULL);
+        atomic_store_explicit(&job->page->turn, status_turn(scheduler->turn), memory_order_relaxed);
         jobs_publish_degree(scheduler);
         return job;
     }

@@ -112,21 +112,22 @@ static uint64_t turn_at(const struct config *config, uint64_t wall_ns)
 
 static void number_slice(struct scheduler *scheduler, uint64_t turn)
 {
+    scheduler->turn = turn;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++)
         atomic_store_explicit(&table_job_at(scheduler->table, i)->page->turn, status_turn(turn),
                               memory_order_relaxed);
 }
 
-// Who holds the node for another slice says so anew: what peers on other nodes heard in the last
-// one tells them nothing any more.
+// Processes that run for another slice look at the page, and at what peers on other nodes have told
+// them: where nobody else wants the CPUs they would never do so, and it would pile up. They tell
+// peers that they have the node for this slice, too, who will not act on what they heard in the last.
 static void announce_slice(struct scheduler *scheduler)
 {
-    enum { HOLDS = STATUS_SCHEDULED | STATUS_CONTENDED };
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
-        struct status_page *page = table_job_at(scheduler->table, i)->page;
-        uint64_t word = atomic_load_explicit(&page->word, memory_order_relaxed);
-        if ((status_word_flags(word) & HOLDS) == HOLDS)
-            status_page_nudge(page);
+        struct job *job = table_job_at(scheduler->table, i);
+        uint64_t word = atomic_load_explicit(&job->page->word, memory_order_relaxed);
+        if ((status_word_flags(word) & STATUS_SCHEDULED) != 0 && !jobs_is_here_alone(job))
+            status_page_nudge(job->page);
     }
 }
 

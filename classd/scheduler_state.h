@@ -39,6 +39,7 @@ struct scheduler {
     bool unasked;            // it was taken without a SWITCH
     uint64_t deadline_ns;
     struct phase_moment moment; // of the event in hand, see decisions_date()
+    uint64_t turn;              // number of the slice; 0: not known
     uint64_t wall_offset_ns;    // time of day at the monotonic clock's zero; 0: not known
     bool clock_known;
     int64_t

@@ -41,7 +41,6 @@ static struct slots_offer offer_to(const struct scheduler *scheduler, const stru
 
 static void stop_growth(struct job *job)
 {
-    job->could_grow = false;
     atomic_store_explicit(&job->page->more_slots, 0, memory_order_relaxed);
 }
 
@@ -74,8 +73,8 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
     struct engine_job_view view = {0};
     struct slots_offer offer = offer_to(scheduler, job, now_ns);
     engine_job_find(scheduler->engine, job->id, &view);
-    job->could_grow = view.term != 0 && !view.suspended && slots_offer_more(&offer, view.slots);
-    if (!job->could_grow)
+    bool could_grow = view.term != 0 && !view.suspended && slots_offer_more(&offer, view.slots);
+    if (!could_grow)
         stop_growth(job);
     else if (jobs_is_here_alone(job))
         grow_alone(scheduler, job, &offer, &view, now_ns);
@@ -92,19 +91,6 @@ static bool is_its_slot(const struct job *job, uint64_t turn)
     return turn % REVIEW_SLOTS == (lot >> 32) % REVIEW_SLOTS;
 }
 
-// How often ranks hear what other nodes have lost where their status does not change, since the job
-// has this node for itself.
-#define HEAR_SLOTS (SLOTS_ROUND / 10)
-
-// While there is something to be had, the job's processes look in every slot in which they run.
-static bool is_to_look(const struct job *job, uint64_t turn)
-{
-    uint64_t word = atomic_load_explicit(&job->page->word, memory_order_relaxed);
-    bool hears = turn % HEAR_SLOTS == 0 && !jobs_is_here_alone(job) &&
-                 atomic_load_explicit(&job->page->slots, memory_order_relaxed) != 0;
-    return (job->could_grow || hears) && (status_word_flags(word) & STATUS_SCHEDULED) != 0;
-}
-
 void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns)
 {
     bool is_gang = config_is_gang(scheduler->config);
@@ -114,8 +100,6 @@ void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns)
             stop_growth(job);
         else if (is_its_slot(job, turn))
             review_job(scheduler, job, turn, now_ns);
-        if (is_gang && is_to_look(job, turn))
-            status_page_nudge(job->page);
     }
 }
 

@@ -57,7 +57,6 @@ struct job {
     uint64_t
         usage_before_ns;  // in a class that it had before, to be added to that of the present one
     bool suspended;       // all of it: the engine knows
-    bool could_grow;      // policy gang: this node could give it more slots
     uint64_t growth_turn; // the slot in which it was last told to look for more; 0: never
     struct job_tracking tracking;
     bool share_failed;     // a limit could not be set; said once

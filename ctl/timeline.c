@@ -210,6 +210,39 @@ bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fractio
     return true;
 }
 
+static bool runs_elsewhere(struct timeline *timeline, size_t job, size_t node, uint64_t at_ns)
+{
+    bool runs = false;
+    for (size_t i = 0; i < timeline->lane_count; i++) {
+        struct lane *lane = &timeline->lanes[i];
+        if (lane->job != job || lane->node == node)
+            continue;
+        const struct span *span = span_from(lane, at_ns);
+        runs = runs || (span != NULL && span->from_ns <= at_ns && span->state != SPAN_IDLE);
+    }
+    return runs;
+}
+
+struct timeline_requests timeline_requests(struct timeline *timeline, size_t job)
+{
+    struct timeline_requests requests = {0};
+    for (size_t node = 0; node < timeline->node_count; node++) {
+        const struct recording *recording = &timeline->recordings[node];
+        rewind_lanes(timeline, job);
+        for (size_t i = 0; i < recording->event_count; i++) {
+            const struct recording_event *event = &recording->events[i];
+            bool granted = event->kind == PROTOCOL_EVENT_GRANTED;
+            if (event->job != timeline->jobs[job].job ||
+                (!granted && event->kind != PROTOCOL_EVENT_DISCARDED))
+                continue;
+            requests.made++;
+            requests.granted += granted;
+            requests.false_ += !runs_elsewhere(timeline, job, node, event->at_ns);
+        }
+    }
+    return requests;
+}
+
 static int by_length(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;

@@ -23,7 +23,7 @@ struct lane {
     size_t job;  // index of timeline.jobs
     struct span *spans;
     size_t span_count;
-    size_t cursor; // of timeline_coscheduled() and timeline_delays()
+    size_t cursor; // of the functions below
 };
 
 struct timeline {
@@ -46,6 +46,15 @@ void timeline_free(struct timeline *timeline);
 // share, the part for which it held those of all its nodes. False when there was no such time or
 // the job was on fewer than two nodes.
 bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fraction);
+
+// The requests for the CPUs that the job's processes made, and of these how many were granted, and
+// how many false (Yoo & Jette, section 2.1): made while the job held the CPUs of no other node, so
+// that whatever asked for it was old.
+struct timeline_requests {
+    size_t made, granted, false_;
+};
+
+struct timeline_requests timeline_requests(struct timeline *timeline, size_t job);
 
 // For each time that the job was idle on all of its nodes and got the CPUs of one: how long until
 // it had those of all.

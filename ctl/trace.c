@@ -56,6 +56,17 @@ static int print_coscheduled(struct timeline *timeline)
     return 0;
 }
 
+static int print_requests(struct timeline *timeline)
+{
+    printf("%-40s %8s %8s %8s\n", "JOB", "REQUESTS", "GRANTED", "FALSE");
+    for (size_t job = 0; job < timeline->job_count; job++) {
+        struct timeline_requests requests = timeline_requests(timeline, job);
+        printf("%-40s %8zu %8zu %8zu\n", timeline->jobs[job].job_id, requests.made,
+               requests.granted, requests.false_);
+    }
+    return 0;
+}
+
 // The smallest delay that `part` of the delays do not exceed, in milliseconds.
 static double quantile_ms(const struct timeline_delays *delays, double part)
 {
@@ -89,15 +100,16 @@ static int draw(const char *what, const struct recording *recordings, size_t cou
     struct timeline timeline;
     if (timeline_build(recordings, count, &timeline, err) < 0)
         return -1;
-    int rc = strcmp(what, "json") == 0     ? chart_json(&timeline, stdout, err)
-             : strcmp(what, "svg") == 0    ? chart_svg(&timeline, stdout, err)
-             : strcmp(what, "delays") == 0 ? print_delays(&timeline, err)
-                                           : print_coscheduled(&timeline);
+    int rc = strcmp(what, "json") == 0       ? chart_json(&timeline, stdout, err)
+             : strcmp(what, "svg") == 0      ? chart_svg(&timeline, stdout, err)
+             : strcmp(what, "delays") == 0   ? print_delays(&timeline, err)
+             : strcmp(what, "requests") == 0 ? print_requests(&timeline)
+                                             : print_coscheduled(&timeline);
     timeline_free(&timeline);
     return rc;
 }
 
-// `what`: json, svg, coscheduled or delays.
+// `what`: json, svg, coscheduled, delays or requests.
 static int show(const struct config *config, const char *what, int count, char *const *files,
                 struct error *err)
 {
@@ -129,12 +141,13 @@ int trace_command(const struct config *config, int count, char *const *arguments
         return switch_trace(config, false, 0, err);
     if (strcmp(what, "dump") == 0 && count <= 2)
         return dump(config, count == 2 ? arguments[1] : NULL, err);
-    if (strcmp(what, "coscheduled") == 0 || strcmp(what, "delays") == 0)
+    if (strcmp(what, "coscheduled") == 0 || strcmp(what, "delays") == 0 ||
+        strcmp(what, "requests") == 0)
         return show(config, what, count - 1, arguments + 1, err);
     if (strcmp(what, "export") == 0 && count >= 2 &&
         (strcmp(arguments[1], "json") == 0 || strcmp(arguments[1], "svg") == 0))
         return show(config, arguments[1], count - 2, arguments + 2, err);
     return error_set(err, EINVAL,
                      "trace start [EVENTS], stop, dump [NODE], export json|svg [FILE...], "
-                     "coscheduled [FILE...] or delays [FILE...]");
+                     "coscheduled [FILE...], delays [FILE...] or requests [FILE...]");
 }

@@ -7,7 +7,7 @@ import subprocess
 from . import gantt, records, store
 
 THEIR_NAMES = {"switches": "switches", "requests": "requests", "granted": "requests_granted",
-               "discarded": "requests_discarded", "false": "requests_false"}
+               "discarded": "requests_discarded"}
 
 
 class Observer:
@@ -26,11 +26,15 @@ class Observer:
 
     def finish(self, run, nodes, origin_wall_s):
         """Adds what was seen to the record; of a first repetition, leaves the chart."""
+        dumps = self._dumps()
+        files = self._files(dumps)
         run["counters"] = difference(sums(self.before), sums(self._nodes()))
+        run["counters"]["false"] = self._false(files)
         for name in ("time_slice_s", "gmet_s"):
             run[name] = self.before[0].get(name) if self.before else None
-        dumps = self._dumps()
-        run["coscheduled_fraction"] = self._coscheduled(dumps) if dumps else None
+        run["coscheduled_fraction"] = self._coscheduled(files)
+        for path in files:
+            os.unlink(path)
         if run["repetition"] == 1 and not self.scheduler.alone:
             self.results.write_json(chart_file(run), gantt.chart(
                 run, nodes, [json.loads(text) for text in dumps], origin_wall_s))
@@ -43,19 +47,31 @@ class Observer:
         except ValueError:
             return []
 
-    def _coscheduled(self, dumps):
-        """The mean over the jobs of what `coschedctl trace coscheduled` says."""
+    def _files(self, dumps):
+        """The same as files, for coschedctl; the caller deletes them."""
         files = [self.results.path("logs", f"trace{index}.json") for index in range(len(dumps))]
         for path, text in zip(files, dumps):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        done = subprocess.run([self.site.control(), "trace", "coscheduled", *files], text=True,
+        return files
+
+    def _say(self, what, files):
+        """The last word of each line that `coschedctl trace` prints."""
+        if not files:
+            return []
+        done = subprocess.run([self.site.control(), "trace", what, *files], text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False)
-        for path in files:
-            os.unlink(path)
-        said = [line.split()[-1] for line in done.stdout.splitlines() if line.strip()]
-        return records.mean(float(word) for word in said if word != "-")
+        return [line.split()[-1] for line in done.stdout.splitlines() if line.strip()]
+
+    def _coscheduled(self, files):
+        """The mean over the jobs."""
+        return records.mean(float(word) for word in self._say("coscheduled", files) if word != "-")
+
+    def _false(self, files):
+        """Requests made for a job that no other node had scheduled, of all jobs; below the heading."""
+        counts = self._say("requests", files)[1:]
+        return sum(map(int, counts)) if counts else None
 
 
 def sums(nodes):

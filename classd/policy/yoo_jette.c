@@ -3,12 +3,6 @@
 // to (e) and (i), are argued in doc/design/main-job.md. (a), (b) and (c) are packing.c's.
 #include "classd/policy/packing.h"
 
-// Accounts that differ by less than GMET are equal.
-static void on_change(struct policy_node *node)
-{
-    packing_on_change(node, node->gmet_ns);
-}
-
 // The sequential class, whose slots are not as many as a job's.
 static struct policy_job *sequential_class(struct policy_node *node)
 {
@@ -42,10 +36,10 @@ static uint64_t place_of(const struct policy_node *node, size_t index, const str
 
 // Whose turn it is by the number of the slice: the sequential class's slots first, all other jobs
 // in the order of their names. Nodes with the same jobs agree on that without a word.
-static struct policy_job *whose_turn(struct policy_node *node)
+static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
 {
     struct policy_job *class_ = sequential_class(node);
-    uint64_t turn = node->turn, jobs = node->count;
+    uint64_t jobs = node->count;
     if (turn == 0)
         return NULL;
     if (class_ != NULL) {
@@ -92,12 +86,32 @@ static bool is_even(const struct policy_node *node, const struct policy_job *job
 // slice decides and not who has waited longest. Two nodes that once chose differently would else go
 // on to do so, each giving every job its slice in turn, and jobs that speak in collectives only
 // send few requests that would bring them together.
-static struct policy_job *next_in_turn(struct policy_node *node)
+// Accounts that differ by less than GMET are equal.
+static struct policy_job *next_in_turn(struct policy_node *node, uint64_t turn)
 {
-    struct policy_job *turn = whose_turn(node);
-    if (turn != NULL && is_even(node, turn))
-        return turn;
+    struct policy_job *next = whose_turn(node, turn);
+    if (next != NULL && is_even(node, next))
+        return next;
     return packing_least_served(node, node->gmet_ns);
+}
+
+static bool is_empty(const struct policy_node *node)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].next)
+            return false;
+    }
+    return true;
+}
+
+// CMDREG and CMDOUT. Where the job that held the node has ended, the number of the slice decides as
+// at its beginning, so nodes that it has ended on go on alike.
+static void on_change(struct policy_node *node)
+{
+    packing_make_room(node, 0, node->gmet_ns);
+    if (is_empty(node))
+        next_in_turn(node, node->last_turn)->next = true;
+    packing_fill(node, node->gmet_ns);
 }
 
 // CMDCSW: "schedule a job that has received the least CPU time", (c) unless others have waited too
@@ -105,7 +119,7 @@ static struct policy_job *next_in_turn(struct policy_node *node)
 static void on_tick(struct policy_node *node)
 {
     packing_begin_slice(node);
-    packing_choose(node, next_in_turn(node), node->gmet_ns);
+    packing_choose(node, next_in_turn(node, node->turn), node->gmet_ns);
 }
 
 // (e) Fairness bound: a job with much traffic could else hold the node for all but GMET of each

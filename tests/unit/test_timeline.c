@@ -104,6 +104,35 @@ static void the_coscheduled_fraction_is_what_nodes_have_in_common(void **state)
     timeline_free(&timeline);
 }
 
+// On node 1 from 2 to 5, while the job is out on node 0 from 1 to 3.
+static struct recording_event out_on_node0[] = {
+    {0 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {1 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {3 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {9 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
+};
+
+static struct recording_event asks_on_node1[] = {
+    {0 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},     {2 * SECOND, A, PROTOCOL_EVENT_DISCARDED, 0},
+    {4 * SECOND, A, PROTOCOL_EVENT_DISCARDED, 0},    {4 * SECOND, B, PROTOCOL_EVENT_GRANTED, 0},
+    {5 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 9900}, {5 * SECOND, A, PROTOCOL_EVENT_GRANTED, 0},
+    {9 * SECOND, A, PROTOCOL_EVENT_LEFT, 0},
+};
+
+static void a_request_is_false_where_no_other_node_runs_the_job(void **state)
+{
+    (void)state;
+    static const struct recording both[] = {RECORDING("node0", out_on_node0),
+                                            RECORDING("node1", asks_on_node1)};
+    struct timeline timeline;
+    assert_int_equal(timeline_build(both, 2, &timeline, &err), 0);
+    struct timeline_requests requests = timeline_requests(&timeline, 0);
+    assert_int_equal(requests.made, 3);
+    assert_int_equal(requests.granted, 1);
+    assert_int_equal(requests.false_, 2);
+    timeline_free(&timeline);
+}
+
 static void delays_are_from_the_first_node_to_the_last(void **state)
 {
     (void)state;
@@ -306,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_become_spans),
         cmocka_unit_test(the_coscheduled_fraction_is_what_nodes_have_in_common),
+        cmocka_unit_test(a_request_is_false_where_no_other_node_runs_the_job),
         cmocka_unit_test(delays_are_from_the_first_node_to_the_last),
         cmocka_unit_test(turns_that_end_on_one_node_are_counted_apart),
         cmocka_unit_test(nothing_recorded_is_said),
