@@ -4,12 +4,10 @@
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/quick.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    NOTICE_TAG = 1,
     CONTACTS_MAX = 64, // told at once; further peers are told before the next message to them
     OUTBOX_SLOTS = 256,
 };
@@ -18,20 +16,9 @@ enum {
 // between two runs of an idle job (one period of the bandwidth limit).
 #define EVIDENCE_NS UINT64_C(200000000)
 
-struct notice {
-    uint8_t scheduled;
-    uint8_t reserved;
-    uint16_t turn; // in which that was said; 0: not known
-    uint32_t unused;
-    uint64_t slots; // policy gang: what is left of the job's on the sender's node, as slots_word()
-};
-
-// Without slots it is as short as that of a library that knows of none.
-#define NOTICE_BYTES offsetof(struct notice, slots)
-
 struct outgoing {
     MPI_Request request;
-    struct notice notice;
+    struct carrier_notice notice;
 };
 
 struct carrier carrier;
@@ -152,8 +139,8 @@ static void send_notice(int peer, bool scheduled, uint16_t turn, uint64_t slots)
     out->notice.scheduled = scheduled;
     out->notice.turn = turn;
     out->notice.slots = slots;
-    int bytes = (int)(carrier_slots ? sizeof out->notice : NOTICE_BYTES);
-    if (!carrier_isend(&out->notice, bytes, peer, NOTICE_TAG, &out->request))
+    int bytes = (int)(carrier_slots ? sizeof out->notice : CARRIER_NOTICE_BYTES);
+    if (!carrier_isend(&out->notice, bytes, peer, CARRIER_NOTICE_TAG, &out->request))
         return;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
     atomic_store_explicit(&carrier.peers[peer].told_scheduled, scheduled, memory_order_relaxed);
@@ -277,8 +264,7 @@ static void hear(int peer, bool scheduled, uint16_t turn)
                                   memory_order_relaxed);
     if (scheduled && !is_stale(turn))
         atomic_store_explicit(&own.evidence_ns, clock_now_ns(), memory_order_relaxed);
-    else if (!scheduled &&
-             atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
+    else if (!scheduled && atomic_load_explicit(&own.scheduled_contacts, memory_order_relaxed) == 0)
         atomic_store_explicit(&own.evidence_ns, 0, memory_order_relaxed);
 }
 
@@ -299,8 +285,8 @@ static void hear_slots(int peer, uint64_t word)
 static void drain(void)
 {
     for (;;) {
-        struct notice notice = {0};
-        int source = carrier_receive(&notice, sizeof notice, NOTICE_TAG);
+        struct carrier_notice notice = {0};
+        int source = carrier_receive(&notice, sizeof notice, CARRIER_NOTICE_TAG);
         if (source < 0)
             return;
         stats_add(STATS_HEARD, 1);

@@ -29,6 +29,22 @@
 #include "pmpi/variant/peers.h"
 #include "pmpi/variant/session.h"
 
+#include <stddef.h>
+
+// What is told, on the library's own communicator.
+struct carrier_notice {
+    uint8_t scheduled;
+    uint8_t reserved;
+    uint16_t turn; // in which slice, as status_turn(); 0: not known
+    uint32_t unused;
+    uint64_t slots; // policy gang: what is left of the job's on the sender's node, as slots_word()
+};
+
+#define CARRIER_NOTICE_TAG 1
+
+// Without slots it is as short as that of a library that knows of none.
+#define CARRIER_NOTICE_BYTES offsetof(struct carrier_notice, slots)
+
 // What is known of a peer, by its rank in MPI_COMM_WORLD. Told and heard start as "scheduled",
 // which is what a job that has its nodes to itself is.
 struct carrier_peer {

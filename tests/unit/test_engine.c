@@ -847,28 +847,59 @@ static void test_short_memory_changes_nothing(void **state)
     caller_close(&node);
 }
 
-// Runs a node with jobs 1 and 2 for one slice, all of which its scheduled job consumes. Returns
-// that.
-static engine_job_t run_slice(engine_t *engine, uint64_t *now_ns, uint64_t usage_ns[3],
-                              uint64_t turn)
+// One of two nodes that go by the same clock, with jobs 1 to `jobs`.
+struct clocked {
+    engine_t *engine;
+    engine_job_t jobs;
+    uint64_t now_ns;
+    uint64_t usage_ns[6];
+};
+
+static void clocked_open(struct clocked *node, engine_job_t jobs)
 {
-    const uint64_t slice_ns = 1000000000;
+    const struct engine_settings settings = {.policy = "yoo-jette",
+                                             .cpus = 1,
+                                             .idle_share_ppm = 10000,
+                                             .time_slice_ns = SLICE,
+                                             .gmet_ns = SLICE / 10};
+    *node = (struct clocked){.engine = engine_new(&settings), .jobs = jobs, .now_ns = 1000};
+    assert_non_null(node->engine);
+}
+
+static void clocked_enter(struct clocked *node, engine_job_t job)
+{
+    struct engine_event come = {.kind = ENGINE_REGISTER, .job = job, .width = 1, .name = 100 - job};
+    engine_event(node->engine, &come, node->now_ns);
+}
+
+static engine_job_t scheduled_on(const struct clocked *node)
+{
     struct engine_job_view view;
     engine_job_t scheduled = 0;
-    struct engine_event tick = {.kind = ENGINE_SWITCH, .turn = turn};
-    assert_int_equal(engine_event(engine, &tick, *now_ns).outcome, ENGINE_DONE);
-    for (engine_job_t job = 1; job <= 2; job++) {
-        assert_true(engine_job_find(engine, job, &view));
-        if (view.scheduled)
+    for (engine_job_t job = 1; job <= node->jobs; job++) {
+        if (engine_job_find(node->engine, job, &view) && view.scheduled)
             scheduled = job;
     }
-    *now_ns += slice_ns;
-    usage_ns[scheduled] += slice_ns;
-    for (engine_job_t job = 1; job <= 2; job++)
-        engine_event(
-            engine,
-            &(struct engine_event){.kind = ENGINE_USAGE, .job = job, .usage_ns = usage_ns[job]},
-            *now_ns);
+    return scheduled;
+}
+
+static void clocked_use(struct clocked *node, engine_job_t job, uint64_t ns)
+{
+    struct engine_event usage = {.kind = ENGINE_USAGE, .job = job};
+    node->usage_ns[job] += ns;
+    usage.usage_ns = node->usage_ns[job];
+    engine_event(node->engine, &usage, node->now_ns);
+}
+
+// Runs a node for one slice, all of which its scheduled job consumes. Returns that.
+static engine_job_t run_slice(struct clocked *node, uint64_t turn)
+{
+    struct engine_event tick = {.kind = ENGINE_SWITCH, .turn = turn};
+    assert_int_equal(engine_event(node->engine, &tick, node->now_ns).outcome, ENGINE_DONE);
+    engine_job_t scheduled = scheduled_on(node);
+    node->now_ns += SLICE;
+    for (engine_job_t job = 1; job <= node->jobs; job++)
+        clocked_use(node, job, job == scheduled ? SLICE : 0);
     return scheduled;
 }
 
@@ -877,36 +908,58 @@ static engine_job_t run_slice(engine_t *engine, uint64_t *now_ns, uint64_t usage
 static void test_nodes_agree_by_the_clock(void **state)
 {
     (void)state;
-    const struct engine_settings settings = {.policy = "yoo-jette",
-                                             .cpus = 1,
-                                             .idle_share_ppm = 10000,
-                                             .time_slice_ns = 1000000000,
-                                             .gmet_ns = 100000000};
     for (int with_turns = 0; with_turns < 2; with_turns++) {
-        engine_t *nodes[2] = {engine_new(&settings), engine_new(&settings)};
-        uint64_t now_ns[2] = {1000, 1000}, usage_ns[2][3] = {{0}};
+        struct clocked nodes[2];
         for (int node = 0; node < 2; node++) {
-            for (engine_job_t i = 1; i <= 2; i++) {
-                engine_job_t job = node == 0 ? i : 3 - i;
-                struct engine_event come = {
-                    .kind = ENGINE_REGISTER, .job = job, .width = 1, .name = 100 - job};
-                engine_event(nodes[node], &come, now_ns[node]);
-            }
+            clocked_open(&nodes[node], 2);
+            for (engine_job_t i = 1; i <= 2; i++)
+                clocked_enter(&nodes[node], node == 0 ? i : 3 - i);
         }
         int together = 0;
         for (uint64_t slice = 1; slice <= 20; slice++) {
             uint64_t turn = with_turns ? 1000 + slice : 0;
-            together += run_slice(nodes[0], &now_ns[0], usage_ns[0], turn) ==
-                        run_slice(nodes[1], &now_ns[1], usage_ns[1], turn);
+            together += run_slice(&nodes[0], turn) == run_slice(&nodes[1], turn);
         }
         if (with_turns)
             assert_in_range(together, 17, 20);
         else
             assert_in_range(together, 0, 3);
         for (int node = 0; node < 2; node++) {
-            assert_in_range(usage_ns[node][1], 9000000000, 11000000000);
-            engine_free(nodes[node]);
+            assert_in_range(nodes[node].usage_ns[1], 9 * SLICE, 11 * SLICE);
+            engine_free(nodes[node].engine);
         }
+    }
+}
+
+// On one of them a request has won a job nearly a slice more than the others have: that is no
+// reason to go on with another job than the other node does, neither at a tick nor where one ends.
+static void test_nodes_agree_though_one_has_been_asked(void **state)
+{
+    (void)state;
+    for (engine_job_t asking = 1; asking <= 5; asking++) {
+        struct clocked nodes[2];
+        uint64_t turn = 1000;
+        for (int node = 0; node < 2; node++) {
+            clocked_open(&nodes[node], 5);
+            for (engine_job_t job = 1; job <= 5; job++)
+                clocked_enter(&nodes[node], job);
+        }
+        for (unsigned slice = 0; slice < 10; slice++, turn++)
+            assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+        clocked_use(&nodes[1], asking, SLICE / 10 * 9);
+        for (unsigned slice = 0; slice < 20; slice++, turn++)
+            assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+        for (unsigned ends = 0; ends < 3; ends++, turn++) {
+            engine_job_t ended = run_slice(&nodes[0], turn);
+            assert_int_equal(ended, run_slice(&nodes[1], turn));
+            struct engine_event leave = {.kind = ENGINE_EXIT, .job = ended, .width = 1};
+            for (int node = 0; node < 2; node++)
+                engine_event(nodes[node].engine, &leave, nodes[node].now_ns);
+            assert_int_not_equal(scheduled_on(&nodes[0]), 0);
+            assert_int_equal(scheduled_on(&nodes[0]), scheduled_on(&nodes[1]));
+        }
+        for (int node = 0; node < 2; node++)
+            engine_free(nodes[node].engine);
     }
 }
 
@@ -1161,6 +1214,7 @@ int main(void)
         cmocka_unit_test(test_accounts_that_cannot_be_are_bent),
         cmocka_unit_test(test_short_memory_changes_nothing),
         cmocka_unit_test(test_nodes_agree_by_the_clock),
+        cmocka_unit_test(test_nodes_agree_though_one_has_been_asked),
         cmocka_unit_test(test_uncoordinated),
         cmocka_unit_test(test_suspended_is_out_of_sight),
         cmocka_unit_test(test_a_lone_job_is_suspended_too),

@@ -31,8 +31,6 @@ enum {
 };
 
 static int mpi_calls, allocations, locks;
-static __typeof__(mpi_next[1].Isend) mock_isend;
-static MPI_Comm notices; // the library's own communicator
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -189,7 +187,7 @@ static void begin(bool headers)
     const int nodes[MOCK_SIZE] = {0, 1};
     const bool remote[MOCK_SIZE] = {false, true};
     mock_start(MPI_THREAD_MULTIPLE);
-    MPI_Comm private_comm = notices = mock_comm();
+    MPI_Comm private_comm = mock_comm();
     mock_status(STATUS_SCHEDULED);
     assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
     assert_int_equal(carrier_start(private_comm, MOCK_SIZE, remote, headers), 0);
@@ -197,7 +195,6 @@ static void begin(bool headers)
         header_start(private_comm, MOCK_SELF);
     core_active = true;
     core_quick = !headers;
-    mock_isend = mpi_next[1].Isend;
     for (int entry = 0; entry < 2; entry++) {
         struct mpi_next *next = &mpi_next[entry];
         next->Send = at_once_send;
@@ -281,96 +278,12 @@ static void each_change_is_told_once(void **state)
     end(false);
 }
 
-// Of rank 1, on another node, as pmpi/variant/carrier.c has it.
-struct notice {
-    uint8_t scheduled;
-    uint8_t reserved[7];
-    uint64_t slots;
-};
-
-// The slots that rank 1 has been told since it was last asked; 0: nothing.
-static uint64_t told(void)
-{
-    struct notice notice = {0};
-    return mock_peer_receive(notices, 1, &notice, sizeof notice) > 0 ? notice.slots : 0;
-}
-
-static void peer_says(uint64_t slots)
-{
-    struct notice notice = {.scheduled = true, .slots = slots};
-    mock_peer_send(notices, 1, &notice, sizeof notice);
-}
-
-// Notices go where rank 1 finds them.
-static void begin_with_slots(void)
-{
-    begin(false);
-    mpi_next[1].Isend = mock_isend;
-    carrier_slots = true;
-}
-
-static void call(void)
-{
-    lib.Send(NULL, 0, MPI_BYTE, MOCK_PEER, 0, MPI_COMM_WORLD);
-}
-
-// Slots are lost while nothing else changes: the job is out, or idle, before and after.
-static void lost_slots_are_told_at_the_next_call(void **state)
-{
-    (void)state;
-    begin_with_slots();
-    mock_slots(slots_word(7, 1));
-    carrier_agreed(slots_word(7, 1));
-    for (unsigned idle = 0; idle < 2; idle++) {
-        mock_status(idle ? STATUS_CONTENDED : STATUS_SCHEDULED);
-        call();
-        told();
-        call();
-        assert_int_equal(told(), 0);
-        mock_slots(slots_word(6 - 2 * idle, 1));
-        call();
-        assert_int_equal(told(), slots_word(6 - 2 * idle, 1));
-        call();
-        assert_int_equal(told(), 0);
-    }
-    end(false);
-    carrier_slots = false;
-}
-
-// One that was told before it took part in the agreement has forgotten it.
-static void who_says_more_is_told_again(void **state)
-{
-    (void)state;
-    begin_with_slots();
-    mock_slots(slots_word(6, 2));
-    call();
-    assert_int_equal(told(), slots_word(6, 2));
-    peer_says(slots_word(7, 1));
-    mock_slots(slots_word(6, 2));
-    call();
-    assert_int_equal(told(), 0);
-    peer_says(slots_word(7, 2));
-    mock_slots(slots_word(6, 2));
-    call();
-    assert_int_equal(told(), slots_word(6, 2));
-    assert_int_equal(mock_session_narrowed(), 0);
-    peer_says(slots_word(2, 2));
-    mock_slots(slots_word(6, 2));
-    call();
-    assert_int_equal(told(), 0);
-    assert_int_equal(mock_session_narrowed(), slots_word(2, 2));
-    end(false);
-    carrier_slots = false;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notices_cost_nothing_while_nothing_changes),
         cmocka_unit_test(headers_need_no_memory_and_no_kernel),
         cmocka_unit_test(each_change_is_told_once),
-        cmocka_unit_test(lost_slots_are_told_at_the_next_call),
-        cmocka_unit_test(who_says_more_is_told_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,285 @@
+// What a rank tells those of other nodes, and what it does about what they say: rank 1 is on
+// another node, and played by hand.
+#include "common/status_page.h"
+#include "pmpi/variant/carrier.h"
+#include "pmpi/variant/header.h"
+#include "pmpi/variant/wire.h"
+#include "tests/unit/mock_mpi.h"
+#include "tests/unit/mock_session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TAG = 5, IDLE = STATUS_CONTENDED, OUT = STATUS_CONTENDED | STATUS_SCHEDULED };
+
+static MPI_Comm notices; // the library's own communicator
+
+static int set_up(void **state)
+{
+    const int nodes[MOCK_SIZE] = {0, 1};
+    const bool remote[MOCK_SIZE] = {false, true};
+    (void)state;
+    mock_start(MPI_THREAD_MULTIPLE);
+    notices = mock_comm();
+    mock_status(STATUS_SCHEDULED);
+    mock_turn(0);
+    carrier_turns = true;
+    return peers_start(nodes, MOCK_SIZE) == 0 &&
+                   carrier_start(notices, MOCK_SIZE, remote, false) == 0
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char message[sizeof(struct header) + 1];
+    core_active = false;
+    while (mock_peer_receive(MPI_COMM_WORLD, TAG, message, sizeof message) >= 0)
+        continue;
+    if (header_on)
+        header_stop();
+    header_on = false;
+    carrier_drain();
+    carrier_stop();
+    peers_stop();
+    carrier_slots = carrier_turns = false;
+    return 0;
+}
+
+static void begin(void)
+{
+    core_active = true;
+    mock_session_requests();
+    mock_session_narrowed();
+}
+
+// The next notice that rank 1 has been sent. False when there is none.
+static bool told(struct carrier_notice *notice)
+{
+    *notice = (struct carrier_notice){0};
+    return mock_peer_receive(notices, CARRIER_NOTICE_TAG, notice, sizeof *notice) > 0;
+}
+
+static void assert_told(bool scheduled, uint16_t turn)
+{
+    struct carrier_notice notice;
+    assert_true(told(&notice));
+    assert_int_equal(notice.scheduled, scheduled);
+    assert_int_equal(notice.turn, turn);
+}
+
+static void assert_told_nothing(void)
+{
+    struct carrier_notice notice;
+    assert_false(told(&notice));
+}
+
+static uint64_t slots_told(void)
+{
+    struct carrier_notice notice;
+    return told(&notice) ? notice.slots : 0;
+}
+
+static void peer_says(bool scheduled, uint16_t turn, uint64_t slots)
+{
+    struct carrier_notice notice = {.scheduled = scheduled, .turn = turn, .slots = slots};
+    mock_peer_send(notices, CARRIER_NOTICE_TAG, &notice, sizeof notice);
+}
+
+static void call(void)
+{
+    lib.Send(NULL, 0, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD);
+}
+
+// ---- slices
+
+static void each_slice_is_told_once(void **state)
+{
+    (void)state;
+    begin();
+    mock_turn(7);
+    mock_status(OUT);
+    for (uint16_t turn = 7; turn < 10; turn++) {
+        mock_turn(turn);
+        call();
+        assert_told(true, turn);
+        call();
+        assert_told_nothing();
+    }
+    mock_status(IDLE);
+    call();
+    assert_told(false, 9);
+    mock_turn(10); // idle is idle
+    call();
+    assert_told_nothing();
+}
+
+// Nobody is limited here: that holds for as long as nothing else is said.
+static void without_contention_slices_are_not_told(void **state)
+{
+    (void)state;
+    begin();
+    mock_status(IDLE);
+    call();
+    assert_told(false, 0);
+    mock_turn(7);
+    mock_status(STATUS_SCHEDULED);
+    call();
+    assert_told(true, 0);
+    mock_turn(8);
+    call();
+    assert_told_nothing();
+}
+
+static int requests_after_receiving(int source)
+{
+    char byte = 0;
+    mock_peer_send(MPI_COMM_WORLD, TAG, &byte, 1);
+    lib.Recv(&byte, 1, MPI_BYTE, source, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return mock_session_requests();
+}
+
+static void what_was_said_in_an_earlier_slice_asks_for_nothing(void **state)
+{
+    (void)state;
+    static const int sources[] = {MOCK_PEER, MPI_ANY_SOURCE};
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        mock_status(IDLE);
+        mock_turn(7);
+        peer_says(true, 6, 0);
+        assert_int_equal(requests_after_receiving(sources[i]), 0);
+        peer_says(true, 7, 0);
+        assert_true(requests_after_receiving(sources[i]) > 0);
+        mock_turn(8); // the same word, a slice later
+        assert_int_equal(requests_after_receiving(sources[i]), 0);
+        peer_says(true, 0, 0); // from a node where nobody is limited
+        assert_true(requests_after_receiving(sources[i]) > 0);
+    }
+}
+
+// Slices of other lengths have other numbers.
+static void where_numbers_tell_nothing_all_is_heeded(void **state)
+{
+    (void)state;
+    begin();
+    carrier_turns = false;
+    mock_status(IDLE);
+    mock_turn(7);
+    peer_says(true, 3, 0);
+    assert_true(requests_after_receiving(MOCK_PEER) > 0);
+    mock_status(OUT);
+    call();
+    struct carrier_notice notice;
+    while (told(&notice))
+        assert_int_equal(notice.turn, 0);
+}
+
+static int requests_after_header(uint16_t turn)
+{
+    struct header header = {
+        .magic = HEADER_MAGIC, .scheduled = true, .turn = turn, .length = sizeof(char)};
+    char message[sizeof header + 1] = {0}, byte;
+    memcpy(message, &header, sizeof header);
+    mock_peer_send(MPI_COMM_WORLD, TAG, message, sizeof message);
+    lib.Recv(&byte, 1, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return mock_session_requests();
+}
+
+static void headers_have_the_slice_too(void **state)
+{
+    (void)state;
+    carrier.headers = true;
+    header_start(notices, MOCK_SELF);
+    begin();
+    mock_status(IDLE);
+    mock_turn(7);
+    peer_says(false, 7, 0); // nothing but headers asks from here on
+    assert_int_equal(requests_after_header(6), 0);
+    assert_true(requests_after_header(7) > 0);
+    assert_true(requests_after_header(0) > 0);
+    // The other node's clock is three slices behind: known when this rank has run for a while.
+    mock_status(OUT);
+    for (unsigned i = 0; i < 10; i++)
+        requests_after_header(4);
+    mock_status(IDLE);
+    assert_true(requests_after_header(4) > 0);
+    assert_int_equal(requests_after_header(3), 0);
+
+    char message[sizeof(struct header) + 1];
+    struct header *header = (struct header *)message;
+    mock_status(OUT);
+    lib.Send("", 1, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD);
+    assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, message, sizeof message),
+                     sizeof message);
+    assert_int_equal(header->turn, 7);
+}
+
+// ---- slots
+
+// Slots are lost while nothing else changes: the job is out, or idle, before and after.
+static void lost_slots_are_told_at_the_next_call(void **state)
+{
+    (void)state;
+    begin();
+    carrier_slots = true;
+    mock_slots(slots_word(7, 1));
+    carrier_agreed(slots_word(7, 1));
+    for (unsigned idle = 0; idle < 2; idle++) {
+        mock_status(idle ? STATUS_CONTENDED : STATUS_SCHEDULED);
+        call();
+        slots_told();
+        call();
+        assert_int_equal(slots_told(), 0);
+        mock_slots(slots_word(6 - 2 * idle, 1));
+        call();
+        assert_int_equal(slots_told(), slots_word(6 - 2 * idle, 1));
+        call();
+        assert_int_equal(slots_told(), 0);
+    }
+}
+
+// One that was told before it took part in the agreement has forgotten it.
+static void who_says_more_is_told_again(void **state)
+{
+    (void)state;
+    begin();
+    carrier_slots = true;
+    mock_slots(slots_word(6, 2));
+    call();
+    assert_int_equal(slots_told(), slots_word(6, 2));
+    peer_says(true, 0, slots_word(7, 1));
+    mock_slots(slots_word(6, 2));
+    call();
+    assert_int_equal(slots_told(), 0);
+    peer_says(true, 0, slots_word(7, 2));
+    mock_slots(slots_word(6, 2));
+    call();
+    assert_int_equal(slots_told(), slots_word(6, 2));
+    assert_int_equal(mock_session_narrowed(), 0);
+    peer_says(true, 0, slots_word(2, 2));
+    mock_slots(slots_word(6, 2));
+    call();
+    assert_int_equal(slots_told(), 0);
+    assert_int_equal(mock_session_narrowed(), slots_word(2, 2));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(each_slice_is_told_once),
+        TEST(without_contention_slices_are_not_told),
+        TEST(what_was_said_in_an_earlier_slice_asks_for_nothing),
+        TEST(where_numbers_tell_nothing_all_is_heeded),
+        TEST(headers_have_the_slice_too),
+        TEST(lost_slots_are_told_at_the_next_call),
+        TEST(who_says_more_is_told_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
