@@ -14,6 +14,8 @@ NOMINAL_S = {"bt.W": 0.6, "bt.A": 15, "cg.W": 0.2, "cg.A": 0.6, "cg.B": 25, "ep.
              "mg.B": 3, "sp.W": 2.2, "sp.A": 15}
 LAUNCH_S = 0.4
 SETUP_S = 1.5  # of a unit, with its calibration
+SLOWDOWN = {"dedicated": 1.0, "dedicated-cosched": 1.0, "fcfs": 1.1, "uncoordinated": 2.2}
+SLOWDOWN_OF_OTHERS = 1.3
 
 
 class Described:
@@ -190,7 +192,8 @@ def nominal_s(unit):
                  for job in unit.jobs if not job.is_hog)
     arrival_s = max(submission.arrival_s for submission in unit.submissions)
     hogs = any(job.is_hog for job in unit.jobs)
-    return SETUP_S + max(arrival_s, jobs_s * (1 + hogs))
+    slowdown = SLOWDOWN.get(unit.scheduler, SLOWDOWN_OF_OTHERS)
+    return SETUP_S + max(arrival_s, jobs_s * slowdown * (1 + hogs))
 
 
 def to_json(seed, units, options):

@@ -153,7 +153,7 @@ static void send_notice(int peer, bool scheduled, uint16_t turn, uint64_t slots)
 static bool knows(const struct carrier_peer *peer, bool scheduled, uint16_t turn, uint64_t slots)
 {
     return scheduled == peer->told_scheduled && slots == peer->told_slots &&
-           (!scheduled || turn == 0 || turn == peer->told_turn);
+           (!scheduled || turn == peer->told_turn);
 }
 
 // Brings a peer up to date; the caller holds the flag.

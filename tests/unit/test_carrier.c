@@ -134,6 +134,13 @@ static void without_contention_slices_are_not_told(void **state)
     mock_turn(8);
     call();
     assert_told_nothing();
+    // What was said of a slice does not hold for ever.
+    mock_status(OUT);
+    call();
+    assert_told(true, 8);
+    mock_status(STATUS_SCHEDULED);
+    call();
+    assert_told(true, 0);
 }
 
 static int requests_after_receiving(int source)
