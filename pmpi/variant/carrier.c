@@ -300,6 +300,7 @@ void carrier_drain(void)
 {
     if (!carrier.on || !take())
         return;
+    carrier_slots = false; // what a peer lacks would be told by notices that nobody has counted
     drain();
     leaders_drain();
     give_back();

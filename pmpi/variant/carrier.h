@@ -99,7 +99,8 @@ bool carrier_isend(const void *bytes, int count, int peer, int tag, MPI_Request 
 // are cut, shorter ones leave the rest of `bytes` as it was.
 int carrier_receive(void *bytes, int room, int tag);
 
-// At the end: receives notices, and messages as above without acting on them, that are there.
+// At the end, when all ranks have counted what they sent: nothing is told any more. Receives
+// notices, and messages as above without acting on them, that are there.
 void carrier_drain(void);
 
 // Completes what was sent, and turns the carrier off.

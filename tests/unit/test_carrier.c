@@ -276,6 +276,25 @@ static void who_says_more_is_told_again(void **state)
     assert_int_equal(mock_session_narrowed(), slots_word(2, 2));
 }
 
+// When all ranks have counted what they sent, a peer that does not know what is lost here is left
+// so.
+static void at_the_end_nobody_is_told(void **state)
+{
+    (void)state;
+    begin();
+    carrier_slots = true;
+    mock_slots(slots_word(6, 2));
+    call();
+    assert_int_equal(slots_told(), slots_word(6, 2));
+    int sent = carrier_sent()[MOCK_PEER], received = carrier_received();
+    peer_says(true, 0, slots_word(7, 2));
+    peer_says(true, 0, slots_word(2, 2));
+    carrier_drain();
+    assert_int_equal(carrier_received(), received + 2);
+    assert_int_equal(carrier_sent()[MOCK_PEER], sent);
+    assert_told_nothing();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -287,6 +306,7 @@ int main(void)
         TEST(headers_have_the_slice_too),
         TEST(lost_slots_are_told_at_the_next_call),
         TEST(who_says_more_is_told_again),
+        TEST(at_the_end_nobody_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
