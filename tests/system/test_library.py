@@ -179,6 +179,20 @@ class Library(unittest.TestCase):
                                "openmpi": "mpirun -x LD_PRELOAD"}[family], done.stderr)
                 self.assertNotIn("token", done.stdout)
 
+    def test_the_users_list_of_variables_in_mpirun_is_kept(self):
+        listed = ["--mca", "mca_base_env_list", "FOO=1"]
+        for line, arguments, handed_on in (("", listed, True), ("mca_base_env_list = FOO=1", [], False),
+                                           ("-x FOO=1", [], False), ("btl_tcp_foo = -x", [], True)):
+            with self.subTest(file=line, arguments=arguments):
+                os.makedirs(os.path.join(self.folder, ".openmpi"), exist_ok=True)
+                with open(os.path.join(self.folder, ".openmpi", "mca-params.conf"), "w", encoding="utf-8") as file:
+                    file.write(line + "\n")
+                done = mpiexec("openmpi", [*arguments, "-n", "2", "env"], LD_PRELOAD=LIBRARY, HOME=self.folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stdout.count("\nFOO=1\n"), 0 if line.startswith("btl") else 2, done.stdout)
+                lists = re.findall(r"^OMPI_MCA_mca_base_env_list\w*=(.*)", done.stdout, re.M)
+                self.assertEqual(any("LD_PRELOAD" in names.split(";") for names in lists), handed_on, done.stdout)
+
     def test_inert_in_other_programs(self):
         done = subprocess.run(["sh", "-c", "echo a | cat"], env={**os.environ, "LD_PRELOAD": LIBRARY},
                               capture_output=True, text=True, check=True)
