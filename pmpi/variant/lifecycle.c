@@ -10,6 +10,7 @@
 #include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/leaders.h"
+#include "pmpi/variant/numbering.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/wait.h"
@@ -187,13 +188,11 @@ static void explain_disagreement(int first, int without)
             without, job.size, reason);
 }
 
-static void number_nodes(const struct ballot *ballots, int *nodes)
+static void number_nodes(const struct ballot *ballots, struct numbering_rank *ranks, int *nodes)
 {
-    for (int i = 0; i < job.size; i++) {
-        nodes[i] = 0;
-        while (ballots[nodes[i]].node_id != ballots[i].node_id)
-            nodes[i]++;
-    }
+    for (int i = 0; i < job.size; i++)
+        ranks[i] = (struct numbering_rank){.node_id = ballots[i].node_id, .rank = i};
+    numbering_nodes(ranks, job.size, nodes);
     job.nodes = nodes;
 }
 
@@ -433,7 +432,8 @@ static void job_start(void)
     if (job.settings.complaint[0] != '\0' && job.rank == 0)
         fprintf(stderr, "cosched: %s\n", job.settings.complaint);
     struct ballot *ballots =
-        calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) + sizeof(int));
+        calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
+                                     sizeof(struct numbering_rank) + sizeof(int));
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;
@@ -448,7 +448,8 @@ static void job_start(void)
     if (ballots != NULL && exchange_ballots(ballots)) {
         struct crowding_place *places = (struct crowding_place *)(ballots + job.size);
         choose_wait(ballots, places);
-        number_nodes(ballots, (int *)(places + job.size));
+        struct numbering_rank *ranks = (struct numbering_rank *)(places + job.size);
+        number_nodes(ballots, ranks, (int *)(ranks + job.size));
         act_on_ballots(ballots);
         if (job.registered && carrier_slots) {
             if (nodes_differ())
