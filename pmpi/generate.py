@@ -13,7 +13,7 @@ import zlib
 ROLES = (
     "init finalize send isend send_init start recv mrecv irecv recv_init imrecv sendrecv isendrecv probe "
     "mprobe iprobe improbe test wait waitall waitany waitsome testone testall testany testsome get_status "
-    "request_free buffer part look collective icollective creation idup comm_free window rma_sync win_wait "
+    "request_free buffer part look collective icollective creation dup idup comm_free window rma_sync win_wait "
     "internal"
 ).split()
 
@@ -269,6 +269,7 @@ BEFORE = {
     "collective": "carrier_collective(comm);",
     "icollective": "carrier_collective(comm);",
     "creation": "carrier_collective({comm});",
+    "dup": "carrier_collective(comm);",
     "idup": "carrier_collective(comm);",
     "window": "block_without_sign(); carrier_collective(comm);",
     "look": "carrier_look();",
@@ -296,6 +297,7 @@ AFTER = {
     "rma_sync": "carrier_arrived();",
     "win_wait": "carrier_arrived();",
     "creation": "peers_learn(*newcomm);",
+    "dup": "peers_learn_duplicate(*newcomm, comm);",
     "idup": "peers_learn_like(*newcomm, comm);",
 }
 # What may have been done for peers that sleep, and for whom: else for anybody.
@@ -312,7 +314,7 @@ OVER = {
 STRANGERS = {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}
 BLOCKING = {
     "send", "recv", "mrecv", "sendrecv", "probe", "mprobe", "wait", "waitall", "waitany",
-    "waitsome", "collective", "creation", "rma_sync", "win_wait",
+    "waitsome", "collective", "creation", "dup", "rma_sync", "win_wait",
 }
 
 # The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count

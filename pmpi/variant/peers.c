@@ -38,34 +38,6 @@ static unsigned first_slot(uintptr_t key)
     return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SLOTS;
 }
 
-int peers_start(const int *node_of, int size)
-{
-    entries = calloc(SLOTS, sizeof *entries);
-    nodes = malloc((size_t)size * sizeof *nodes);
-    if (entries == NULL || nodes == NULL)
-        return -1;
-    for (int i = 0; i < size; i++)
-        nodes[i] = node_of[i];
-    peers_world_size = size;
-    if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
-        return -1;
-    peers_learn(MPI_COMM_WORLD);
-    peers_learn(MPI_COMM_SELF);
-    return 0;
-}
-
-void peers_stop(void)
-{
-    if (world_group != MPI_GROUP_NULL)
-        mpi_next[1].Group_free(&world_group);
-    for (unsigned i = 0; entries != NULL && i < SLOTS; i++)
-        free(entries[i].world_ranks);
-    free(entries);
-    free(nodes);
-    entries = NULL;
-    nodes = NULL;
-}
-
 static struct entry *find(MPI_Comm comm)
 {
     uintptr_t key = key_of(comm);
@@ -151,6 +123,19 @@ static void add(MPI_Comm comm, int *ranks, int size, bool spans)
     free(ranks);
 }
 
+// Without asking MPI, some of which compare each rank of a group with each of the other.
+static void learn_world(void)
+{
+    int node = -1;
+    bool differ = false;
+    int *ranks = malloc((size_t)peers_world_size * sizeof *ranks);
+    for (int i = 0; ranks != NULL && i < peers_world_size; i++)
+        ranks[i] = i;
+    if (ranks != NULL)
+        add(MPI_COMM_WORLD, ranks, peers_world_size,
+            known(ranks, peers_world_size, &node, &differ) && differ);
+}
+
 void peers_learn(MPI_Comm comm)
 {
     const struct mpi_next *mpi = &mpi_next[1];
@@ -170,16 +155,57 @@ void peers_learn(MPI_Comm comm)
         add(comm, ranks, size, all_known && differ);
 }
 
-void peers_learn_like(MPI_Comm comm, MPI_Comm like)
+// False where `like` is not known.
+static bool learn_like(MPI_Comm comm, MPI_Comm like)
 {
     const struct entry *model = find(like);
     if (model == NULL || comm == MPI_COMM_NULL)
-        return;
+        return false;
     int *ranks = malloc((size_t)model->size * sizeof *ranks);
     for (int i = 0; ranks != NULL && i < model->size; i++)
         ranks[i] = model->world_ranks[i];
     if (ranks != NULL)
         add(comm, ranks, model->size, model->spans);
+    return true;
+}
+
+void peers_learn_like(MPI_Comm comm, MPI_Comm like)
+{
+    learn_like(comm, like);
+}
+
+void peers_learn_duplicate(MPI_Comm comm, MPI_Comm of)
+{
+    if (!learn_like(comm, of))
+        peers_learn(comm);
+}
+
+int peers_start(const int *node_of, int size)
+{
+    entries = calloc(SLOTS, sizeof *entries);
+    nodes = malloc((size_t)size * sizeof *nodes);
+    if (entries == NULL || nodes == NULL)
+        return -1;
+    for (int i = 0; i < size; i++)
+        nodes[i] = node_of[i];
+    peers_world_size = size;
+    if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
+        return -1;
+    learn_world();
+    peers_learn(MPI_COMM_SELF);
+    return 0;
+}
+
+void peers_stop(void)
+{
+    if (world_group != MPI_GROUP_NULL)
+        mpi_next[1].Group_free(&world_group);
+    for (unsigned i = 0; entries != NULL && i < SLOTS; i++)
+        free(entries[i].world_ranks);
+    free(entries);
+    free(nodes);
+    entries = NULL;
+    nodes = NULL;
 }
 
 int peers_find(MPI_Comm comm, int rank)

@@ -1,0 +1,123 @@
+// Ranks of communicators are those of MPI_COMM_WORLD as MPI says, and it is asked for the fewest:
+// some need a step for each pair of members.
+#include "pmpi/variant/peers.h"
+#include "tests/unit/mock_mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static int translated; // groups
+static int (*mock_translate)(MPI_Group, int, const int[], MPI_Group, int[]);
+
+// Ranks of all communicators but MPI_COMM_WORLD are the other way round.
+static int translate(MPI_Group one, int count, const int ranks[], MPI_Group other, int result[])
+{
+    translated++;
+    int rc = mock_translate(one, count, ranks, other, result);
+    for (int i = 0; i < count; i++)
+        result[i] = MOCK_SIZE - 1 - result[i];
+    return rc;
+}
+
+static int taken(void)
+{
+    int count = translated;
+    translated = 0;
+    return count;
+}
+
+static int duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *made)
+{
+    (void)info;
+    return mpi_next[1].Comm_dup(comm, made);
+}
+
+static int split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+    (void)color;
+    (void)key;
+    return mpi_next[1].Comm_dup(comm, made);
+}
+
+static int start(void **state)
+{
+    const int nodes[MOCK_SIZE] = {0, 1};
+    (void)state;
+    mock_start(MPI_THREAD_SINGLE);
+    mock_translate = mpi_next[1].Group_translate_ranks;
+    for (int entry = 0; entry < 2; entry++) {
+        mpi_next[entry].Group_translate_ranks = translate;
+        mpi_next[entry].Comm_dup_with_info = duplicate_with_info;
+        mpi_next[entry].Comm_split = split;
+    }
+    core_active = true;
+    return peers_start(nodes, MOCK_SIZE);
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    core_active = false;
+    peers_stop();
+    return 0;
+}
+
+static void assert_known(MPI_Comm comm, bool as_world)
+{
+    for (int i = 0; i < MOCK_SIZE; i++)
+        assert_int_equal(peers_world_rank(comm, i), as_world ? i : MOCK_SIZE - 1 - i);
+    assert_int_equal(peers_world_rank(comm, MOCK_SIZE), PEERS_UNKNOWN);
+    assert_true(peers_spans(comm));
+}
+
+static void the_world_is_not_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(), 1); // MPI_COMM_SELF
+    assert_known(MPI_COMM_WORLD, true);
+    assert_int_equal(peers_find(MPI_COMM_WORLD, 1), 1);
+    assert_true(peers_find_spans(MPI_COMM_WORLD));
+}
+
+static void duplicates_are_as_what_they_are_of(void **state)
+{
+    MPI_Comm world, made, again;
+    (void)state;
+    assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &world), MPI_SUCCESS);
+    assert_int_equal(taken(), 0);
+    assert_known(world, true);
+    assert_int_equal(lib.Comm_split(world, 0, 0, &made), MPI_SUCCESS);
+    assert_int_equal(taken(), 1);
+    assert_known(made, false);
+    assert_int_equal(lib.Comm_dup_with_info(made, MPI_INFO_NULL, &again), MPI_SUCCESS);
+    assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
+    assert_int_equal(taken(), 0);
+    assert_known(again, false);
+    assert_int_equal(lib.Comm_free(&again), MPI_SUCCESS);
+    assert_int_equal(lib.Comm_free(&world), MPI_SUCCESS);
+}
+
+// As of the one that MPI_Comm_get_parent gives.
+static void duplicates_of_unknown_ones_are_asked_for(void **state)
+{
+    MPI_Comm unknown = mock_comm(), made;
+    (void)state;
+    assert_int_equal(peers_world_rank(unknown, 0), PEERS_UNKNOWN);
+    assert_int_equal(lib.Comm_dup(unknown, &made), MPI_SUCCESS);
+    assert_int_equal(taken(), 1);
+    assert_known(made, false);
+    assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_world_is_not_asked_for),
+        cmocka_unit_test(duplicates_are_as_what_they_are_of),
+        cmocka_unit_test(duplicates_of_unknown_ones_are_asked_for),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}
