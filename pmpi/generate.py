@@ -312,6 +312,8 @@ OVER = {
 }
 # These bring processes of other jobs, who do not ring.
 STRANGERS = {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}
+# These make intracommunicators of processes that may be of other jobs.
+MERGES = {"Intercomm_merge", "Comm_create_from_group"}
 BLOCKING = {
     "send", "recv", "mrecv", "sendrecv", "probe", "mprobe", "wait", "waitall", "waitany",
     "waitsome", "collective", "creation", "dup", "rma_sync", "win_wait",
@@ -590,6 +592,9 @@ def entry_lines(f):
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"
+    if f.name in MERGES:
+        yield "if (rc == MPI_SUCCESS)"
+        yield "    wait_merged(*newcomm);"
     yield OVER.get(f.role, "wait_over();")
     yield "core_leave(&call);"
 

@@ -7,6 +7,8 @@
 // Communicators in use at once. Far more than an MPI has; memory is touched only where it is used.
 #define SLOTS (1u << 17)
 
+enum { AT_ONCE = 64 }; // ranks translated
+
 // What is known of a communicator. Entries are added under the lock and read without it: the key is
 // published last. An entry is removed only with its communicator, which no other thread may then be
 // using.
@@ -15,6 +17,7 @@ struct entry {
     int size;
     int *world_ranks; // of those whom ranks in this communicator mean
     bool spans;
+    bool ours; // no member is outside of MPI_COMM_WORLD
     _Atomic bool neighbours_done;
 };
 
@@ -97,7 +100,7 @@ static bool known(const int *ranks, int size, int *node, bool *differ)
     return true;
 }
 
-static void add(MPI_Comm comm, int *ranks, int size, bool spans)
+static void add(MPI_Comm comm, int *ranks, int size, bool spans, bool ours)
 {
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
@@ -115,6 +118,7 @@ static void add(MPI_Comm comm, int *ranks, int size, bool spans)
         entry->size = size;
         entry->world_ranks = ranks;
         entry->spans = spans;
+        entry->ours = ours;
         atomic_store_explicit(&entry->neighbours_done, false, memory_order_relaxed);
         atomic_store_explicit(&entry->key, key_of(comm), memory_order_release);
         ranks = NULL;
@@ -133,7 +137,7 @@ static void learn_world(void)
         ranks[i] = i;
     if (ranks != NULL)
         add(MPI_COMM_WORLD, ranks, peers_world_size,
-            known(ranks, peers_world_size, &node, &differ) && differ);
+            known(ranks, peers_world_size, &node, &differ) && differ, true);
 }
 
 void peers_learn(MPI_Comm comm)
@@ -152,7 +156,7 @@ void peers_learn(MPI_Comm comm)
         all_known = all_known && ranks != NULL && known(ranks, size, &node, &differ);
     }
     if (ranks != NULL)
-        add(comm, ranks, size, all_known && differ);
+        add(comm, ranks, size, all_known && differ, all_known);
 }
 
 // False where `like` is not known.
@@ -165,7 +169,7 @@ static bool learn_like(MPI_Comm comm, MPI_Comm like)
     for (int i = 0; ranks != NULL && i < model->size; i++)
         ranks[i] = model->world_ranks[i];
     if (ranks != NULL)
-        add(comm, ranks, model->size, model->spans);
+        add(comm, ranks, model->size, model->spans, model->ours);
     return true;
 }
 
@@ -218,6 +222,46 @@ bool peers_find_spans(MPI_Comm comm)
 {
     const struct entry *entry = find(comm);
     return entry != NULL && entry->spans;
+}
+
+// Without memory of its own: where that is short on one member, it would decide by itself.
+static bool all_in(MPI_Group group, MPI_Group world)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    int size = 0, numbers[AT_ONCE], ranks[AT_ONCE];
+    if (mpi->Group_size(group, &size) != MPI_SUCCESS)
+        return false;
+    for (int first = 0; first < size; first += AT_ONCE) {
+        int count = size - first < AT_ONCE ? size - first : AT_ONCE;
+        for (int i = 0; i < count; i++)
+            numbers[i] = first + i;
+        if (mpi->Group_translate_ranks(group, count, numbers, world, ranks) != MPI_SUCCESS)
+            return false;
+        for (int i = 0; i < count; i++) {
+            if (ranks[i] == MPI_UNDEFINED)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool ask_whether_ours(MPI_Comm comm)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    MPI_Group members = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+    bool ours = mpi->Comm_group(comm, &members) == MPI_SUCCESS &&
+                mpi->Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS && all_in(members, world);
+    if (members != MPI_GROUP_NULL)
+        mpi->Group_free(&members);
+    if (world != MPI_GROUP_NULL)
+        mpi->Group_free(&world);
+    return ours;
+}
+
+bool peers_ours(MPI_Comm comm)
+{
+    const struct entry *entry = find(comm);
+    return entry != NULL ? entry->ours : ask_whether_ours(comm);
 }
 
 void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))

@@ -32,6 +32,10 @@ static inline bool peers_spans(MPI_Comm comm)
     return comm == MPI_COMM_WORLD || peers_find_spans(comm);
 }
 
+// Are all members of this valid intracommunicator in this job's MPI_COMM_WORLD? The same on all
+// members, those of other jobs among them: whoever is a stranger to one is among strangers himself.
+bool peers_ours(MPI_Comm comm);
+
 extern int peers_world_size HIDDEN;
 
 static inline int peers_world_rank(MPI_Comm comm, int rank)

@@ -34,6 +34,7 @@ bool wait_adapts;
 bool wait_collectives_polled;
 _Atomic bool wait_persistent_collectives;
 static uint64_t yield_limit_ns; // 0: POLLS_BEFORE_YIELD
+static _Atomic bool strangers;  // are in some intracommunicator
 
 _Static_assert(PEERS_UNKNOWN == DOORBELL_ALL, "a seat is a rank in MPI_COMM_WORLD");
 
@@ -172,7 +173,14 @@ void wait_tested_in_vain(void)
 bool wait_polls_on(MPI_Comm comm)
 {
     int inter = 0;
-    return mpi_next[1].Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
+    return mpi_next[1].Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
+           (!atomic_load_explicit(&strangers, memory_order_relaxed) || peers_ours(comm));
+}
+
+void wait_merged(MPI_Comm comm)
+{
+    if (comm != MPI_COMM_NULL && !peers_ours(comm))
+        atomic_store_explicit(&strangers, true, memory_order_relaxed);
 }
 
 void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Request *requests)

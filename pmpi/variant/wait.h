@@ -51,8 +51,14 @@ static inline bool wait_polls(void)
 
 // The same for collectives. All ranks must decide alike, since a nonblocking collective does not
 // match a blocking one: so this never depends on the state of one node. Not on intercommunicators,
-// whose nonblocking collectives MPICH 4.0 gets wrong.
+// whose nonblocking collectives MPICH 4.0 gets wrong. Not with members outside of this job's
+// MPI_COMM_WORLD (spawned, connected), who may wait in another way, or be without the library.
 bool wait_polls_on(MPI_Comm comm);
+
+// An intracommunicator was made of processes that need not have been in one before. No other call
+// can bring strangers into one (a spawn makes an intercommunicator, a split takes from what there
+// is), and all members have made it: so who has seen none there need not look for them elsewhere.
+void wait_merged(MPI_Comm comm);
 
 static inline bool wait_polls_collectives(MPI_Comm comm)
 {

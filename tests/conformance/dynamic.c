@@ -37,11 +37,32 @@ static int exchange_over(MPI_Comm inter, int peer)
     return wrong;
 }
 
-// What a spawned process does: as many exchanges as its parents do, then a merge and a sum.
+// Blocking collectives on a communicator of processes with and without a MPI_COMM_WORLD in common,
+// and on those made of it, each with its number of members. Alike on all of them.
+static int sums_of_all(MPI_Comm merged, int size)
+{
+    MPI_Comm dup, split;
+    int sum = 0, wrong = 0, me = 0, number = 1;
+    MPI_Comm_rank(merged, &me);
+    MPI_Comm_dup(merged, &dup);
+    MPI_Comm_split(merged, 0, -me, &split);
+    MPI_Comm all[] = {merged, dup, split};
+    for (int i = 0; i < 3; i++) {
+        wrong += MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, all[i]) != MPI_SUCCESS;
+        wrong += sum != size;
+        wrong += MPI_Bcast(&sum, 1, MPI_INT, size - 1, all[i]) != MPI_SUCCESS;
+        wrong += MPI_Barrier(all[i]) != MPI_SUCCESS;
+    }
+    MPI_Comm_free(&split);
+    MPI_Comm_free(&dup);
+    return wrong;
+}
+
+// What a spawned process does: as many exchanges as its parents do, then a merge and sums.
 static int child_main(int argc, char **argv)
 {
     MPI_Comm parent, merged;
-    int me, size, sum = 0, wrong = 0, number = 1;
+    int me, size, together, wrong = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_get_parent(&parent);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -49,7 +70,8 @@ static int child_main(int argc, char **argv)
     for (int peer = 0; peer < size; peer++)
         wrong += me == 0 ? exchange_over(parent, peer) : 0;
     MPI_Intercomm_merge(parent, 1, &merged);
-    MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, merged);
+    MPI_Comm_size(merged, &together);
+    wrong += sums_of_all(merged, together);
     if (me == 0)
         MPI_Send(&wrong, 1, MPI_INT, 0, TAG, parent);
     MPI_Comm_free(&merged);
@@ -71,7 +93,7 @@ static const struct parameter children[] = {{"1", 1}, {"2", 2}};
 CASE_EACH(spawn, children)
 {
     MPI_Comm inter, merged;
-    int size = 0, sum = 0, number = 1, wrong = -1;
+    int size = 0, wrong = -1;
     char flag[] = "--child", *arguments[] = {flag, NULL};
     return_all_errors();
     if (MPI_Comm_spawn(program, arguments, (int)value, MPI_INFO_NULL, 0, comm, &inter,
@@ -83,8 +105,7 @@ CASE_EACH(spawn, children)
     EQUAL(value, size);
     EQUAL(0, exchange_over(inter, 0));
     OK(MPI_Intercomm_merge(inter, 0, &merged));
-    OK(MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, merged));
-    EQUAL(ranks + value, sum);
+    EQUAL(0, sums_of_all(merged, ranks + (int)value));
     if (rank == 0) {
         OK(MPI_Recv(&wrong, 1, MPI_INT, 0, TAG, inter, MPI_STATUS_IGNORE));
         EQUAL(0, wrong);
@@ -96,7 +117,7 @@ CASE_EACH(spawn, children)
 CASE(accept_and_connect)
 {
     // Rank 0 and rank 1 meet as if they did not know each other.
-    MPI_Comm inter;
+    MPI_Comm inter, merged;
     char port[MPI_MAX_PORT_NAME] = "";
     int opened = rank == 0;
     return_all_errors();
@@ -107,6 +128,8 @@ CASE(accept_and_connect)
         skip("this MPI has no ports here");
         return;
     }
+    if (rank > 1)
+        return;
     if (rank == 0) {
         OK(MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 1, TAG, comm));
         OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
@@ -115,6 +138,9 @@ CASE(accept_and_connect)
         OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
     }
     EQUAL(0, exchange_over(inter, 0));
+    OK(MPI_Intercomm_merge(inter, rank, &merged));
+    EQUAL(0, sums_of_all(merged, 2));
+    OK(MPI_Comm_free(&merged));
     OK(MPI_Comm_disconnect(&inter));
     if (rank == 0)
         OK(MPI_Close_port(port));

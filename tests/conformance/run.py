@@ -77,6 +77,7 @@ PROGRAMS = [
     Program("large"),
     Program("mpi4"),
     Program("dynamic"),
+    Program("dynamic_auto", ranks=3, sources=["dynamic.c", "conform.c"], waits=["auto"]),
     Program("sessions", kind="text", sources=["sessions.c"]),
     Program("cpp", sources=["cpp.cpp", "conform.c"], compiler="mpicxx"),
     *[Program(name, kind="text", sources=["fortran.F90"], compiler="mpif90",
@@ -94,12 +95,13 @@ BLOCKING = {"basic", "truncation", "probe", "requests", "collectives", "threads"
 
 
 class Variant:
-    """What a program is run with, as named on the command line: plain, or a carrier, and +yield or +block."""
+    """What a program is run with, as named on the command line: plain, or a carrier, and +yield, +block or +auto."""
 
     def __init__(self, name):
         carrier, _, wait = name.partition("+")
-        if carrier not in ("plain", "off", "notice", "header") or wait not in ("", "yield", "block"):
-            raise argparse.ArgumentTypeError(f"{name} is not plain, off, notice or header, +yield or +block")
+        if carrier not in ("plain", "off", "notice", "header") or wait not in ("", "yield", "block", "auto"):
+            raise argparse.ArgumentTypeError(f"{name} is not plain, off, notice or header, "
+                                             "+yield, +block or +auto")
         self.name = name
         self.carrier = carrier
         self.wait = wait
@@ -107,13 +109,15 @@ class Variant:
         self.environment = {}
         if self.preload:
             self.environment["COSCHED_PIGGYBACK"] = carrier
-            self.environment["COSCHED_WAIT"] = wait or "spin"
+            if wait != "auto":
+                self.environment["COSCHED_WAIT"] = wait or "spin"
 
 
 def library_says(where, variant):
     """The line that COSCHED_STATS=1 must give."""
     carrier = variant.carrier if where == "lab" else "off"  # one node: nobody to carry anything to
-    return f"carrier {carrier} wait {variant.environment['COSCHED_WAIT']}:"
+    # By default ranks that share a CPU yield, and so they do in Node.
+    return f"carrier {carrier} wait {variant.environment.get('COSCHED_WAIT', 'yield')}:"
 
 
 # --- Running one command -------------------------------------------------------------------------
@@ -176,13 +180,15 @@ class Node:
 
     def run(self, family, variant, ranks, command, limit_s, **environment):
         words = ["mpiexec." + family, "-n", str(ranks)]
+        shared = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if variant.wait == "auto" else []
         variables = {**os.environ, **variant.environment, **environment,
                      "COSCHED_RUNTIME_DIR": "/nonexistent"}
         if family == "openmpi":
-            words[1:1] = ["--allow-run-as-root", *OPENMPI]
+            words[1:1] = ["--allow-run-as-root", "--bind-to", "none", *OPENMPI] if shared \
+                else ["--allow-run-as-root", *OPENMPI]
         if variant.preload:
             variables["LD_PRELOAD"] = self.preloaded
-        done = run_bounded([*words, *command], variables, limit_s)
+        done = run_bounded([*shared, *words, *command], variables, limit_s)
         hung = done.timed_out and re.search(DONE, done.stdout, re.MULTILINE) is not None
         return Outcome(0 if hung else done.returncode, done.stdout, done.stderr,
                        done.timed_out and not hung, hung)
@@ -493,7 +499,8 @@ def run_family(options, suite, table, place, family, programs, only_case):
 
 
 def default_variants(place):
-    names = {"lab": ["notice", "notice+yield", "header", "header+yield"], "node": ["notice+yield", "notice+block"]}
+    names = {"lab": ["notice", "notice+yield", "header", "header+yield"],
+             "node": ["notice+yield", "notice+block", "notice+auto"]}
     return [Variant(name) for name in names[place]]
 
 
@@ -513,7 +520,7 @@ def main():
     parser.add_argument("--build", required=True, metavar="DIR", help="build directory of the library")
     parser.add_argument("--mpi", action="append", choices=FAMILIES)
     parser.add_argument("--carrier", action="append", type=Variant, metavar="CARRIER",
-                        help="off, notice or header, each also with +yield or +block (plain is always run)")
+                        help="off, notice or header, each also with +yield, +block or +auto (plain is always run)")
     parser.add_argument("--where", action="append", choices=["lab", "node"])
     parser.add_argument("--only", metavar="PROGRAM[:CASE]")
     parser.add_argument("--lab-name", default="cosched-lab-conformance", metavar="NAME",

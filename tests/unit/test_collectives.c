@@ -1,0 +1,172 @@
+// Blocking collectives are polled on all members of a communicator or on none: so never with
+// members of another job, who may wait in another way, or be without the library.
+#include "pmpi/variant/peers.h"
+#include "pmpi/variant/wait.h"
+#include "tests/unit/mock_mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum {
+    MEMBERS = 200, // of the communicators that strangers are in, the last of them
+    STRANGE_GROUP = 0x50000,
+    COMMS = 8,
+};
+
+static MPI_Comm strange[COMMS]; // the test's communicators with strangers
+static int strange_count;
+static MPI_Comm merged; // what the next merge gives
+static int blocking, nonblocking;
+static __typeof__(mpi_next[1].Comm_group) mock_group;
+static __typeof__(mpi_next[1].Group_size) mock_size;
+
+static int count_blocking(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                          MPI_Comm comm)
+{
+    (void)in, (void)out, (void)count, (void)type, (void)op, (void)comm;
+    blocking++;
+    return MPI_SUCCESS;
+}
+
+static int count_nonblocking(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                             MPI_Comm comm, MPI_Request *request)
+{
+    (void)in, (void)out, (void)count, (void)type, (void)op, (void)comm;
+    *request = MPI_REQUEST_NULL;
+    nonblocking++;
+    return MPI_SUCCESS;
+}
+
+static int group_of(MPI_Comm comm, MPI_Group *group)
+{
+    for (int i = 0; i < strange_count; i++) {
+        if (strange[i] == comm) {
+            *group = STRANGE_GROUP;
+            return MPI_SUCCESS;
+        }
+    }
+    return mock_group(comm, group);
+}
+
+static int size_of(MPI_Group group, int *size)
+{
+    if (group != STRANGE_GROUP)
+        return mock_size(group, size);
+    *size = MEMBERS;
+    return MPI_SUCCESS;
+}
+
+static int translate(MPI_Group from, int count, const int ranks[], MPI_Group to, int translated[])
+{
+    (void)to;
+    for (int i = 0; i < count; i++)
+        translated[i] = from != STRANGE_GROUP     ? ranks[i]
+                        : ranks[i] == MEMBERS - 1 ? MPI_UNDEFINED
+                                                  : ranks[i] % MOCK_SIZE;
+    return MPI_SUCCESS;
+}
+
+static int give_merged(MPI_Comm inter, int high, MPI_Comm *made)
+{
+    (void)inter, (void)high;
+    *made = merged;
+    return MPI_SUCCESS;
+}
+
+static int idup_merged(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+{
+    *request = MPI_REQUEST_NULL;
+    return give_merged(comm, 0, made);
+}
+
+static MPI_Comm stranger_comm(void)
+{
+    return strange[strange_count++] = mock_comm();
+}
+
+static bool polled(MPI_Comm comm)
+{
+    blocking = nonblocking = 0;
+    assert_int_equal(lib.Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+    assert_int_equal(blocking + nonblocking, 1);
+    return nonblocking == 1;
+}
+
+static MPI_Comm merge(MPI_Comm comm)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    merged = comm;
+    assert_int_equal(lib.Intercomm_merge(mock_comm(), 0, &made), MPI_SUCCESS);
+    return made;
+}
+
+// --- the tests -----------------------------------------------------------------------------------
+
+static void own_communicators_are_polled(void)
+{
+    MPI_Comm dup = MPI_COMM_NULL;
+    assert_true(polled(MPI_COMM_WORLD));
+    assert_true(polled(mock_comm()));
+    assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &dup), MPI_SUCCESS);
+    assert_true(polled(dup));
+    assert_true(polled(merge(mock_comm())));
+}
+
+static void those_with_strangers_are_not(void)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Request request;
+    MPI_Comm model = merge(stranger_comm());
+    assert_false(polled(model));
+    merged = stranger_comm();
+    assert_int_equal(lib.Comm_idup(model, &made, &request), MPI_SUCCESS);
+    assert_false(polled(made));
+    assert_false(polled(stranger_comm())); // made where the library did not see it
+}
+
+static void both(void **state)
+{
+    (void)state;
+    own_communicators_are_polled();
+    those_with_strangers_are_not();
+    own_communicators_are_polled();
+}
+
+static void with_peers(void **state)
+{
+    const int nodes[MOCK_SIZE] = {0, 0};
+    assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
+    both(state);
+    peers_stop();
+}
+
+static int start(void **state)
+{
+    (void)state;
+    mock_start(MPI_THREAD_SINGLE);
+    mock_group = mpi_next[1].Comm_group;
+    mock_size = mpi_next[1].Group_size;
+    for (int i = 0; i < 2; i++) {
+        mpi_next[i].Allreduce = count_blocking;
+        mpi_next[i].Iallreduce = count_nonblocking;
+        mpi_next[i].Intercomm_merge = give_merged;
+        mpi_next[i].Comm_idup = idup_merged;
+        mpi_next[i].Comm_group = group_of;
+        mpi_next[i].Group_size = size_of;
+        mpi_next[i].Group_translate_ranks = translate;
+    }
+    core_active = wait_collectives_polled = true;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both),
+        cmocka_unit_test(with_peers),
+    };
+    return cmocka_run_group_tests(tests, start, NULL);
+}
