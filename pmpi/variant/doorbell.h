@@ -99,6 +99,14 @@ static inline void doorbell_ring(int seat)
         doorbell_ring_those(seat);
 }
 
+// After each pause of a wait, the first of which is 1. It may last long and have answered somebody
+// who sleeps at any time: he is rung for more and more seldom, or he would not get to sleep.
+static inline void doorbell_ring_now_and_then(uint32_t pause, int seat)
+{
+    if ((pause & (pause - 1)) == 0)
+        doorbell_ring(seat);
+}
+
 // This thread is about to sleep: it polls once more and then calls doorbell_sleep() or else, having
 // found something, doorbell_withdraw().
 void doorbell_announce(void);

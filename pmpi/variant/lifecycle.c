@@ -11,6 +11,7 @@
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/numbering.h"
+#include "pmpi/variant/patience.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/wait.h"
@@ -58,33 +59,12 @@ static struct {
     bool crowded; // somewhere ranks share their CPUs with each other
 } job = {.comm = MPI_COMM_NULL};
 
-// Polls a request of the library's own without burning a CPU that others need. False on timeout.
-static bool patient_wait(MPI_Request *request, uint64_t timeout_ns)
-{
-    uint64_t deadline = clock_now_ns() + timeout_ns;
-    int flag = 0;
-    for (unsigned polls = 0; job.mpi->Test(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-         polls++) {
-        if (flag)
-            return true;
-        if (polls < 100)
-            continue;
-        sched_yield();
-        if (polls % 64 == 0)
-            doorbell_ring(
-                DOORBELL_ALL); // ranks that still sleep in some call, when this is the end
-        if (polls % 1024 == 0 && clock_now_ns() > deadline)
-            return false;
-    }
-    return flag != 0;
-}
-
 static bool make_communicator(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     if (job.mpi->Comm_idup(MPI_COMM_WORLD, &job.comm, &request) != MPI_SUCCESS)
         return false;
-    if (!patient_wait(&request, job.settings.init_timeout_ns))
+    if (!patience_wait(&request, job.settings.init_timeout_ns))
         half_wrapped_end(job.rank, job.size);
     job.mpi->Comm_set_errhandler(job.comm, MPI_ERRORS_RETURN);
     return true;
@@ -114,7 +94,7 @@ static bool agree_on_job_id(void)
         choose_job_id(job.identity.job_id);
     return job.mpi->Ibcast(job.identity.job_id, PROTOCOL_JOB_ID_MAX, MPI_BYTE, 0, job.comm,
                            &request) == MPI_SUCCESS &&
-           patient_wait(&request, UINT64_MAX / 2) && protocol_job_id_valid(job.identity.job_id);
+           patience_wait(&request, PATIENCE_FOR_EVER) && protocol_job_id_valid(job.identity.job_id);
 }
 
 static struct ballot own_ballot(void)
@@ -154,7 +134,7 @@ static bool exchange_ballots(struct ballot *ballots)
     MPI_Request request = MPI_REQUEST_NULL;
     return job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
                                &request) == MPI_SUCCESS &&
-           patient_wait(&request, UINT64_MAX / 2);
+           patience_wait(&request, PATIENCE_FOR_EVER);
 }
 
 // Does it hold on every rank?
@@ -164,7 +144,7 @@ static bool agree(int holds)
     MPI_Request request = MPI_REQUEST_NULL;
     return job.mpi->Iallreduce(&holds, &all, 1, MPI_INT, MPI_MIN, job.comm, &request) ==
                MPI_SUCCESS &&
-           patient_wait(&request, UINT64_MAX / 2) && all != 0;
+           patience_wait(&request, PATIENCE_FOR_EVER) && all != 0;
 }
 
 // Some nodes have a scheduler and some have not: the first rank without one says why, for all.
@@ -178,7 +158,7 @@ static void explain_disagreement(int first, int without)
         snprintf(reason, sizeof reason, "rank %d on %s: %.120s", first, host, job.error.text);
     }
     if (job.mpi->Ibcast(reason, sizeof reason, MPI_BYTE, first, job.comm, &request) == MPI_SUCCESS)
-        patient_wait(&request, UINT64_MAX / 2);
+        patience_wait(&request, PATIENCE_FOR_EVER);
     reason[sizeof reason - 1] = '\0';
     if (job.rank == 0)
         fprintf(
@@ -275,7 +255,7 @@ static bool agree_on_doorbell(void)
     bool created = job.rank == 0 && doorbell_create(DOORBELL_DIRECTORY, job.size, name, &err) == 0;
     bool told =
         job.mpi->Ibcast(name, sizeof name, MPI_BYTE, 0, job.comm, &request) == MPI_SUCCESS &&
-        patient_wait(&request, UINT64_MAX / 2) && name[sizeof name - 1] == '\0' &&
+        patience_wait(&request, PATIENCE_FOR_EVER) && name[sizeof name - 1] == '\0' &&
         name[0] != '\0' && strchr(name, '/') == NULL;
     bool joined = job.rank == 0 ? created
                                 : told && doorbell_join(DOORBELL_DIRECTORY, name, job.size,
@@ -391,7 +371,7 @@ static void compare_clocks(void)
                                                 .size = job.size,
                                                 .nodes = job.nodes,
                                                 .time_slice_ns = session_page()->time_slice_ns});
-    while (patient_wait(clock_check_request(), UINT64_MAX / 2) && !clock_check_go_on())
+    while (patience_wait(clock_check_request(), PATIENCE_FOR_EVER) && !clock_check_go_on())
         continue;
 }
 
@@ -399,7 +379,7 @@ static void compare_clocks(void)
 static void agree_on_slots(void)
 {
     agreement_start(job.comm, job.nodes[job.rank] == job.rank, job.identity.job_id);
-    while (patient_wait(agreement_request(), UINT64_MAX / 2) && !agreement_go_on())
+    while (patience_wait(agreement_request(), PATIENCE_FOR_EVER) && !agreement_go_on())
         continue;
     if (carrier.on)
         carrier_agreed(agreement_word());
@@ -500,7 +480,7 @@ static void meet(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     if (job.mpi->Ibarrier(job.comm, &request) == MPI_SUCCESS)
-        patient_wait(&request, UINT64_MAX / 2);
+        patience_wait(&request, PATIENCE_FOR_EVER);
 }
 
 // Gives the private communicator back. MPICH 4.0 closes its connections in MPI_Finalize by
@@ -526,12 +506,11 @@ static void finish_carrier(void)
     MPI_Request request = MPI_REQUEST_NULL;
     if (job.mpi->Ireduce_scatter_block(carrier_sent(), &expected, 1, MPI_INT, MPI_SUM, job.comm,
                                        &request) == MPI_SUCCESS &&
-        patient_wait(&request, UINT64_MAX / 2)) {
-        uint64_t deadline = clock_now_ns() + FINALIZE_DRAIN_NS;
-        while (carrier_received() < expected && clock_now_ns() < deadline) {
+        patience_wait(&request, PATIENCE_FOR_EVER)) {
+        struct patience patience = {0};
+        carrier_drain();
+        while (carrier_received() < expected && patience_pause(&patience, FINALIZE_DRAIN_NS))
             carrier_drain();
-            sched_yield();
-        }
     }
     carrier_stop();
 }
@@ -544,7 +523,7 @@ static void print_stats(void)
         own[i] = atomic_load_explicit(&stats_counters[i], memory_order_relaxed);
     if (job.mpi->Ireduce(own, all, STATS_COUNTERS, MPI_UINT64_T, MPI_SUM, 0, job.comm, &request) !=
             MPI_SUCCESS ||
-        !patient_wait(&request, UINT64_MAX / 2) || job.rank != 0)
+        !patience_wait(&request, PATIENCE_FOR_EVER) || job.rank != 0)
         return;
     fprintf(stderr,
             "cosched: job %s ranks %d carrier %s wait %s: messages %" PRIu64 " notices %" PRIu64

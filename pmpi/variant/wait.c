@@ -95,14 +95,6 @@ static bool time_to_yield(struct wait *wait)
     return now >= wait->yield_after_ns;
 }
 
-// A wait may yield for long and have answered somebody who sleeps at any time: he is rung for more
-// and more seldom, or he would not get to sleep.
-static void ring_now_and_then(const struct wait *wait)
-{
-    if ((wait->yields & (wait->yields - 1)) == 0)
-        doorbell_ring(wait->yields == 1 ? wait->peer : DOORBELL_ALL);
-}
-
 // One that is held to its share does not learn who else computes.
 static void note_yield(struct wait *wait)
 {
@@ -119,7 +111,7 @@ static void pause_yielding(struct wait *wait)
     if (!time_to_yield(wait))
         return;
     wait->yields++;
-    ring_now_and_then(wait);
+    doorbell_ring_now_and_then(wait->yields, wait->yields == 1 ? wait->peer : DOORBELL_ALL);
     if (wait_adapts && wait->yielded_ns == 0)
         wait->yielded_ns = clock_now_ns();
     sched_yield();
