@@ -1,9 +1,9 @@
 #include "pmpi/variant/half_wrapped.h"
 
 #include "common/units.h"
-#include "pmpi/variant/core.h"
+#include "pmpi/variant/patience.h"
 
-#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,33 +15,82 @@ enum {
     RANKS_LISTED = 8,
 };
 
-// A rank that runs the library.
+// A rank that runs the library, as it says itself.
 struct presence {
     bool here;
     char host[64];
 };
 
-// Who else runs the library? Asked on MPI_COMM_WORLD, since there is no other communicator yet, and
-// only when the job is lost. present[r] is set for each rank that answers within a moment.
-static void roll_call(struct presence *present, int rank, int size)
+static struct {
+    struct presence own;      // in messages that may be on their way for long
+    struct presence *present; // by rank; null: no roll was called here
+    uint8_t *heard;           // how many of each rank's messages were received
+    uint8_t calls;
+} roll;
+
+static bool prepare(int rank, int size)
+{
+    if (roll.present != NULL)
+        return true;
+    roll.present = calloc((size_t)size, sizeof *roll.present + sizeof *roll.heard);
+    if (roll.present == NULL)
+        return false;
+    roll.heard = (uint8_t *)(roll.present + size);
+    roll.own.here = true;
+    gethostname(roll.own.host, sizeof roll.own.host - 1);
+    roll.present[rank] = roll.own;
+    return true;
+}
+
+static void call_out(int rank, int size)
 {
     const struct mpi_next *mpi = &mpi_next[1];
-    struct presence *own = &present[rank];
-    MPI_Request request = MPI_REQUEST_NULL;
-    own->here = true;
-    gethostname(own->host, sizeof own->host - 1);
+    roll.calls++;
     for (int i = 0; i < size; i++) {
-        if (i != rank)
-            mpi->Isend(own, sizeof *own, MPI_BYTE, i, ROLL_CALL_TAG, MPI_COMM_WORLD, &request);
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (i != rank && mpi->Isend(&roll.own, sizeof roll.own, MPI_BYTE, i, ROLL_CALL_TAG,
+                                    MPI_COMM_WORLD, &request) == MPI_SUCCESS)
+            mpi->Request_free(&request);
     }
-    for (uint64_t end = clock_now_ns() + ROLL_CALL_NS; clock_now_ns() < end; sched_yield()) {
-        MPI_Status status;
-        int flag = 0;
-        mpi->Iprobe(MPI_ANY_SOURCE, ROLL_CALL_TAG, MPI_COMM_WORLD, &flag, &status);
-        if (flag)
-            mpi->Recv(&present[status.MPI_SOURCE], sizeof *own, MPI_BYTE, status.MPI_SOURCE,
-                      ROLL_CALL_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void receive_from(int rank)
+{
+    mpi_next[1].Recv(&roll.present[rank], sizeof *roll.present, MPI_BYTE, rank, ROLL_CALL_TAG,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    roll.heard[rank]++;
+}
+
+static void listen_once(void)
+{
+    MPI_Status status;
+    int flag = 0;
+    mpi_next[1].Iprobe(MPI_ANY_SOURCE, ROLL_CALL_TAG, MPI_COMM_WORLD, &flag, &status);
+    if (flag)
+        receive_from(status.MPI_SOURCE);
+}
+
+static bool all_here(int size)
+{
+    for (int i = 0; i < size; i++) {
+        if (!roll.present[i].here)
+            return false;
     }
+    return true;
+}
+
+// Who else runs the library? Asked on MPI_COMM_WORLD, since there is no other communicator yet.
+// True: all ranks do; each has answered within a moment, or the request is complete.
+static bool roll_call(int rank, int size, MPI_Request *request)
+{
+    struct patience patience = {0};
+    int complete = 0;
+    call_out(rank, size);
+    do {
+        listen_once();
+        mpi_next[1].Test(request, &complete, MPI_STATUS_IGNORE);
+    } while (!complete && !all_here(size) && patience_pause(&patience, ROLL_CALL_NS));
+    return complete || all_here(size);
 }
 
 // "0 (node0), 1 (node0)" or, of those who are not here, "2, 3"; cut short after a few.
@@ -76,27 +125,41 @@ static const char *launcher_remedy(void)
     return "export LD_PRELOAD on every node";
 }
 
-void half_wrapped_end(int rank, int size)
+static void say_who_is_missing(int size)
 {
-    struct presence *present = calloc((size_t)size, sizeof *present);
-    char with[400] = "?", without[200] = "?";
-    int first = rank;
-    if (present != NULL) {
-        roll_call(present, rank, size);
-        for (first = 0; !present[first].here;)
-            first++;
-        list_ranks(present, size, true, with, sizeof with);
-        list_ranks(present, size, false, without, sizeof without);
-    }
-    if (first == rank)
-        fprintf(
-            stderr,
+    char with[400], without[200];
+    list_ranks(roll.present, size, true, with, sizeof with);
+    list_ranks(roll.present, size, false, without, sizeof without);
+    fprintf(stderr,
             "cosched: of this job's %d ranks, %s have loaded libcosched_pmpi.so and %s have not; "
             "%s, or without the library (statically linked and set-uid programs cannot have it). "
             "The job is ended, since its messages may be mixed up\n",
             size, with, without, launcher_remedy());
+}
+
+void half_wrapped_end(int rank, int size, MPI_Request *request)
+{
+    int first = 0;
+    if (!prepare(rank, size) || roll.calls == UINT8_MAX || roll_call(rank, size, request))
+        return;
+    while (!roll.present[first].here)
+        first++;
+    if (first == rank)
+        say_who_is_missing(size);
     else
         sleep(1); // so that the first one has its say
-    free(present);
     mpi_next[1].Abort(MPI_COMM_WORLD, 1);
+}
+
+uint8_t half_wrapped_roll_calls(void)
+{
+    return roll.calls;
+}
+
+void half_wrapped_take(int rank, int size, int from, uint8_t roll_calls)
+{
+    if (from == rank || roll_calls == 0 || !prepare(rank, size))
+        return;
+    while (roll.heard[from] < roll_calls)
+        receive_from(from);
 }

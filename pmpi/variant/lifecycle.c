@@ -38,10 +38,10 @@ struct ballot {
     uint8_t wait;    // enum wait_mode
     uint8_t carries; // enum piggyback
     uint8_t stats;
-    uint8_t bypassed; // Fortran calls of this program do not come by here
-    uint8_t gang;     // the node gives slots, and this library asks for them
-    uint8_t grows;    // this library can look for more slots later
-    uint8_t reserved;
+    uint8_t bypassed;   // Fortran calls of this program do not come by here
+    uint8_t gang;       // the node gives slots, and this library asks for them
+    uint8_t grows;      // this library can look for more slots later
+    uint8_t roll_calls; // see half_wrapped.h
     uint64_t time_slice_ns;
 };
 
@@ -64,8 +64,8 @@ static bool make_communicator(void)
     MPI_Request request = MPI_REQUEST_NULL;
     if (job.mpi->Comm_idup(MPI_COMM_WORLD, &job.comm, &request) != MPI_SUCCESS)
         return false;
-    if (!patience_wait(&request, job.settings.init_timeout_ns))
-        half_wrapped_end(job.rank, job.size);
+    while (!patience_wait(&request, job.settings.init_timeout_ns))
+        half_wrapped_end(job.rank, job.size, &request);
     job.mpi->Comm_set_errhandler(job.comm, MPI_ERRORS_RETURN);
     return true;
 }
@@ -105,6 +105,7 @@ static struct ballot own_ballot(void)
                             .process = contention_own_process(),
                             .registered = job.registered,
                             .grows = 1,
+                            .roll_calls = half_wrapped_roll_calls(),
                             .stats = job.settings.stats};
     enum wait_mode wait = job.settings.wait;
     enum piggyback piggyback = job.settings.piggyback;
@@ -132,9 +133,13 @@ static bool exchange_ballots(struct ballot *ballots)
 {
     struct ballot own = own_ballot();
     MPI_Request request = MPI_REQUEST_NULL;
-    return job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
-                               &request) == MPI_SUCCESS &&
-           patience_wait(&request, PATIENCE_FOR_EVER);
+    if (job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
+                            &request) != MPI_SUCCESS ||
+        !patience_wait(&request, PATIENCE_FOR_EVER))
+        return false;
+    for (int i = 0; i < job.size; i++)
+        half_wrapped_take(job.rank, job.size, i, ballots[i].roll_calls);
+    return true;
 }
 
 // Does it hold on every rank?

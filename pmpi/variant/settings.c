@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIN_LIMIT_MAX_NS NS_PER_SEC // as [client] spin_limit
+#define SPIN_LIMIT_MAX_NS   NS_PER_SEC                     // as [client] spin_limit
+#define INIT_TIMEOUT_MAX_NS (365 * 24 * 3600 * NS_PER_SEC) // can be added to any time
 
 // The position of the variable's value among `words` (ended by null) + 1, or 0 when it is not set.
 static int choice(struct settings *settings, const char *variable, const char *const *words)
@@ -79,6 +80,6 @@ void settings_read(struct settings *settings)
         settings->runtime_dir = "/run/cosched";
     settings->init_timeout_ns = 60 * NS_PER_SEC;
     settings->spin_limit_ns = SETTINGS_UNSET;
-    duration(settings, "COSCHED_INIT_TIMEOUT", UINT64_MAX, &settings->init_timeout_ns);
+    duration(settings, "COSCHED_INIT_TIMEOUT", INIT_TIMEOUT_MAX_NS, &settings->init_timeout_ns);
     duration(settings, "COSCHED_SPIN_LIMIT", SPIN_LIMIT_MAX_NS, &settings->spin_limit_ns);
 }

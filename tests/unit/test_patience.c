@@ -15,6 +15,7 @@
 #define YIELD_NS UINT64_C(700)
 
 static uint64_t now_ns, complete_ns;
+static uint64_t suspended_at_ns; // then for an hour; 0: never
 static unsigned yields, naps;
 static uint64_t longest_nap_ns, yielded_until_ns;
 
@@ -60,6 +61,10 @@ static int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     (void)status;
     now_ns += POLL_NS;
+    if (suspended_at_ns != 0 && now_ns >= suspended_at_ns) {
+        now_ns += 3600 * NS_PER_SEC;
+        suspended_at_ns = 0;
+    }
     if (doorbell.room != NULL)
         sleeps(MOCK_PEER);
     *flag = now_ns >= complete_ns;
@@ -119,6 +124,15 @@ static void patience_ends(void **state)
     assert_true(now_ns - began_ns < 6 * NS_PER_SEC);
 }
 
+static void a_suspended_job_is_not_late(void **state)
+{
+    (void)state;
+    suspended_at_ns = now_ns + 2 * NS_PER_SEC;
+    assert_true(wait_for(3604 * NS_PER_SEC, 5 * NS_PER_SEC));
+    suspended_at_ns = now_ns + 2 * NS_PER_SEC;
+    assert_false(wait_for(3606 * NS_PER_SEC, 5 * NS_PER_SEC));
+}
+
 static int start(void **state)
 {
     static bool started;
@@ -138,10 +152,9 @@ static int start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_short_wait_does_not_sleep),
-        TEST(a_long_wait_sleeps_most_of_the_time),
-        TEST(who_sleeps_is_woken_now_and_then_only),
-        TEST(patience_ends),
+        TEST(a_short_wait_does_not_sleep),           TEST(a_long_wait_sleeps_most_of_the_time),
+        TEST(who_sleeps_is_woken_now_and_then_only), TEST(patience_ends),
+        TEST(a_suspended_job_is_not_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
