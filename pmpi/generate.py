@@ -661,7 +661,7 @@ def wrapper(f, entry):
     yield f"    const struct mpi_next *next = &mpi_next[{entry}];"
     if f.role in ("init", "finalize"):
         call = ", ".join(["next", *f.arguments])
-        yield f"    return core_inside() ? next->{f.name}({f.call()}) : lifecycle_{f.name}({call});"
+        yield f"    return lifecycle_{f.name}({call});"
         yield "}"
         return
     yield "    if (core_nested())"

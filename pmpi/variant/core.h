@@ -25,16 +25,13 @@ extern bool core_quick HIDDEN;
 // Generated: the entry points in the front's order.
 extern void *const core_entries[MPI_NEXT_WRAPPED * 2];
 
-// Calls that an MPI function makes to others, and the library's own, are not the program's.
+// Calls that an MPI function makes to others, and the library's own, are not the program's. Where
+// an error handler leaves a call (by an exception, a jump), what the thread calls next is not
+// either.
 extern _Thread_local int core_depth __attribute__((tls_model("initial-exec")));
 
 // Makes every entry point but MPI_Finalize's one jump to the real function, for good.
 void core_bypass(void);
-
-static inline bool core_inside(void)
-{
-    return core_depth > 0;
-}
 
 static inline bool core_nested(void)
 {

@@ -457,25 +457,45 @@ static void job_start(void)
         core_bypass();
 }
 
+// In a call of the program to one of the functions below, which an MPI may make of each other. The
+// depth of calls does not tell: one that an error handler has left, by an exception or a jump, is
+// never at its end, and the other ranks come to the library's part of MPI_Finalize all the same.
+static _Thread_local bool inside;
+
+static void enter(void)
+{
+    inside = true;
+    core_depth = 1;
+}
+
+static int leave(int rc)
+{
+    core_depth = 0;
+    inside = false;
+    return rc;
+}
+
 int lifecycle_Init(const struct mpi_next *next, int *argc, char ***argv)
 {
-    core_depth++;
+    if (inside)
+        return next->Init(argc, argv);
+    enter();
     int rc = next->Init(argc, argv);
     if (rc == MPI_SUCCESS)
         job_start();
-    core_depth--;
-    return rc;
+    return leave(rc);
 }
 
 int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, int required,
                           int *provided)
 {
-    core_depth++;
+    if (inside)
+        return next->Init_thread(argc, argv, required, provided);
+    enter();
     int rc = next->Init_thread(argc, argv, required, provided);
     if (rc == MPI_SUCCESS)
         job_start();
-    core_depth--;
-    return rc;
+    return leave(rc);
 }
 
 // All ranks meet before the real MPI_Finalize, which is collective anyway. MPICH 4.0 over UCX's TCP
@@ -548,7 +568,9 @@ static void print_stats(void)
 
 int lifecycle_Finalize(const struct mpi_next *next)
 {
-    core_depth++;
+    if (inside)
+        return next->Finalize();
+    enter();
     core_active = core_quick = false;
     if (job.comm != MPI_COMM_NULL) {
         if (stats_on)
@@ -565,6 +587,5 @@ int lifecycle_Finalize(const struct mpi_next *next)
     }
     int rc = next->Finalize();
     session_exit();
-    core_depth--;
-    return rc;
+    return leave(rc);
 }

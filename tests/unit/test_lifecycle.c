@@ -1,0 +1,138 @@
+// The ranks meet in MPI_Init and in MPI_Finalize, each once, whatever the MPI makes these calls of
+// and however the program has left others. With a job of one rank, whose meetings are counted.
+#include "pmpi/variant/core.h"
+#include "tests/unit/mock_mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int starts, meetings, ends;
+static bool last_level;
+static jmp_buf handler;
+
+static int init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc, (void)argv;
+    *provided = required;
+    return MPI_SUCCESS;
+}
+
+// As some MPIs do it.
+static int init(int *argc, char ***argv)
+{
+    int provided = 0;
+    return lib.Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+static int finalize(void)
+{
+    ends++;
+    if (last_level)
+        return MPI_SUCCESS;
+    last_level = true;
+    return lib.Finalize();
+}
+
+static int comm_size(MPI_Comm comm, int *size)
+{
+    (void)comm;
+    *size = 1;
+    return MPI_SUCCESS;
+}
+
+static int comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+{
+    (void)comm;
+    starts++;
+    *made = mock_comm();
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+static int set_errhandler(MPI_Comm comm, MPI_Errhandler to)
+{
+    (void)comm, (void)to;
+    return MPI_SUCCESS;
+}
+
+static int ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                  MPI_Request *request)
+{
+    (void)buffer, (void)count, (void)type, (void)root, (void)comm;
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+static int iallgather(const void *in, int count, MPI_Datatype type, void *out, int room,
+                      MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
+{
+    (void)room, (void)out_type;
+    memcpy(out, in, (size_t)count);
+    return ibcast(out, count, type, 0, comm, request);
+}
+
+static int ibarrier(MPI_Comm comm, MPI_Request *request)
+{
+    meetings++;
+    return ibcast(NULL, 0, MPI_BYTE, 0, comm, request);
+}
+
+// Its error handler does not return.
+static int leave_by_jump(MPI_Comm comm, MPI_Comm *made)
+{
+    (void)comm, (void)made;
+    longjmp(handler, 1);
+}
+
+static void ranks_meet_once_at_the_start(void **state)
+{
+    (void)state;
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(starts, 1);
+    assert_true(core_active);
+}
+
+static void ranks_meet_at_the_end_after_a_call_that_was_left(void **state)
+{
+    MPI_Comm made;
+    (void)state;
+    if (setjmp(handler) == 0)
+        lib.Comm_dup(MPI_COMM_WORLD, &made);
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+    assert_int_equal(meetings, 1);
+    assert_int_equal(ends, 2);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    setenv("COSCHED_WAIT", "yield", 1);
+    mock_start(MPI_THREAD_SINGLE);
+    for (int i = 0; i < 2; i++) {
+        struct mpi_next *next = &mpi_next[i];
+        next->Init = init;
+        next->Init_thread = init_thread;
+        next->Finalize = finalize;
+        next->Comm_size = comm_size;
+        next->Comm_idup = comm_idup;
+        next->Comm_dup = leave_by_jump;
+        next->Comm_set_errhandler = set_errhandler;
+        next->Ibcast = ibcast;
+        next->Iallgather = iallgather;
+        next->Ibarrier = ibarrier;
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_meet_once_at_the_start),
+        cmocka_unit_test(ranks_meet_at_the_end_after_a_call_that_was_left),
+    };
+    return cmocka_run_group_tests(tests, start, NULL);
+}
