@@ -423,7 +423,7 @@ void quick_changed(int rc)
 {
     if (rc != MPI_SUCCESS || core_nested())
         return;
-    core_depth++;
+    core_go_in();
     carrier_arrived();
-    core_depth--;
+    core_come_out();
 }

@@ -6,6 +6,7 @@ struct mpi_next mpi_next[2];
 bool core_active;
 bool core_quick;
 _Thread_local int core_depth;
+_Thread_local uintptr_t core_frame;
 bool stats_on;
 _Atomic uint64_t stats_counters[STATS_COUNTERS];
 

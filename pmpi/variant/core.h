@@ -25,17 +25,41 @@ extern bool core_quick HIDDEN;
 // Generated: the entry points in the front's order.
 extern void *const core_entries[MPI_NEXT_WRAPPED * 2];
 
-// Calls that an MPI function makes to others, and the library's own, are not the program's. Where
-// an error handler leaves a call (by an exception, a jump), what the thread calls next is not
-// either.
+// Calls that an MPI function makes to others, and the library's own, are not the program's: there
+// is one already, whose frame on the stack is `core_frame`.
 extern _Thread_local int core_depth __attribute__((tls_model("initial-exec")));
+extern _Thread_local uintptr_t core_frame __attribute__((tls_model("initial-exec")));
 
 // Makes every entry point but MPI_Finalize's one jump to the real function, for good.
 void core_bypass(void);
 
-static inline bool core_nested(void)
+#define CORE_INLINE static inline __attribute__((always_inline)) // into the frame that is meant
+
+CORE_INLINE uintptr_t core_own_frame(void)
 {
-    return !core_active || core_depth > 0;
+    return (uintptr_t)__builtin_frame_address(0);
+}
+
+// An error handler may leave a call by an exception or a jump, and then it is never at its end. A
+// call that is not below it on the stack was not made by it. Deeper ones cannot be told apart.
+CORE_INLINE bool core_nested(void)
+{
+    if (!core_active)
+        return true;
+    if (core_depth > 0 && core_own_frame() >= core_frame)
+        core_depth = 0;
+    return core_depth > 0;
+}
+
+CORE_INLINE void core_go_in(void)
+{
+    core_depth = 1;
+    core_frame = core_own_frame();
+}
+
+static inline void core_come_out(void)
+{
+    core_depth = 0;
 }
 
 // One call of the program; the times are kept only under COSCHED_STATS=1.
@@ -46,9 +70,9 @@ struct core_call {
     uint64_t returned_ns;
 };
 
-static inline struct core_call core_enter(bool blocking)
+CORE_INLINE struct core_call core_enter(bool blocking)
 {
-    core_depth++;
+    core_go_in();
     struct core_call call = {.blocking = blocking};
     if (stats_on)
         call.entered_ns = clock_now_ns();
@@ -69,7 +93,7 @@ static inline void core_after_real(struct core_call *call)
 
 static inline void core_leave(const struct core_call *call)
 {
-    core_depth--;
+    core_come_out();
     if (!stats_on)
         return;
     uint64_t own = clock_now_ns() - call->returned_ns + (call->real_ns - call->entered_ns);

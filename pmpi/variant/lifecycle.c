@@ -465,12 +465,12 @@ static _Thread_local bool inside;
 static void enter(void)
 {
     inside = true;
-    core_depth = 1;
+    core_go_in();
 }
 
 static int leave(int rc)
 {
-    core_depth = 0;
+    core_come_out();
     inside = false;
     return rc;
 }

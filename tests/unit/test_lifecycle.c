@@ -96,6 +96,26 @@ static void ranks_meet_once_at_the_start(void **state)
     assert_true(core_active);
 }
 
+static __attribute__((noinline)) void leave_a_call(void)
+{
+    volatile char deep[4096];
+    MPI_Comm made;
+    deep[0] = 0;
+    lib.Comm_dup(MPI_COMM_WORLD, &made);
+    deep[1] = deep[0];
+}
+
+// Else it would not be polled as on other ranks, and match nothing.
+static void the_next_call_is_the_programs_again(void **state)
+{
+    (void)state;
+    if (setjmp(handler) == 0)
+        leave_a_call();
+    assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    assert_int_equal(meetings, 1);
+    meetings = 0;
+}
+
 static void ranks_meet_at_the_end_after_a_call_that_was_left(void **state)
 {
     MPI_Comm made;
@@ -132,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_meet_once_at_the_start),
+        cmocka_unit_test(the_next_call_is_the_programs_again),
         cmocka_unit_test(ranks_meet_at_the_end_after_a_call_that_was_left),
     };
     return cmocka_run_group_tests(tests, start, NULL);
