@@ -1,6 +1,8 @@
 // Whether a job is half-wrapped is found out by a roll call: a job of which all ranks have the
-// library is never ended, and nothing of the call is left for the program to receive.
+// library is never ended, and nothing of the call is left for the program to receive. And for how
+// long it may be waited before.
 #include "pmpi/variant/half_wrapped.h"
+#include "pmpi/variant/settings.h"
 #include "tests/unit/mock_mpi.h"
 
 #include <setjmp.h>
@@ -105,6 +107,20 @@ static void a_job_goes_on_when_all_have_come(void **state)
     assert_int_equal(apart(call_while_all_come), AS_IT_SHOULD);
 }
 
+static void a_time_limit_has_a_limit(void **state)
+{
+    struct settings settings;
+    (void)state;
+    setenv("COSCHED_INIT_TIMEOUT", "8760h", 1);
+    settings_read(&settings);
+    assert_int_equal(settings.init_timeout_ns, 8760 * 3600 * NS_PER_SEC);
+    assert_string_equal(settings.complaint, "");
+    setenv("COSCHED_INIT_TIMEOUT", "2000000h", 1);
+    settings_read(&settings);
+    assert_int_equal(settings.init_timeout_ns, 60 * NS_PER_SEC);
+    assert_string_not_equal(settings.complaint, "");
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -120,6 +136,7 @@ int main(void)
         cmocka_unit_test(a_job_is_ended_when_a_rank_is_missing),
         cmocka_unit_test(a_job_goes_on_when_all_answer),
         cmocka_unit_test(a_job_goes_on_when_all_have_come),
+        cmocka_unit_test(a_time_limit_has_a_limit),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }
