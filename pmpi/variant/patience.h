@@ -16,9 +16,10 @@ struct patience {
     uint64_t nap_ns; // the last one
 };
 
-// After a poll that found nothing: polls on, then gives the CPU away, then sleeps longer and longer,
-// up to a millisecond. Now and then wakes ranks that sleep. False when that has been `timeout_ns`,
-// of which time does not count in which this process could not run: a suspended job is not late.
+// After a poll that found nothing: polls on, then gives the CPU away, then sleeps longer and
+// longer, up to a millisecond. Now and then wakes ranks that sleep. False when that has been
+// `timeout_ns`, of which time does not count in which this process could not run: a suspended job
+// is not late.
 bool patience_pause(struct patience *patience, uint64_t timeout_ns);
 
 // Polls a request until it is complete. False on timeout, or when MPI fails.
