@@ -286,12 +286,17 @@ static int test_thaw(class_t *base, struct error *err)
     return rc;
 }
 
-static int test_kill(class_t *base, struct error *err)
+static int kill_whole(class_t *base, const char *operation, struct error *err)
 {
-    int rc = plain_effect(base, "kill", err);
+    int rc = plain_effect(base, operation, err);
     if (rc == 0)
         ((struct test_class *)base)->record->members.count = 0;
     return rc;
+}
+
+static int test_kill(class_t *base, struct error *err)
+{
+    return kill_whole(base, "kill-all", err);
 }
 
 static bool test_has_freezer(const class_t *base)
@@ -320,7 +325,7 @@ static int test_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct
 {
     (void)root_start;
     if (root == 0)
-        return test_kill(base, err);
+        return kill_whole(base, "kill", err);
     if (class_fault(base, "kill", err) != 0)
         return -1;
     struct test_class *class_ = (struct test_class *)base;

@@ -11,9 +11,9 @@ backend_t *test_backend_new(void);
 
 // The effects so far, one line each, e.g. "open a", "place a 12", "share a 10000", "share a max",
 // "begin a 10000" for a share whose periods begin now, "expel a 12", "freeze a", "thaw a", "stop
-// a", "continue a", "kill a", "kill a 12", "remove a"; of classes in place "in-place a", "check a
-// 12" for placing and "displace a", of named groups "named a user.slice". Valid until the next
-// effect.
+// a", "continue a", "kill a" and "kill a 12" for a pass, "kill-all a" for a kill that waits,
+// "remove a"; of classes in place "in-place a", "check a 12" for placing and "displace a", of named
+// groups "named a user.slice". Valid until the next effect.
 const char *test_backend_log(const backend_t *backend);
 void test_backend_clear_log(backend_t *backend);
 

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+// Each may end a job, whose class is removed; others are served, and the watchdog told, meanwhile.
+enum { DEATHS_PER_TURN = 16 };
+
 void jobs_publish_degree(struct scheduler *scheduler)
 {
     uint32_t jobs = (uint32_t)table_job_count(scheduler->table);
@@ -291,8 +294,10 @@ void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns)
     struct process *process = deaths_next(scheduler->deaths);
     if (process != NULL)
         accounts_read_all(scheduler, now_ns);
-    for (; process != NULL; process = deaths_next(scheduler->deaths))
+    for (unsigned count = 1; process != NULL; count++) {
         leave(scheduler, process, now_ns);
+        process = count < DEATHS_PER_TURN ? deaths_next(scheduler->deaths) : NULL;
+    }
 }
 
 void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t now_ns)

@@ -58,7 +58,7 @@ struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t
 // CMDOUT. The process leaves its job and its class; the last one ends the job.
 void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
-// Handles the death of every process that has died; deaths_fd is readable while there are some.
+// Handles deaths, a few of them; deaths_fd is readable while there are more.
 void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns);
 int scheduler_deaths_fd(const scheduler_t *scheduler);
 

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LAST_PASSES = 5 }; // of KILL, when the job ends and has no freezer
+
 // From here on it is a failure: a suspension is undone, the rest reported.
 #define LIMIT_NS (2 * NS_PER_SEC)
 
@@ -341,16 +343,28 @@ void tracking_reassert(struct scheduler *scheduler)
     }
 }
 
+// Whoever is there is doomed by one pass, though it may not be dead yet: killed as a whole, or
+// signalled while it stood still. Without a freezer somebody may be forked during a pass; the next
+// one finds it. Nobody is waited for.
+static void kill_the_rest(struct job *job, struct error *fault)
+{
+    unsigned passes = class_has_freezer(job->class_) ? 1 : LAST_PASSES;
+    int rc;
+    do
+        rc = class_kill_pass(job->class_, 0, 0, fault);
+    while (rc != 0 && fault->code == EAGAIN && --passes > 0);
+    if (rc == 0 || fault->code == EAGAIN)
+        *fault = (struct error){0};
+}
+
 void tracking_end(struct scheduler *scheduler, struct job *job)
 {
     struct job_tracking *tracking = &job->tracking;
     struct error fault = {0};
     if (tracking->work == TRACKING_IDLE)
         return;
-    // What was killed while it stood still is dying already; without a freezer somebody may have
-    // been forked since.
     if (tracking->work == TRACKING_KILLS && tracking->how.root == 0)
-        class_kill(job->class_, &fault);
+        kill_the_rest(job, &fault);
     else if (tracking->work != TRACKING_KILLS)
         error_set(&fault, ESRCH, "it has ended");
     struct tracking_result result = {.number = tracking->number,

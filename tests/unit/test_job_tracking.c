@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 
 enum { A = 5000001, B }; // pids that no process can have
 enum { OWNER = 1000, OTHER = 1001, SERVICE = 99 };
@@ -223,6 +224,53 @@ static void nobody_of_a_killed_job_is_set_free(void **state)
     assert_int_equal(told.fault.code, 0);
 }
 
+// Not even when its helpers cannot die: they are doomed, and nobody waits for them. Only where
+// nothing holds them still a few more passes look for who was forked meanwhile.
+static void the_end_of_a_killed_job_waits_for_nobody(void **state)
+{
+    struct node *node = *state;
+    for (unsigned freezer = 2; freezer-- > 0;) {
+        struct process *process = come(node, "a", OWNER, A);
+        struct tracking_order order = {.kind = TRACKING_KILL};
+        struct tracking_result result;
+        times_told = 0;
+        if (freezer == 0)
+            test_backend_take_freezer(node->backend);
+        test_backend_fail(node->backend, "kill", EAGAIN, freezer != 0 ? 2 : 1000000);
+        assert_false(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+        test_backend_clear_log(node->backend);
+        scheduler_exit(node->scheduler, process, node->now_ns);
+        assert_string_equal(test_backend_log(node->backend), "remove job-1000-a\n");
+        assert_int_equal(times_told, 1);
+        assert_int_equal(told.fault.code, 0);
+    }
+}
+
+// Whatever dies at once, others are served in between.
+static void many_deaths_take_several_turns(void **state)
+{
+    enum { JOBS = 40 };
+    struct node *node = *state;
+    for (int i = 0; i < JOBS; i++) {
+        struct protocol_register wish = {.width = 1, .ranks = 1};
+        struct process *process = NULL;
+        snprintf(wish.job_id, sizeof wish.job_id, "job%d", i);
+        // Readable, as the pidfd of a dead process is.
+        struct applicant applicant = {
+            .pid = A + i, .start_time = 1, .pidfd = eventfd(1, EFD_CLOEXEC), .wish = &wish};
+        assert_int_equal(
+            scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL), 0);
+    }
+    struct protocol_node_record record = {.jobs = JOBS};
+    unsigned turns = 0;
+    for (uint32_t before = JOBS; record.jobs > 0; before = record.jobs, turns++) {
+        scheduler_bury(node->scheduler, node->now_ns);
+        scheduler_describe_node(node->scheduler, &record, node->now_ns);
+        assert_true(record.jobs < before);
+    }
+    assert_true(turns > 1);
+}
+
 static void a_restarted_classd_knows(void **state)
 {
     struct node *node = *state;
@@ -294,6 +342,8 @@ int main(void)
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),
         with_node(nobody_of_a_killed_job_is_set_free),
+        with_node(the_end_of_a_killed_job_waits_for_nobody),
+        with_node(many_deaths_take_several_turns),
         with_node(a_restarted_classd_knows),
         with_node(who_may),
     };

@@ -30,7 +30,7 @@ static void effects_are_recorded_in_order(void **state)
     assert_string_equal(
         test_backend_log(backend),
         "open a\nplace a 12\nshare a 10000\nshare a max\nbegin a 10000\nexpel a 12\nfreeze a\n"
-        "thaw a\nkill a\nremove a\n");
+        "thaw a\nkill-all a\nremove a\n");
     test_backend_clear_log(backend);
     assert_string_equal(test_backend_log(backend), "");
     backend_close(backend);
