@@ -276,14 +276,22 @@ struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t
     return process != NULL && process->serial == serial ? process : NULL;
 }
 
+// Who is stopped, is about to be or is to die: outside of the class nobody would find it again.
+static bool must_stay(const struct job *job)
+{
+    struct class_suspension how;
+    return job->tracking.work != TRACKING_IDLE ||
+           (class_suspended(job->class_, &how) && how.means != CLASS_BY_SHARE);
+}
+
 void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns)
 {
     struct error err;
     struct job *job = process->job;
     accounts_read_all(scheduler, now_ns);
     // The last process goes back when the class is removed, with its descendants.
-    if (job->process_count > 1 && class_expel(job->class_, process->pid, &err) < 0 &&
-        err.code != ESRCH)
+    if (job->process_count > 1 && !must_stay(job) &&
+        class_expel(job->class_, process->pid, &err) < 0 && err.code != ESRCH)
         log_line(LOG_NOTICE, "job %u/%s: process %d stays in the class: %s", (unsigned)job->uid,
                  job->job_id, (int)process->pid, err.text);
     leave(scheduler, process, now_ns);

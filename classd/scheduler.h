@@ -55,7 +55,8 @@ int scheduler_register(scheduler_t *scheduler, const struct applicant *applicant
 // The process with this pid under this registration, or null.
 struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t serial);
 
-// CMDOUT. The process leaves its job and its class; the last one ends the job.
+// CMDOUT. The process leaves its job and its class; the last one ends the job. While the job, or a
+// part of it, is stopped or killed, who leaves stays in the class until the job ends.
 void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
 // Handles deaths, a few of them; deaths_fd is readable while there are more.

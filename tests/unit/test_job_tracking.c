@@ -246,6 +246,33 @@ static void the_end_of_a_killed_job_waits_for_nobody(void **state)
     }
 }
 
+// Its SIGSTOP may have come between its EXIT and classd's reading that. Outside of the class nobody
+// would continue it.
+static void who_leaves_a_stopped_job_stays_in_its_class(void **state)
+{
+    struct node *node = *state;
+    struct process *first = come(node, "a", OWNER, A), *second = come(node, "a", OWNER, B);
+    struct process *third = come(node, "a", OWNER, B + 1);
+    come(node, "a", OWNER, B + 2);
+    struct job *a = first->job;
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "stop", EAGAIN, 1);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    scheduler_exit(node->scheduler, first, node->now_ns); // while it is being suspended
+    node->now_ns = scheduler_deadline_ns(node->scheduler);
+    scheduler_deadline(node->scheduler, node->now_ns, 0);
+    assert_int_equal(times_told, 1);
+    scheduler_exit(node->scheduler, second, node->now_ns);
+    assert_null(strstr(test_backend_log(node->backend), "expel"));
+
+    // By share nobody stands still.
+    track(node, a, TRACKING_RESUME, 0);
+    track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SHARE);
+    scheduler_exit(node->scheduler, third, node->now_ns);
+    assert_non_null(strstr(test_backend_log(node->backend), "expel job-1000-a 5000003\n"));
+}
+
 // Whatever dies at once, others are served in between.
 static void many_deaths_take_several_turns(void **state)
 {
@@ -343,6 +370,7 @@ int main(void)
         with_node(a_job_that_ends_meanwhile),
         with_node(nobody_of_a_killed_job_is_set_free),
         with_node(the_end_of_a_killed_job_waits_for_nobody),
+        with_node(who_leaves_a_stopped_job_stays_in_its_class),
         with_node(many_deaths_take_several_turns),
         with_node(a_restarted_classd_knows),
         with_node(who_may),
