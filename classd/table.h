@@ -36,9 +36,10 @@ struct job_tracking {
     struct class_suspension how;
     bool undoes;      // RESUMES: what could not be suspended, because of:
     struct error why; // the fault
+    bool gives_way;   // the job is not limited meanwhile
     uint32_t passes;
-    uint64_t begun_ns;
-    uint64_t next_ns; // of the next pass
+    uint64_t begun_ns; // the first pass
+    uint64_t next_ns;  // of the next pass
 };
 
 struct job {
@@ -59,6 +60,7 @@ struct job {
     bool suspended;       // all of it: the engine knows
     uint64_t growth_turn; // the slot in which it was last told to look for more; 0: never
     struct job_tracking tracking;
+    uint64_t way_ready_ns; // from then on it may be given way again
     bool share_failed;     // a limit could not be set; said once
     bool stuck;            // a limit could not be lifted; tried again every turn
     bool usage_failed;     // the usage could not be read; said once

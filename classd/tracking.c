@@ -6,12 +6,17 @@
 #include "classd/job_class.h"
 #include "classd/log.h"
 #include "classd/process.h"
+#include "common/cleanup.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LAST_PASSES = 5 }; // of KILL, when the job ends and has no freezer
+enum {
+    LAST_PASSES = 5, // of KILL, when the job ends and has no freezer
+    MEMBERS_AT_FIRST = 1024,
+};
 
 // From here on it is a failure: a suspension is undone, the rest reported.
 #define LIMIT_NS (2 * NS_PER_SEC)
@@ -36,7 +41,16 @@ static void tell_engine(struct scheduler *scheduler, struct job *job, bool suspe
     jobs_publish_degree(scheduler);
 }
 
-// Processes need CPU time to stop, to continue and to die.
+// Processes need CPU time to stop, to continue and to die. But each time a limit is set again, the
+// kernel gives a whole quota at once: so this is had once a period, and the first pass waits for
+// it, lest a job lives on commands to itself.
+static void plan_way(struct job *job, uint64_t now_ns)
+{
+    job->tracking.gives_way = true;
+    if (job->way_ready_ns > now_ns)
+        job->tracking.next_ns = job->way_ready_ns;
+}
+
 static void give_way(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     decisions_date(scheduler, now_ns);
@@ -54,6 +68,9 @@ static struct tracking_result finish(struct scheduler *scheduler, struct job *jo
     if (fault != NULL)
         result.fault = *fault;
     tracking->work = TRACKING_IDLE;
+    if (!tracking->gives_way)
+        return result;
+    job->way_ready_ns = now_ns + class_period_ns(job->class_);
     decisions_date(scheduler, now_ns);
     decisions_reassert_job(scheduler, job);
     return result;
@@ -149,6 +166,10 @@ static bool make_pass(struct scheduler *scheduler, struct job *job, uint64_t now
 {
     struct job_tracking *tracking = &job->tracking;
     bool done = true;
+    if (tracking->passes == 0)
+        tracking->begun_ns = now_ns;
+    if (tracking->passes == 0 && tracking->gives_way)
+        give_way(scheduler, job, now_ns);
     tracking->passes++;
     tracking->next_ns = now_ns + scheduler->config->retry_interval_ns;
     if (tracking->work == TRACKING_SUSPENDS)
@@ -176,8 +197,29 @@ static enum class_means choose_means(const struct scheduler *scheduler, const st
     return class_has_freezer(job->class_) ? CLASS_BY_FREEZER : CLASS_BY_SHARE;
 }
 
-// A subtree's root is known by its start time from here on. Whether it is of the job the backend
-// finds out.
+// Before anything is done for a process that is none of the job's.
+static int check_member(const struct job *job, pid_t pid, struct error *err)
+{
+    char name[BACKEND_NAME_MAX];
+    cleanup_free pid_t *pids = NULL;
+    size_t room = 0, count = MEMBERS_AT_FIRST;
+    while (count > room) {
+        room = 2 * count;
+        free(pids);
+        pids = malloc(room * sizeof *pids);
+        if (pids == NULL)
+            return error_errno(err, ENOMEM, "members of job %s", job->job_id);
+        if (class_members(job->class_, pids, room, &count, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return 0;
+    job_class_name(name, job->uid, job->job_id);
+    return error_set(err, ESRCH, "process %d is not in class %s", (int)pid, name);
+}
+
+// A subtree's root is known by its start time from here on.
 static int find_root(pid_t root, struct class_suspension *how, struct error *err)
 {
     how->root = root;
@@ -202,38 +244,42 @@ static int begin_suspend(struct scheduler *scheduler, struct job *job,
         return error_set(err, ENOTSUP, "a subtree is suspended by signals only");
     if (how.means == CLASS_BY_FREEZER && !class_has_freezer(job->class_))
         return error_set(err, ENOTSUP, "there is no freezer here: use share or signals");
+    if (how.root != 0 && check_member(job, how.root, err) != 0)
+        return -1;
     job->tracking.work = TRACKING_SUSPENDS;
     job->tracking.how = how;
     if (how.root == 0)
         tell_engine(scheduler, job, true, now_ns);
     if (how.means != CLASS_BY_SHARE)
-        give_way(scheduler, job, now_ns);
+        plan_way(job, now_ns);
     return 0;
 }
 
-static int begin_resume(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
-                        struct error *err)
+static int begin_resume(struct job *job, uint64_t now_ns, struct error *err)
 {
     if (!class_suspended(job->class_, &job->tracking.how))
         return error_set(err, EALREADY, "it is not suspended");
     job->tracking.work = TRACKING_RESUMES;
     if (job->tracking.how.means != CLASS_BY_SHARE)
-        give_way(scheduler, job, now_ns);
+        plan_way(job, now_ns);
     return 0;
 }
 
-static int begin_kill(struct scheduler *scheduler, struct job *job,
-                      const struct tracking_order *order, uint64_t now_ns, struct error *err)
+static int begin_kill(struct job *job, const struct tracking_order *order, uint64_t now_ns,
+                      struct error *err)
 {
     job->tracking.how = (struct class_suspension){.means = 0};
     if (class_is_in_place(job->class_))
         return error_set(err, ENOTSUP,
                          "its group is another manager's, which kills it (scancel, systemctl "
                          "kill)");
-    if (find_root(order->root, &job->tracking.how, err) != 0)
+    if (find_root(order->root, &job->tracking.how, err) != 0 ||
+        (order->root != 0 && check_member(job, order->root, err) != 0))
         return -1;
     job->tracking.work = TRACKING_KILLS;
-    give_way(scheduler, job, now_ns);
+    plan_way(job, now_ns);
+    if (order->root == 0)
+        job->tracking.next_ns = now_ns; // nobody lives on his own end
     return 0;
 }
 
@@ -242,16 +288,17 @@ static int begin(struct scheduler *scheduler, struct job *job, const struct trac
 {
     if (job->tracking.work != TRACKING_IDLE)
         return error_set(err, EBUSY, "it is being suspended, resumed or killed: try again");
-    job->tracking = (struct job_tracking){.begun_ns = now_ns, .number = ++scheduler->works};
+    job->tracking =
+        (struct job_tracking){.next_ns = now_ns, .begun_ns = now_ns, .number = ++scheduler->works};
     switch (order->kind) {
     case TRACKING_SUSPEND:
         return begin_suspend(scheduler, job, order, now_ns, err);
     case TRACKING_RESUME:
-        return begin_resume(scheduler, job, now_ns, err);
+        return begin_resume(job, now_ns, err);
     case TRACKING_KILL:
         break;
     }
-    return begin_kill(scheduler, job, order, now_ns, err);
+    return begin_kill(job, order, now_ns, err);
 }
 
 bool scheduler_track(scheduler_t *scheduler, struct job *job, const struct tracking_order *order,
@@ -260,7 +307,7 @@ bool scheduler_track(scheduler_t *scheduler, struct job *job, const struct track
     *result = (struct tracking_result){0};
     if (begin(scheduler, job, order, now_ns, &result->fault) != 0)
         return true;
-    bool done = make_pass(scheduler, job, now_ns, result);
+    bool done = job->tracking.next_ns <= now_ns && make_pass(scheduler, job, now_ns, result);
     result->number = job->tracking.number;
     return done;
 }

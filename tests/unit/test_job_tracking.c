@@ -150,6 +150,58 @@ static void passes(void **state)
     assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
 }
 
+// A write of a limit refills its quota, so a command that an idle job gives for itself must not
+// bring one that changes nothing.
+static void no_quota_for_nothing(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", OWNER, A);
+    struct job *b = come(node, "b", OWNER, B)->job;
+    test_backend_clear_log(node->backend);
+    track(node, b, TRACKING_SUSPEND, PROTOCOL_MEANS_SHARE);
+    track(node, b, TRACKING_RESUME, 0);
+    assert_null(strstr(test_backend_log(node->backend), "share job-1000-b"));
+
+    struct tracking_order order = {.kind = TRACKING_KILL, .root = getpid()}; // none of the job's
+    struct tracking_result result;
+    test_backend_clear_log(node->backend);
+    assert_true(scheduler_track(node->scheduler, b, &order, node->now_ns, &result));
+    assert_int_equal(result.fault.code, ESRCH);
+    order = (struct tracking_order){.kind = TRACKING_SUSPEND, .root = getpid()};
+    assert_true(scheduler_track(node->scheduler, b, &order, node->now_ns, &result));
+    assert_int_equal(result.fault.code, ESRCH);
+    assert_string_equal(test_backend_log(node->backend), "");
+}
+
+// Nor more than one in each period; who asks for more waits.
+static void one_quota_a_period(void **state)
+{
+    enum { TIMES = 6 };
+    const uint64_t period_ns = 100 * NS_PER_MS;
+    struct node *node = *state;
+    come(node, "a", OWNER, A);
+    struct job *b = come(node, "b", OWNER, B)->job;
+    test_backend_set_period(node->backend, period_ns);
+    uint64_t begun_ns = node->now_ns;
+    for (int i = 0; i < TIMES; i++) {
+        struct tracking_order order = {.kind = i % 2 == 0 ? TRACKING_SUSPEND : TRACKING_RESUME,
+                                       .means = PROTOCOL_MEANS_SIGNALS};
+        struct tracking_result result;
+        bool done = scheduler_track(node->scheduler, b, &order, node->now_ns, &result);
+        assert_int_equal(done, i == 0);
+        if (done)
+            continue;
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        scheduler_deadline(node->scheduler, node->now_ns, 0);
+        assert_int_equal(times_told, i);
+        assert_int_equal(told.fault.code, 0);
+    }
+    assert_int_equal(node->now_ns - begun_ns, (TIMES - 1) * period_ns);
+
+    // Its end waits for nothing.
+    assert_int_equal(track(node, b, TRACKING_KILL, 0).fault.code, 0);
+}
+
 static void all_or_none(void **state)
 {
     struct node *node = *state;
@@ -365,6 +417,8 @@ int main(void)
         with_node(each_means),
         with_node(default_means),
         with_node(passes),
+        with_node(no_quota_for_nothing),
+        with_node(one_quota_a_period),
         with_node(all_or_none),
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),
