@@ -25,7 +25,7 @@ static void complain(struct job *job)
 {
     const struct protocol_clock *clock = &job->page->clock;
     double off_s = (double)clock->ahead_ns / (double)NS_PER_SEC;
-    if (job->clock_complained)
+    if (job->quiet || job->clock_complained)
         return;
     job->clock_complained = true;
     if (clock->agreeing > 0)

@@ -28,16 +28,18 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
     if (is_placement(config, "move"))
         return class_open(backend, name, &job->class_, err);
     if (class_open_in_place(backend, name, &home, &job->class_, &fault) == 0) {
-        log_line(LOG_INFO, "job %u/%s: classed in place", (unsigned)job->uid, job->job_id);
+        log_line(job->quiet ? LOG_DEBUG : LOG_INFO, "job %u/%s: classed in place",
+                 (unsigned)job->uid, job->job_id);
         return 0;
     }
     if (only) {
-        log_line(LOG_NOTICE, "job %u/%s runs unmanaged, for [cgroup] placement = in-place: %s",
+        log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE,
+                 "job %u/%s runs unmanaged, for [cgroup] placement = in-place: %s",
                  (unsigned)job->uid, job->job_id, fault.text);
         return error_set(err, EXDEV, "%s", fault.text);
     }
-    log_line(fault.code == ENOENT ? LOG_DEBUG : LOG_INFO, "job %u/%s is moved, not in place: %s",
-             (unsigned)job->uid, job->job_id, fault.text);
+    log_line(fault.code == ENOENT || job->quiet ? LOG_DEBUG : LOG_INFO,
+             "job %u/%s is moved, not in place: %s", (unsigned)job->uid, job->job_id, fault.text);
     return class_open(backend, name, &job->class_, err);
 }
 
@@ -56,8 +58,8 @@ static bool displace(const struct config *config, struct job *job, const struct 
         return false;
     }
     job->phase = (struct phase){0};
-    log_line(LOG_NOTICE, "job %u/%s is moved out of its group: %s", (unsigned)job->uid, job->job_id,
-             why->text);
+    log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s is moved out of its group: %s",
+             (unsigned)job->uid, job->job_id, why->text);
     for (uint32_t i = 0; i < job->process_count; i++)
         if (class_place(job->class_, job->processes[i]->pid, &err) < 0 && err.code != ESRCH)
             log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,

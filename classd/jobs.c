@@ -62,7 +62,7 @@ static uint8_t list_of(const struct config *config, const struct job *job, const
     if (*name == '\0' || gang_lists_parse(config->gang_lists, &lists, NULL) < 0)
         return 0;
     int list = gang_lists_find(&lists, name);
-    if (list < 0)
+    if (list < 0 && !job->quiet)
         log_line(LOG_INFO,
                  "job %u/%s: COSCHED_LIST=%s is none of [gang] lists = %s; it begins in %s",
                  (unsigned)job->uid, job->job_id, name, config->gang_lists, lists.list[0].name);
@@ -88,6 +88,7 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
         return NULL;
     }
     job->registered_ns = now_ns;
+    job->quiet = !log_valve_open(&scheduler->arrivals_valve, now_ns);
     // A class of this name may have stayed behind, with its limit, or suspended.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
         job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {
@@ -139,9 +140,10 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     if (job->process_count > 0)
         return;
     trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, job_name_hash(job), 0, now_ns);
-    log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
-             (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,
-             table_job_count(scheduler->table) - 1);
+    if (!job->quiet)
+        log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
+                 (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,
+                 table_job_count(scheduler->table) - 1);
     jobs_end(scheduler, job);
     sequential_review(scheduler, now_ns);
 }
@@ -242,9 +244,10 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
     job->page->ranks = wish->ranks;
     if (new)
         decisions_record_arrival(scheduler, job, now_ns);
-    log_line(new ? LOG_INFO : LOG_DEBUG, "job %u/%s: process %d, rank %u of %u, width %u%s",
-             (unsigned)job->uid, job->job_id, (int)applicant->pid, wish->rank, wish->ranks,
-             wish->width, new ? ", is the first here" : "");
+    log_line(new && !job->quiet ? LOG_INFO : LOG_DEBUG,
+             "job %u/%s: process %d, rank %u of %u, width %u%s", (unsigned)job->uid, job->job_id,
+             (int)applicant->pid, wish->rank, wish->ranks, wish->width,
+             new ? ", is the first here" : "");
     return process;
 }
 
@@ -291,7 +294,8 @@ void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t no
     accounts_read_all(scheduler, now_ns);
     // The last process goes back when the class is removed, with its descendants.
     if (job->process_count > 1 && !must_stay(job) &&
-        class_expel(job->class_, process->pid, &err) < 0 && err.code != ESRCH)
+        class_expel(job->class_, process->pid, &err) < 0 && err.code != ESRCH &&
+        log_valve_open(&scheduler->exits_valve, now_ns))
         log_line(LOG_NOTICE, "job %u/%s: process %d stays in the class: %s", (unsigned)job->uid,
                  job->job_id, (int)process->pid, err.text);
     leave(scheduler, process, now_ns);

@@ -6,6 +6,7 @@
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
+#include "classd/log.h"
 #include "classd/policy/demand.h"
 #include "classd/scheduler.h"
 #include "classd/sequential_class.h"
@@ -45,6 +46,10 @@ struct scheduler {
     int64_t
         clock_offset_ns; // as scheduler_clock_at() was told when the clock was last set, or first
     uint64_t works;      // of tracking, so far
+    // Lines that clients cause at will.
+    struct log_valve arrivals_valve; // a job's, from its first to its last
+    struct log_valve tracking_valve;
+    struct log_valve exits_valve;
     uint64_t rest_until_ns;
     void (*tracked)(const struct tracking_result *result, void *user);
     void *tracked_user;

@@ -61,6 +61,7 @@ struct job {
     uint64_t growth_turn; // the slot in which it was last told to look for more; 0: never
     struct job_tracking tracking;
     uint64_t way_ready_ns; // from then on it may be given way again
+    bool quiet;            // too many jobs have come for a line about this one
     bool share_failed;     // a limit could not be set; said once
     bool stuck;            // a limit could not be lifted; tried again every turn
     bool usage_failed;     // the usage could not be read; said once

@@ -83,10 +83,13 @@ static bool is_in_time(struct job_tracking *tracking, const struct error *fault,
     return fault->code == EAGAIN && now_ns - tracking->begun_ns < LIMIT_NS;
 }
 
-static void say(const struct job *job, const char *what)
+static void say(struct scheduler *scheduler, const struct job *job, const char *what,
+                uint64_t now_ns)
 {
     const struct job_tracking *tracking = &job->tracking;
     char part[32] = "";
+    if (!log_valve_open(&scheduler->tracking_valve, now_ns))
+        return;
     if (tracking->how.root != 0)
         snprintf(part, sizeof part, " from process %d on", (int)tracking->how.root);
     log_line(LOG_NOTICE, "job %u/%s%s %s by %s", (unsigned)job->uid, job->job_id, part, what,
@@ -101,14 +104,15 @@ static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t n
     if (class_resume(job->class_, &fault) == 0) {
         tell_engine(scheduler, job, false, now_ns);
         if (!tracking->undoes)
-            say(job, "resumed, which was suspended");
+            say(scheduler, job, "resumed, which was suspended", now_ns);
         *result = finish(scheduler, job, tracking->undoes ? &tracking->why : NULL, now_ns);
         return true;
     }
     if (is_in_time(tracking, &fault, now_ns))
         return false;
-    log_line(LOG_WARNING, "job %u/%s is not resumed: %s", (unsigned)job->uid, job->job_id,
-             fault.text);
+    if (log_valve_open(&scheduler->tracking_valve, now_ns))
+        log_line(LOG_WARNING, "job %u/%s is not resumed: %s", (unsigned)job->uid, job->job_id,
+                 fault.text);
     *result = finish(scheduler, job, &fault, now_ns);
     return true;
 }
@@ -118,8 +122,9 @@ static bool undo(struct scheduler *scheduler, struct job *job, const struct erro
                  uint64_t now_ns, struct tracking_result *result)
 {
     struct job_tracking *tracking = &job->tracking;
-    log_line(LOG_NOTICE, "job %u/%s is not suspended: %s", (unsigned)job->uid, job->job_id,
-             why->text);
+    if (log_valve_open(&scheduler->tracking_valve, now_ns))
+        log_line(LOG_NOTICE, "job %u/%s is not suspended: %s", (unsigned)job->uid, job->job_id,
+                 why->text);
     tracking->work = TRACKING_RESUMES;
     tracking->undoes = true;
     tracking->why = *why;
@@ -135,7 +140,7 @@ static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t 
     struct job_tracking *tracking = &job->tracking;
     struct error fault = {0};
     if (class_suspend(job->class_, &tracking->how, &fault) == 0) {
-        say(job, "suspended");
+        say(scheduler, job, "suspended", now_ns);
         *result = finish(scheduler, job, NULL, now_ns);
         return true;
     }

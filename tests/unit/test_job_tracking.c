@@ -350,6 +350,57 @@ static void many_deaths_take_several_turns(void **state)
     assert_true(turns > 1);
 }
 
+// How many lines are logged while a user has done what he likes.
+static size_t count_lines(struct node *node, void (*act)(struct node *node))
+{
+    size_t lines = 0;
+    FILE *file = tmpfile();
+    int terminal = dup(STDERR_FILENO);
+    assert_non_null(file);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    log_init("test", "info");
+    act(node);
+    log_init("test", "err");
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
+    rewind(file);
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+enum { OFTEN = 300 };
+
+static void come_and_go(struct node *node)
+{
+    for (int i = 0; i < OFTEN; i++)
+        scheduler_exit(node->scheduler, come(node, "a", OWNER, A), node->now_ns);
+}
+
+static void suspend_and_resume(struct node *node)
+{
+    struct job *b = come(node, "b", OWNER, B)->job;
+    for (int i = 0; i < OFTEN; i++) {
+        track(node, b, TRACKING_SUSPEND, PROTOCOL_MEANS_SHARE);
+        track(node, b, TRACKING_RESUME, 0);
+        test_backend_fail(node->backend, "stop", EPERM, 1);
+        track(node, b, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS);
+    }
+}
+
+// Some are told, and later how many were not.
+static void nobody_fills_the_log(void **state)
+{
+    struct node *node = *state;
+    size_t lines = count_lines(node, come_and_go);
+    assert_in_range(lines, 2, OFTEN / 2);
+    assert_in_range(count_lines(node, suspend_and_resume), 2, OFTEN / 2);
+    node->now_ns += 120 * NS_PER_SEC;
+    assert_true(count_lines(node, come_and_go) > lines);
+}
+
 static void a_restarted_classd_knows(void **state)
 {
     struct node *node = *state;
@@ -426,6 +477,7 @@ int main(void)
         with_node(the_end_of_a_killed_job_waits_for_nobody),
         with_node(who_leaves_a_stopped_job_stays_in_its_class),
         with_node(many_deaths_take_several_turns),
+        with_node(nobody_fills_the_log),
         with_node(a_restarted_classd_knows),
         with_node(who_may),
     };
