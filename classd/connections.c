@@ -31,7 +31,8 @@ static void connection_free(struct connection *connection)
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
     server->connection_count--;
-    users_leave(&server->users, connection->user, clock_now_ns());
+    users_leave(&server->users, connection->user, server->config->max_requests_per_second,
+                clock_now_ns());
     ev_io_stop(server->loop, &connection->readable);
     inbox_close(connection->caller.socket_fd, server->sealed);
     free(connection);
@@ -139,7 +140,8 @@ bool connection_open(struct server *server, int socket_fd)
     if (refused != NULL) {
         tell_closed(server, &peer, refused);
         if (user != NULL)
-            users_leave(&server->users, user, clock_now_ns());
+            users_leave(&server->users, user, server->config->max_requests_per_second,
+                        clock_now_ns());
         inbox_close(socket_fd, server->sealed);
         return false;
     }

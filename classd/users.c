@@ -4,22 +4,44 @@
 
 enum { GONE_MAX = 256 }; // entries of users without a connection
 
-// By then the account of who has left is full again.
 #define FORGET_NS (2 * NS_PER_SEC)
 
-static void forget(struct users *users, uint64_t now_ns)
+static double packets_at(const struct user *user, uint64_t per_second, uint64_t now_ns)
 {
-    for (struct user **at = &users->first; *at != NULL;) {
-        struct user *user = *at;
-        if (user->connections > 0 ||
-            (now_ns - user->left_ns < FORGET_NS && users->gone <= GONE_MAX)) {
-            at = &user->next;
-            continue;
-        }
-        *at = user->next;
-        users->gone--;
-        free(user);
-    }
+    double packets = user->packets, most = (double)per_second;
+    if (now_ns > user->filled_ns)
+        packets += most * (double)(now_ns - user->filled_ns) / (double)NS_PER_SEC;
+    return packets < most ? packets : most;
+}
+
+// Who comes back would find the account of a newcomer.
+static bool is_as_new(const struct user *user, uint64_t per_second, uint64_t now_ns)
+{
+    return now_ns - user->left_ns >= FORGET_NS &&
+           packets_at(user, per_second, now_ns) >= (double)per_second;
+}
+
+static void forget_one(struct users *users, struct user **at)
+{
+    struct user *user = *at;
+    *at = user->next;
+    users->gone--;
+    free(user);
+}
+
+// Debts are remembered until they are paid, while there is room for them.
+static void forget(struct users *users, uint64_t per_second, uint64_t now_ns)
+{
+    for (struct user **at = &users->first; *at != NULL;)
+        if ((*at)->connections == 0 && is_as_new(*at, per_second, now_ns))
+            forget_one(users, at);
+        else
+            at = &(*at)->next;
+    for (struct user **at = &users->first; *at != NULL && users->gone > GONE_MAX;)
+        if ((*at)->connections == 0)
+            forget_one(users, at);
+        else
+            at = &(*at)->next;
 }
 
 struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns)
@@ -40,13 +62,13 @@ struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns)
     return user;
 }
 
-void users_leave(struct users *users, struct user *user, uint64_t now_ns)
+void users_leave(struct users *users, struct user *user, uint64_t per_second, uint64_t now_ns)
 {
     if (--user->connections > 0)
         return;
     user->left_ns = now_ns;
     users->gone++;
-    forget(users, now_ns);
+    forget(users, per_second, now_ns);
 }
 
 void users_clear(struct users *users)
@@ -61,12 +83,8 @@ void users_clear(struct users *users)
 
 bool user_may_send(struct user *user, uint64_t per_second, uint64_t now_ns)
 {
-    double most = (double)per_second;
-    if (now_ns > user->filled_ns)
-        user->packets += most * (double)(now_ns - user->filled_ns) / (double)NS_PER_SEC;
+    user->packets = packets_at(user, per_second, now_ns);
     user->filled_ns = now_ns;
-    if (user->packets > most)
-        user->packets = most;
     if (user->packets < 1)
         return false;
     user->packets--;

@@ -32,9 +32,10 @@ struct users {
 // The user's entry, with one connection more; null when memory is short. Ended by users_leave().
 struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns);
 
-// One connection less. The entry outlives the last one for a while, so that who comes back at once
-// finds no new account; the pointer is not to be used any more.
-void users_leave(struct users *users, struct user *user, uint64_t now_ns);
+// One connection less. The entry outlives the last one until, at `per_second`, it is what a
+// newcomer gets, so that who comes back finds no better account; the pointer is not to be used any
+// more.
+void users_leave(struct users *users, struct user *user, uint64_t per_second, uint64_t now_ns);
 
 // Frees all entries.
 void users_clear(struct users *users);

@@ -90,10 +90,32 @@ static void who_comes_back_at_once_finds_the_old_account(void **state)
     struct users users = {0};
     struct user *user = users_join(&users, UID, NOW);
     drain(user, NOW);
-    users_leave(&users, user, NOW);
+    users_leave(&users, user, PER_SECOND, NOW);
     user = users_join(&users, UID, NOW);
     assert_int_equal(drain(user, NOW), 0);
     assert_int_equal(users.gone, 0);
+    users_clear(&users);
+}
+
+// However long its user has been away, and whoever else leaves meanwhile.
+static void a_debt_is_remembered_until_it_is_paid(void **state)
+{
+    (void)state;
+    struct users users = {0};
+    struct user *debtor = users_join(&users, UID, NOW);
+    assert_true(user_may_send(debtor, PER_SECOND, NOW));
+    user_took(debtor, 20 * PER_SECOND * USER_PACKET_NS); // some twenty seconds' worth
+    users_leave(&users, debtor, PER_SECOND, NOW);
+    for (unsigned s = 1; s < 10; s++)
+        users_leave(&users, users_join(&users, UID + 1, NOW + s * NS_PER_SEC), PER_SECOND,
+                    NOW + s * NS_PER_SEC);
+    debtor = users_join(&users, UID, NOW + 10 * NS_PER_SEC);
+    assert_int_equal(drain(debtor, NOW + 10 * NS_PER_SEC), 0);
+    users_leave(&users, debtor, PER_SECOND, NOW + 10 * NS_PER_SEC);
+
+    struct user *last = users_join(&users, UID + 2, NOW + 30 * NS_PER_SEC);
+    users_leave(&users, last, PER_SECOND, NOW + 30 * NS_PER_SEC);
+    assert_int_equal(users.gone, 1); // paid, and forgotten
     users_clear(&users);
 }
 
@@ -102,10 +124,10 @@ static void who_has_left_is_forgotten(void **state)
     (void)state;
     struct users users = {0};
     for (uid_t uid = UID; uid < UID + 1000; uid++)
-        users_leave(&users, users_join(&users, uid, NOW), NOW);
+        users_leave(&users, users_join(&users, uid, NOW), PER_SECOND, NOW);
     assert_in_range(users.gone, 1, 300); // whatever the number of user ids that somebody has
     struct user *last = users_join(&users, UID, NOW + 10 * NS_PER_SEC);
-    users_leave(&users, last, NOW + 10 * NS_PER_SEC);
+    users_leave(&users, last, PER_SECOND, NOW + 10 * NS_PER_SEC);
     assert_int_equal(users.gone, 1);
     users_clear(&users);
 }
@@ -119,6 +141,7 @@ int main(void)
         cmocka_unit_test(what_is_quick_counts_as_one),
         cmocka_unit_test(all_connections_of_a_user_have_one_account),
         cmocka_unit_test(who_comes_back_at_once_finds_the_old_account),
+        cmocka_unit_test(a_debt_is_remembered_until_it_is_paid),
         cmocka_unit_test(who_has_left_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
