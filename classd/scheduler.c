@@ -181,7 +181,6 @@ static uint64_t turn_deadline_ns(const struct scheduler *scheduler)
 void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
     bool overdue = overdue_ns(scheduler) <= scheduler->deadline_ns; // not the policy's wish
-    tracking_continue(scheduler, now_ns);
     if (turn_deadline_ns(scheduler) > now_ns)
         return;
     // Every second slice it would be the same jobs' by the clock.

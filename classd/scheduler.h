@@ -97,8 +97,12 @@ void scheduler_on_tracked(scheduler_t *scheduler,
                           void (*done)(const struct tracking_result *result, void *user),
                           void *user);
 
-// Tracking pauses until then: what its passes cost is the caller's to know.
-void scheduler_rest(scheduler_t *scheduler, uint64_t until_ns);
+// Makes the pass that is due, of the job that has waited longest, for which scheduler_deadline_ns()
+// asks. False when none is; else *uid is whose job it was. There may be more.
+bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid);
+
+// Tracking of this user's jobs pauses until then: what a pass costs is the caller's to know.
+void scheduler_rest(scheduler_t *scheduler, uid_t uid, uint64_t until_ns);
 
 // The job of this user; with PROTOCOL_NO_UID the only one of this name: null with ENOENT or
 // ENOTUNIQ.
@@ -127,11 +131,12 @@ bool scheduler_clock_off(const struct process *process);
 // than a tenth of a slot, jobs of several nodes that have slots here are off by it from now on.
 void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns);
 
-// When scheduler_deadline() is to be called, or ENGINE_NO_DEADLINE: when the policy wants to
-// switch, when two time-slices have passed without a SWITCH, or when tracking is to look again.
+// When scheduler_deadline() and scheduler_track_on() are to be called, or ENGINE_NO_DEADLINE: when
+// the policy wants to switch, when two time-slices have passed without a SWITCH, or when tracking
+// is to look again.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
 
-// Does what is due: switches without having been asked, goes on with tracking.
+// Switches without having been asked, if that is due.
 void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
 // A job that a former classd left. Class and page become the scheduler's, also on error.

@@ -50,7 +50,6 @@ struct scheduler {
     struct log_valve arrivals_valve; // a job's, from its first to its last
     struct log_valve tracking_valve;
     struct log_valve exits_valve;
-    uint64_t rest_until_ns;
     void (*tracked)(const struct tracking_result *result, void *user);
     void *tracked_user;
     uint64_t switches;
@@ -106,8 +105,7 @@ uint32_t clocks_count_off(const struct scheduler *scheduler);
 
 // ---- tracking.c
 
-// What is due of it; when the next is, or ENGINE_NO_DEADLINE.
-void tracking_continue(struct scheduler *scheduler, uint64_t now_ns);
+// When scheduler_track_on() has something to do, or ENGINE_NO_DEADLINE.
 uint64_t tracking_deadline_ns(const struct scheduler *scheduler);
 
 // Suspends once more what is suspended: somebody may have come, or lifted everything.

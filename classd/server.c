@@ -33,16 +33,25 @@ static void on_death(struct ev_loop *loop, ev_io *watcher, int events)
     server_arm_deadline(server);
 }
 
+// Nobody's account pays for these passes, so no user's fork storms get more than a tenth of classd,
+// and nobody waits for another's rest. One at a time, so that packets are heard in between.
+static void track_on(scheduler_t *scheduler)
+{
+    uid_t uid;
+    uint64_t begun_ns = clock_spent_ns();
+    if (!scheduler_track_on(scheduler, clock_now_ns(), &uid))
+        return;
+    uint64_t spent_ns = clock_spent_ns() - begun_ns;
+    scheduler_rest(scheduler, uid, clock_now_ns() + RESTS_PER_PASS * spent_ns);
+}
+
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop;
     (void)events;
     struct server *server = watcher->data;
-    uint64_t begun_ns = clock_spent_ns();
+    track_on(server->commands->scheduler);
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
-    // Nobody's account pays for these passes, so nobody's fork storm gets more than this of classd.
-    uint64_t spent_ns = clock_spent_ns() - begun_ns;
-    scheduler_rest(server->commands->scheduler, clock_now_ns() + RESTS_PER_PASS * spent_ns);
     server_arm_deadline(server);
 }
 

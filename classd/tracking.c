@@ -353,33 +353,43 @@ static void tell(struct scheduler *scheduler, const struct tracking_result *resu
         scheduler->tracked(result, scheduler->tracked_user);
 }
 
-void scheduler_rest(scheduler_t *scheduler, uint64_t until_ns)
+static struct job *find_first(const struct scheduler *scheduler)
 {
-    scheduler->rest_until_ns = until_ns;
-}
-
-void tracking_continue(struct scheduler *scheduler, uint64_t now_ns)
-{
-    if (now_ns < scheduler->rest_until_ns)
-        return;
+    struct job *first = NULL;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
-        struct tracking_result result;
-        if (job->tracking.work != TRACKING_IDLE && job->tracking.next_ns <= now_ns &&
-            make_pass(scheduler, job, now_ns, &result))
-            tell(scheduler, &result);
+        if (job->tracking.work != TRACKING_IDLE &&
+            (first == NULL || job->tracking.next_ns < first->tracking.next_ns))
+            first = job;
+    }
+    return first;
+}
+
+bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid)
+{
+    struct tracking_result result;
+    struct job *job = find_first(scheduler);
+    if (job == NULL || job->tracking.next_ns > now_ns)
+        return false;
+    *uid = job->uid;
+    if (make_pass(scheduler, job, now_ns, &result))
+        tell(scheduler, &result);
+    return true;
+}
+
+void scheduler_rest(scheduler_t *scheduler, uid_t uid, uint64_t until_ns)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if (job->uid == uid && job->tracking.next_ns < until_ns)
+            job->tracking.next_ns = until_ns;
     }
 }
 
 uint64_t tracking_deadline_ns(const struct scheduler *scheduler)
 {
-    uint64_t next_ns = ENGINE_NO_DEADLINE;
-    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
-        const struct job *job = table_job_at(scheduler->table, i);
-        if (job->tracking.work != TRACKING_IDLE && job->tracking.next_ns < next_ns)
-            next_ns = job->tracking.next_ns;
-    }
-    return next_ns > scheduler->rest_until_ns ? next_ns : scheduler->rest_until_ns;
+    const struct job *first = find_first(scheduler);
+    return first != NULL ? first->tracking.next_ns : ENGINE_NO_DEADLINE;
 }
 
 // Who did not stop in this pass is stopped by the next one, a turn later.

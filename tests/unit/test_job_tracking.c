@@ -52,6 +52,14 @@ static struct tracking_result track(struct node *node, struct job *job, enum tra
     return result;
 }
 
+// What classd does at a deadline.
+static void go_on(struct node *node)
+{
+    uid_t uid;
+    scheduler_track_on(node->scheduler, node->now_ns, &uid);
+    scheduler_deadline(node->scheduler, node->now_ns, 0);
+}
+
 static struct protocol_job_record record_of(struct node *node, uint32_t index)
 {
     struct protocol_job_record record;
@@ -140,7 +148,7 @@ static void passes(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(times_told, 0);
         node->now_ns = scheduler_deadline_ns(node->scheduler);
-        scheduler_deadline(node->scheduler, node->now_ns, 0);
+        go_on(node);
     }
     assert_int_equal(times_told, 1);
     assert_int_equal(told.number, result.number);
@@ -192,7 +200,7 @@ static void one_quota_a_period(void **state)
         if (done)
             continue;
         node->now_ns = scheduler_deadline_ns(node->scheduler);
-        scheduler_deadline(node->scheduler, node->now_ns, 0);
+        go_on(node);
         assert_int_equal(times_told, i);
         assert_int_equal(told.fault.code, 0);
     }
@@ -200,6 +208,34 @@ static void one_quota_a_period(void **state)
 
     // Its end waits for nothing.
     assert_int_equal(track(node, b, TRACKING_KILL, 0).fault.code, 0);
+}
+
+// A user whose processes fork and fork makes long passes, which rest for long. So do all of that
+// user's jobs, and nobody else's.
+static void a_rest_is_its_users(void **state)
+{
+    struct node *node = *state;
+    struct job *jobs[] = {come(node, "a", OWNER, A)->job, come(node, "b", OWNER, B)->job,
+                          come(node, "c", OTHER, B + 1)->job};
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "stop", EAGAIN, 4);
+    for (size_t i = 0; i < 3; i++)
+        assert_false(scheduler_track(node->scheduler, jobs[i], &order, node->now_ns, &result));
+    node->now_ns = scheduler_deadline_ns(node->scheduler);
+    uint64_t rested_ns = node->now_ns + 3 * NS_PER_SEC;
+    uid_t uid = 0;
+    assert_true(scheduler_track_on(node->scheduler, node->now_ns, &uid)); // one, though all are due
+    assert_int_equal(uid, OWNER);
+    scheduler_rest(node->scheduler, uid, rested_ns);
+    assert_true(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+    assert_int_equal(uid, OTHER);
+    assert_int_equal(times_told, 1);
+    assert_int_equal(told.number, result.number);
+    assert_int_equal(told.fault.code, 0);
+    assert_false(scheduler_track_on(node->scheduler, rested_ns - 1, &uid));
+    assert_true(scheduler_track_on(node->scheduler, rested_ns, &uid));
+    assert_int_equal(uid, OWNER);
 }
 
 static void all_or_none(void **state)
@@ -221,7 +257,7 @@ static void all_or_none(void **state)
     while (times_told == 0) {
         node->now_ns = scheduler_deadline_ns(node->scheduler);
         assert_true(node->now_ns < begun_ns + 10 * NS_PER_SEC);
-        scheduler_deadline(node->scheduler, node->now_ns, 0);
+        go_on(node);
     }
     assert_int_equal(told.fault.code, ETIMEDOUT);
     assert_int_equal(record_of(node, 0).suspended, 0);
@@ -238,7 +274,7 @@ static void no_turn_by_a_pass(void **state)
     test_backend_fail(node->backend, "kill", EAGAIN, 1);
     assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
     node->now_ns = scheduler_deadline_ns(node->scheduler);
-    scheduler_deadline(node->scheduler, node->now_ns, 0);
+    go_on(node);
     assert_int_equal(times_told, 1);
     assert_int_equal(told.fault.code, 0);
     assert_int_equal(record_of(node, 0).scheduled, 1);
@@ -313,7 +349,7 @@ static void who_leaves_a_stopped_job_stays_in_its_class(void **state)
     assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
     scheduler_exit(node->scheduler, first, node->now_ns); // while it is being suspended
     node->now_ns = scheduler_deadline_ns(node->scheduler);
-    scheduler_deadline(node->scheduler, node->now_ns, 0);
+    go_on(node);
     assert_int_equal(times_told, 1);
     scheduler_exit(node->scheduler, second, node->now_ns);
     assert_null(strstr(test_backend_log(node->backend), "expel"));
@@ -470,6 +506,7 @@ int main(void)
         with_node(passes),
         with_node(no_quota_for_nothing),
         with_node(one_quota_a_period),
+        with_node(a_rest_is_its_users),
         with_node(all_or_none),
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),
