@@ -156,7 +156,12 @@ const char *class_name(const class_t *class_)
 
 int class_place(class_t *class_, pid_t pid, struct error *err)
 {
-    return check_pid(pid, err) == 0 ? class_->ops->place(class_, pid, err) : -1;
+    return class_place_known(class_, pid, 0, err);
+}
+
+int class_place_known(class_t *class_, pid_t pid, uint64_t start_time, struct error *err)
+{
+    return check_pid(pid, err) == 0 ? class_->ops->place(class_, pid, start_time, err) : -1;
 }
 
 int class_expel(class_t *class_, pid_t pid, struct error *err)

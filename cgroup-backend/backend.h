@@ -91,6 +91,10 @@ const char *class_name(const class_t *class_);
 // error, unless `pid` itself is gone: ESRCH. Whoever has a class already stays there.
 int class_place(class_t *class_, pid_t pid, struct error *err);
 
+// The same for the process that has this start time (field 22 of /proc/PID/stat), not whoever has
+// its number by now: ESRCH, and whom a move by number has caught all the same goes back.
+int class_place_known(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
+
 // Moves one process, with its threads, back to the group that the first process placed here came
 // from (to the hierarchy's root when that is gone or not known).
 int class_expel(class_t *class_, pid_t pid, struct error *err);

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     PLACE_ROUNDS_MAX = 100,
@@ -259,16 +261,38 @@ static bool is_class(const struct hierarchy *hierarchy, const char *path)
     return strncmp(path, hierarchy->root, length) == 0 && path[length] == '/';
 }
 
-// A class is no place to return to.
-static void note_origin(struct group *group, pid_t pid)
+// Of a process that is to be placed; null when it is not known, or a class, which is no place to
+// return to.
+static char *find_origin(const struct hierarchy *hierarchy, pid_t pid)
 {
-    if (group->origin != NULL)
-        return;
-    cleanup_free char *origin = group_of(group->hierarchy, pid);
-    if (origin == NULL || is_class(group->hierarchy, origin))
-        return;
-    group->origin = origin;
-    origin = NULL;
+    char *origin = group_of(hierarchy, pid);
+    if (origin == NULL || !is_class(hierarchy, origin))
+        return origin;
+    free(origin);
+    return NULL;
+}
+
+static int gone(const struct process_id *who, struct error *err)
+{
+    return error_set(err, ESRCH, "process %d is gone", (int)who->pid);
+}
+
+// Nothing is noted of a process that has got the number since.
+static int note_origins(struct cgroup_class *class_, const struct process_id *who,
+                        struct error *err)
+{
+    char *found[HIERARCHIES_MAX] = {NULL};
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        if (class_->groups[i].origin == NULL)
+            found[i] = find_origin(class_->groups[i].hierarchy, who->pid);
+    bool own = processes_is("/proc", who);
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        if (own && found[i] != NULL)
+            class_->groups[i].origin = found[i];
+        else
+            free(found[i]);
+    }
+    return own ? 0 : gone(who, err);
 }
 
 // A descendant that was placed in a class of its own, neither this one nor the one that it has by
@@ -283,19 +307,32 @@ static bool belongs_elsewhere(const struct cgroup_class *class_, const char *hom
 
 struct family {
     struct placement_process line[FAMILY_MAX]; // the process, its parent, ...
+    uint64_t start_times[FAMILY_MAX];          // theirs
     size_t count;                              // how many of them are of its job
     bool launched;                             // a launcher started the last one
 };
 
+// Whether line[i] is the parent of line[i - 1] still: then each number has been its own all the
+// time. Finds out its start time.
+static bool is_parent_of_last(struct family *family, size_t i)
+{
+    const struct process_id last = {family->line[i - 1].pid, family->start_times[i - 1]};
+    struct placement_process now;
+    family->start_times[i] = processes_start_time("/proc", family->line[i].pid);
+    return family->start_times[i] != 0 && processes_look("/proc", last.pid, &now) &&
+           now.parent == family->line[i].pid && processes_is("/proc", &last);
+}
+
 // Who is in another class stays there, and whoever is above him.
-static struct family find_family(const struct cgroup_class *class_, pid_t pid)
+static struct family find_family(const struct cgroup_class *class_, const struct process_id *who)
 {
     struct family family;
-    size_t seen = processes_line("/proc", pid, family.line, FAMILY_MAX);
+    size_t seen = processes_line("/proc", who->pid, family.line, FAMILY_MAX);
+    family.start_times[0] = who->start_time;
     family.count = seen > 0 ? placement_family(family.line, seen) : 0;
     family.launched = family.count < seen && placement_is_launcher(family.line[family.count].name);
     for (size_t i = 1; i < family.count; i++) {
-        if (belongs_elsewhere(class_, NULL, family.line[i].pid)) {
+        if (!is_parent_of_last(&family, i) || belongs_elsewhere(class_, NULL, family.line[i].pid)) {
             family.count = i;
             family.launched = false;
         }
@@ -303,19 +340,49 @@ static struct family find_family(const struct cgroup_class *class_, pid_t pid)
     return family;
 }
 
-static int place_one(struct cgroup_class *class_, pid_t pid, struct error *err)
+// A process that was moved to `to` by a number which had been another's. It was forked into its
+// parent's group, and goes back there.
+static void give_back(const struct hierarchy *hierarchy, const char *to, pid_t pid)
 {
-    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
-        const struct group *group = &class_->groups[i];
-        if (move(group->hierarchy, group->path, pid, err) != 0)
-            return -1;
-    }
-    return 0;
+    struct placement_process stranger;
+    cleanup_free char *at = group_of(hierarchy, pid);
+    if (at == NULL || strcmp(at, to) != 0 || !processes_look("/proc", pid, &stranger))
+        return;
+    cleanup_free char *home = group_of(hierarchy, stranger.parent);
+    if (home != NULL && strcmp(home, to) == 0)
+        return; // born here
+    if (home == NULL || move(hierarchy, home, pid, NULL) != 0)
+        move(hierarchy, hierarchy->mount, pid, NULL);
 }
 
-// Those of `pids` that are missing in at least one of the class's groups, in place of *missing.
-static int find_missing(const struct cgroup_class *class_, const struct pid_list *pids,
-                        struct pid_list *missing, struct error *err)
+int groups_confirm(const struct cgroup_class *class_, const struct process_id *who,
+                   struct error *err)
+{
+    uint64_t now = processes_start_time("/proc", who->pid);
+    if (now == who->start_time)
+        return 0;
+    for (unsigned i = 0; now != 0 && i < class_->backend->hierarchy_count; i++)
+        give_back(class_->groups[i].hierarchy, class_->groups[i].path, who->pid);
+    return gone(who, err);
+}
+
+// The kernel takes bare numbers, which are used again: looked at before and after.
+static int place_one(struct cgroup_class *class_, const struct process_id *who, struct error *err)
+{
+    if (!processes_is("/proc", who))
+        return gone(who, err);
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        const struct group *group = &class_->groups[i];
+        if (move(group->hierarchy, group->path, who->pid, err) != 0)
+            return -1;
+    }
+    return groups_confirm(class_, who, err);
+}
+
+// Those of `processes` that are missing in at least one of the class's groups, in place of
+// *missing.
+static int find_missing(const struct cgroup_class *class_, const struct process_list *processes,
+                        struct process_list *missing, struct error *err)
 {
     missing->count = 0;
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
@@ -323,44 +390,45 @@ static int find_missing(const struct cgroup_class *class_, const struct pid_list
         if (processes_of_group(class_->groups[i].path, &members, err) != 0)
             return -1;
         pid_list_sort(&members);
-        for (size_t k = 0; k < pids->count; k++)
-            if (!pid_list_has(&members, pids->pids[k]) &&
-                pid_list_add(missing, pids->pids[k], err) != 0)
+        size_t known = missing->count; // of the groups before
+        for (size_t k = 0; k < processes->count; k++)
+            if (!pid_list_has(&members, processes->list[k].pid) &&
+                !process_list_has(missing, known, &processes->list[k]) &&
+                process_list_add(missing, &processes->list[k], err) != 0)
                 return -1;
+        process_list_sort(missing);
     }
-    pid_list_sort(missing);
     return 0;
 }
 
-// Follows the descendants of `pid`, which is placed already. A child forked before its parent was
+// Follows the descendants of `who`, which is placed already. A child forked before its parent was
 // moved is outside, one forked later is inside: so after every move one more look, until a look
 // finds nobody outside. Whoever has a class of his own stays there. *placed gets whom we moved. A
 // process that was moved and still is not there is a zombie: the kernel accepts it and does
 // nothing.
-static int place_descendants(struct cgroup_class *class_, pid_t pid, const char *home,
-                             struct pid_list *placed, struct error *err)
+static int place_descendants(struct cgroup_class *class_, const struct process_id *who,
+                             const char *home, struct process_list *placed, struct error *err)
 {
-    cleanup_pids struct pid_list descendants = {0}, missing = {0};
+    cleanup_processes struct process_list descendants = {0}, missing = {0};
     int quiet = 0;
     for (int round = 0; round < PLACE_ROUNDS_MAX; round++) {
         bool exact, moved = false;
-        if (processes_descendants("/proc", pid, &descendants, &exact, err) != 0 ||
+        if (processes_descendants("/proc", who, &descendants, &exact, err) != 0 ||
             find_missing(class_, &descendants, &missing, err) != 0)
             return -1;
-        pid_list_sort(placed);
+        process_list_sort(placed);
         for (size_t i = 0, known = placed->count; i < missing.count; i++) {
-            struct pid_list before = {placed->pids, known, known};
+            const struct process_id *one = &missing.list[i];
             struct error fault = {0};
-            if (pid_list_has(&before, missing.pids[i]) ||
-                belongs_elsewhere(class_, home, missing.pids[i]))
+            if (process_list_has(placed, known, one) || belongs_elsewhere(class_, home, one->pid))
                 continue;
-            if (place_one(class_, missing.pids[i], &fault) == 0) {
+            if (place_one(class_, one, &fault) == 0) {
                 moved = true;
-                if (pid_list_add(placed, missing.pids[i], err) != 0)
+                if (process_list_add(placed, one, err) != 0)
                     return -1;
             } else if (fault.code != ESRCH) {
-                return error_set(err, fault.code, "process %d, descendant of %d: %s",
-                                 (int)missing.pids[i], (int)pid, fault.text);
+                return error_set(err, fault.code, "process %d, descendant of %d: %s", (int)one->pid,
+                                 (int)who->pid, fault.text);
             }
         }
         quiet = moved ? 0 : quiet + 1;
@@ -369,101 +437,119 @@ static int place_descendants(struct cgroup_class *class_, pid_t pid, const char 
     }
     return error_set(err, EAGAIN,
                      "the descendants of process %d fork faster than they can be moved to class %s",
-                     (int)pid, class_->base.name);
+                     (int)who->pid, class_->base.name);
 }
 
 // A relative of a registering process, with its descendants. Those of them with a class, be it the
 // one that the registering process was born into, stay there.
-static int place_relative(struct cgroup_class *class_, pid_t pid, struct pid_list *placed,
-                          struct error *err)
+static int place_relative(struct cgroup_class *class_, const struct process_id *who,
+                          struct process_list *placed, struct error *err)
 {
     struct error fault = {0};
-    cleanup_free char *from = group_of(class_->groups[0].hierarchy, pid);
+    cleanup_free char *from = group_of(class_->groups[0].hierarchy, who->pid);
     bool inside = from != NULL && strcmp(from, class_->groups[0].path) == 0;
-    if (!inside && place_one(class_, pid, &fault) != 0)
+    if (!inside && place_one(class_, who, &fault) != 0)
         return fault.code == ESRCH
                    ? 0
-                   : error_set(err, fault.code, "process %d: %s", (int)pid, fault.text);
-    if (!inside && pid_list_add(placed, pid, err) != 0)
+                   : error_set(err, fault.code, "process %d: %s", (int)who->pid, fault.text);
+    if (!inside && process_list_add(placed, who, err) != 0)
         return -1;
-    return place_descendants(class_, pid, NULL, placed, err);
+    return place_descendants(class_, who, NULL, placed, err);
 }
 
 // From the highest on, so that what they fork meanwhile is inside or found below.
 static int place_wrappers(struct cgroup_class *class_, const struct family *family,
-                          struct pid_list *placed, struct error *err)
+                          struct process_list *placed, struct error *err)
 {
-    for (size_t i = family->count; i-- > 1;)
-        if (place_relative(class_, family->line[i].pid, placed, err) != 0)
+    for (size_t i = family->count; i-- > 1;) {
+        const struct process_id wrapper = {family->line[i].pid, family->start_times[i]};
+        if (place_relative(class_, &wrapper, placed, err) != 0)
             return -1;
+    }
     return 0;
 }
 
 // Helpers whose parents have ended: init's children now, but still of the session that the family's
 // head leads, or of its process group, which launchers make for each process that they start. (A
 // shell makes such groups too, for the programs of a pipeline; hence `launched`.)
+static bool may_be_orphan(const struct family *family, pid_t pid)
+{
+    const struct placement_process *head = &family->line[family->count - 1];
+    return pid != head->pid &&
+           (getsid(pid) == head->pid || (family->launched && getpgid(pid) == head->pid));
+}
+
 static bool is_orphan(const struct family *family, pid_t pid)
 {
     const struct placement_process *head = &family->line[family->count - 1];
     struct placement_process process;
-    if (pid == head->pid ||
-        (getsid(pid) != head->pid && !(family->launched && getpgid(pid) == head->pid)))
-        return false;
-    return processes_look("/proc", pid, &process) && process.uid == head->uid &&
-           process.parent != head->parent;
+    return may_be_orphan(family, pid) && processes_look("/proc", pid, &process) &&
+           process.uid == head->uid && process.parent != head->parent;
 }
 
 // They still live where the family comes from, `home`.
 static int place_orphans(struct cgroup_class *class_, const struct family *family, const char *home,
-                         struct pid_list *placed, struct error *err)
+                         struct process_list *placed, struct error *err)
 {
     cleanup_pids struct pid_list neighbours = {0};
     if (family->count == 0 || home == NULL || strcmp(home, class_->groups[0].path) == 0 ||
         processes_of_group(home, &neighbours, NULL) != 0)
         return 0;
-    for (size_t i = 0; i < neighbours.count; i++)
-        if (is_orphan(family, neighbours.pids[i]) &&
-            place_relative(class_, neighbours.pids[i], placed, err) != 0)
+    for (size_t i = 0; i < neighbours.count; i++) {
+        struct process_id one = {.pid = neighbours.pids[i]};
+        if (!may_be_orphan(family, one.pid))
+            continue;
+        // It is judged after its start time is known, so that it is who is placed.
+        one.start_time = processes_start_time("/proc", one.pid);
+        if (is_orphan(family, one.pid) && place_relative(class_, &one, placed, err) != 0)
             return -1;
+    }
     return 0;
 }
 
 // Back to the origin or, when that has gone or does not take it, to the hierarchy's root.
-static int expel_from(const struct group *group, pid_t pid, struct error *err)
+static int expel_from(const struct group *group, const struct process_id *who, struct error *err)
 {
     const struct hierarchy *hierarchy = group->hierarchy;
+    const char *to = group->origin != NULL ? group->origin : hierarchy->mount;
     struct error fault = {0};
-    if (group->origin != NULL) {
-        if (move(hierarchy, group->origin, pid, &fault) == 0 || fault.code == ESRCH)
-            return 0;
+    int rc = move(hierarchy, to, who->pid, &fault);
+    if (rc != 0 && fault.code != ESRCH && to != hierarchy->mount) {
+        to = hierarchy->mount;
+        rc = move(hierarchy, to, who->pid, &fault);
     }
-    if (move(hierarchy, hierarchy->mount, pid, &fault) == 0 || fault.code == ESRCH)
-        return 0;
-    return error_set(err, fault.code, "%s", fault.text);
+    if (rc == 0 && !processes_is("/proc", who))
+        give_back(hierarchy, to, who->pid);
+    return rc == 0 || fault.code == ESRCH ? 0 : error_set(err, fault.code, "%s", fault.text);
 }
 
-int groups_place(class_t *base, pid_t pid, struct error *err)
+int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    cleanup_pids struct pid_list placed = {0};
+    cleanup_processes struct process_list placed = {0};
+    const struct process_id who = {pid, start_time != 0 ? start_time
+                                                        : processes_start_time("/proc", pid)};
     cleanup_free char *home = group_of(class_->groups[0].hierarchy, pid);
-    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
-        note_origin(&class_->groups[i], pid);
-    struct family family = find_family(class_, pid);
-    if (pid_list_add(&placed, pid, err) == 0 && place_one(class_, pid, err) == 0 &&
+    if (note_origins(class_, &who, err) != 0)
+        return error_context(err, "class %s", base->name);
+    struct family family = find_family(class_, &who);
+    if (process_list_add(&placed, &who, err) == 0 && place_one(class_, &who, err) == 0 &&
         place_wrappers(class_, &family, &placed, err) == 0 &&
-        place_descendants(class_, pid, home, &placed, err) == 0 &&
-        place_orphans(class_, &family, home, &placed, err) == 0)
+        place_descendants(class_, &who, home, &placed, err) == 0 &&
+        place_orphans(class_, &family, home, &placed, err) == 0 &&
+        groups_confirm(class_, &who, err) == 0)
         return 0;
     // Half a job in a class would be worse than none.
     for (size_t k = 0; k < placed.count; k++)
-        groups_expel(base, placed.pids[k], NULL);
+        if (processes_is("/proc", &placed.list[k]))
+            groups_expel(base, placed.list[k].pid, NULL);
     return error_context(err, "class %s", class_->base.name);
 }
 
 int groups_expel(class_t *base, pid_t pid, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
+    const struct process_id who = {pid, processes_start_time("/proc", pid)};
     bool found = false;
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
         cleanup_pids struct pid_list members = {0};
@@ -473,7 +559,7 @@ int groups_expel(class_t *base, pid_t pid, struct error *err)
         if (!pid_list_has(&members, pid))
             continue;
         found = true;
-        if (expel_from(&class_->groups[i], pid, err) != 0)
+        if (expel_from(&class_->groups[i], &who, err) != 0)
             return error_context(err, "class %s", class_->base.name);
     }
     if (!found)
@@ -494,19 +580,35 @@ int groups_members(class_t *base, pid_t *pids, size_t limit, size_t *count, stru
     return 0;
 }
 
+// A pidfd holds on to the process that has the number, which then is looked at once more.
+static int kill_one(const struct process_id *who, struct error *err)
+{
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, who->pid, 0);
+    if (pidfd < 0 ? errno == ESRCH : !processes_is("/proc", who))
+        return 0;
+    if (pidfd >= 0 &&
+        (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0 || errno == ESRCH))
+        return 0;
+    return error_errno(err, errno, "cannot kill process %d", (int)who->pid);
+}
+
 // Sends SIGKILL to all members of all hierarchies; returns how many, or -1.
 static ssize_t kill_members(struct cgroup_class *class_, struct error *err)
 {
-    cleanup_pids struct pid_list members = {0};
-    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
-        if (processes_of_group(class_->groups[i].path, &members, err) != 0)
+    cleanup_pids struct pid_list all = {0};
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        cleanup_processes struct process_list members = {0};
+        if (processes_members(class_->groups[i].path, &members, err) != 0)
             return -1;
-    pid_list_sort(&members);
-    for (size_t i = 0; i < members.count; i++)
-        if (kill(members.pids[i], SIGKILL) != 0 && errno != ESRCH)
-            return error_errno(err, errno, "cannot kill process %d of class %s",
-                               (int)members.pids[i], class_->base.name);
-    return (ssize_t)members.count;
+        for (size_t k = 0; k < members.count; k++) {
+            if (kill_one(&members.list[k], err) != 0)
+                return error_context(err, "class %s", class_->base.name);
+            if (pid_list_add(&all, members.list[k].pid, err) != 0)
+                return -1;
+        }
+    }
+    pid_list_sort(&all);
+    return (ssize_t)all.count;
 }
 
 int groups_kill(struct cgroup_class *class_, int (*freeze)(class_t *, struct error *),
@@ -551,11 +653,12 @@ int groups_without_limit(struct cgroup_class *class_, const char *no_limit,
 // One pass over the members of a group. Those that are exiting stay, which is no error.
 static int expel_members(const struct group *group, struct error *err)
 {
-    cleanup_pids struct pid_list members = {0};
-    if (processes_of_group(group->path, &members, err) != 0)
+    cleanup_processes struct process_list members = {0};
+    if (processes_members(group->path, &members, err) != 0)
         return -1;
     for (size_t i = 0; i < members.count; i++)
-        if (expel_from(group, members.pids[i], err) != 0)
+        if (processes_is("/proc", &members.list[i]) &&
+            expel_from(group, &members.list[i], err) != 0)
             return -1;
     return 0;
 }

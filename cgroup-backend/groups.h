@@ -80,7 +80,14 @@ void groups_rmdir(struct cgroup_class *class_);
 void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
                   unsigned each, unsigned limit);
 
-int groups_place(class_t *class_, pid_t pid, struct error *err);
+int groups_place(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
+
+// After a process was moved into the class by its number. If that has become another's, this one is
+// not the class's: it goes back to where its parent lives, and the error is ESRCH, as when the
+// process is gone.
+int groups_confirm(const struct cgroup_class *class_, const struct process_id *who,
+                   struct error *err);
+
 int groups_expel(class_t *class_, pid_t pid, struct error *err);
 int groups_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
 

@@ -407,9 +407,14 @@ int in_place_release(struct cgroup_backend *backend, const char *name, struct er
 
 // ---- a class's life
 
-static int in_place_place(class_t *base, pid_t pid, struct error *err)
+// A stranger with the number of one that has ended tells nothing about the group.
+static int in_place_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
-    return check((struct in_place *)base, pid, err);
+    struct error fault = {0};
+    int rc = check((struct in_place *)base, pid, &fault);
+    if (start_time != 0 && processes_start_time("/proc", pid) != start_time)
+        return error_set(err, ESRCH, "process %d is gone", (int)pid);
+    return rc == 0 ? 0 : error_set(err, fault.code, "%s", fault.text);
 }
 
 // It lives where its manager has put it.
@@ -536,9 +541,9 @@ static int not_a_jobs(class_t *base, struct error *err)
                      ((const struct in_place *)base)->record.group);
 }
 
-static int named_place(class_t *base, pid_t pid, struct error *err)
+static int named_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
-    (void)pid;
+    (void)pid, (void)start_time;
     return not_a_jobs(base, err);
 }
 

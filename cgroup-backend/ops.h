@@ -21,7 +21,7 @@ struct backend_ops {
                       struct error *err);
     int (*displace)(class_t **class_, struct error *err); // of classes in place only
     void (*close)(class_t *class_);
-    int (*place)(class_t *class_, pid_t pid, struct error *err);
+    int (*place)(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
     int (*expel)(class_t *class_, pid_t pid, struct error *err);
     int (*set_share)(class_t *class_, uint32_t share_ppm, struct error *err);
     int (*begin_periods)(class_t *class_, uint32_t share_ppm, struct error *err);

@@ -63,11 +63,103 @@ static pid_t pid_of_name(const char *name)
     return end != name && *end == '\0' && pid > 0 ? (pid_t)pid : 0;
 }
 
-// The children of every thread of `pid`. Processes and threads that are gone have none.
-static int add_children(const char *proc, pid_t pid, struct pid_list *list, struct error *err)
+// ---- processes by number and start time
+
+void process_list_free(struct process_list *list)
+{
+    free(list->list);
+    *list = (struct process_list){0};
+}
+
+int process_list_add(struct process_list *list, const struct process_id *process, struct error *err)
+{
+    if (list->count == list->room) {
+        size_t room = list->room != 0 ? list->room * 2 : 64;
+        struct process_id *longer = reallocarray(list->list, room, sizeof *longer);
+        if (longer == NULL)
+            return error_errno(err, ENOMEM, "a list of %zu processes", room);
+        list->list = longer;
+        list->room = room;
+    }
+    list->list[list->count++] = *process;
+    return 0;
+}
+
+static int compare_processes(const void *left, const void *right)
+{
+    const struct process_id *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return (a->start_time > b->start_time) - (a->start_time < b->start_time);
+}
+
+void process_list_sort(struct process_list *list)
+{
+    if (list->count > 0)
+        qsort(list->list, list->count, sizeof *list->list, compare_processes);
+}
+
+bool process_list_has(const struct process_list *list, size_t count,
+                      const struct process_id *process)
+{
+    return count != 0 &&
+           bsearch(process, list->list, count, sizeof *process, compare_processes) != NULL;
+}
+
+// The name may hold spaces and parentheses: the fields start behind the last one.
+static bool read_stat(const char *proc, pid_t pid, pid_t *parent, struct process_id *process)
+{
+    char directory[256], text[1024];
+    snprintf(directory, sizeof directory, "%s/%d", proc, (int)pid);
+    if (file_read(directory, "stat", text, sizeof text, NULL) != 0)
+        return false;
+    const char *fields = strrchr(text, ')');
+    *process = (struct process_id){.pid = pid};
+    return fields != NULL &&
+           sscanf(fields,
+                  ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                  "%" SCNu64,
+                  parent, &process->start_time) == 2;
+}
+
+uint64_t processes_start_time(const char *proc, pid_t pid)
+{
+    struct process_id process;
+    pid_t parent;
+    return read_stat(proc, pid, &parent, &process) ? process.start_time : 0;
+}
+
+bool processes_is(const char *proc, const struct process_id *process)
+{
+    return process->start_time != 0 &&
+           processes_start_time(proc, process->pid) == process->start_time;
+}
+
+// ---- descendants
+
+// The children that a thread of `pid` names, as far as they are its children when they are looked
+// at.
+static int add_named(FILE *children, const char *proc, pid_t pid, struct process_list *list,
+                     struct error *err)
+{
+    int named;
+    while (children != NULL && fscanf(children, "%d", &named) == 1) {
+        struct process_id child;
+        pid_t parent;
+        if (read_stat(proc, named, &parent, &child) && parent == pid &&
+            process_list_add(list, &child, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+// The children of every thread of a process. Processes and threads that are gone have none.
+static int add_children(const char *proc, const struct process_id *process,
+                        struct process_list *list, struct error *err)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%d/task", proc, (int)pid);
+    size_t before = list->count;
+    snprintf(path, sizeof path, "%s/%d/task", proc, (int)process->pid);
     cleanup_closedir DIR *threads = opendir(path);
     if (threads == NULL)
         return 0;
@@ -77,11 +169,12 @@ static int add_children(const char *proc, pid_t pid, struct pid_list *list, stru
         char file[600];
         snprintf(file, sizeof file, "%s/%s/children", path, entry->d_name);
         cleanup_fclose FILE *children = fopen(file, "re");
-        int child;
-        while (children != NULL && fscanf(children, "%d", &child) == 1)
-            if (pid_list_add(list, child, err) != 0)
-                return -1;
+        if (add_named(children, proc, process->pid, list, err) != 0)
+            return -1;
     }
+    // Else they may be those of another process, which has the number now.
+    if (!processes_is(proc, process))
+        list->count = before;
     return 0;
 }
 
@@ -92,75 +185,114 @@ static bool has_children_files(const char *proc, pid_t pid)
     return access(path, R_OK) == 0;
 }
 
-static int descend_by_children(const char *proc, pid_t pid, struct pid_list *list,
-                               struct error *err)
+static int descend_by_children(const char *proc, const struct process_id *root,
+                               struct process_list *list, struct error *err)
 {
-    if (add_children(proc, pid, list, err) != 0)
+    if (add_children(proc, root, list, err) != 0)
         return -1;
-    // The list is its own queue; pids reused meanwhile could close a circle, hence the bound.
-    for (size_t next = 0; next < list->count && next < 1u << 22; next++)
-        if (add_children(proc, list->pids[next], list, err) != 0)
+    // The list is its own queue.
+    for (size_t next = 0; next < list->count && next < 1u << 22; next++) {
+        struct process_id process = list->list[next];
+        if (add_children(proc, &process, list, err) != 0)
             return -1;
+    }
     return 0;
 }
 
-// The parent, or 0 when the process is gone. The name may hold spaces and parentheses: the fields
-// start behind the last one.
-static pid_t parent_of(const char *proc, const char *name)
+struct born {
+    struct process_id process;
+    pid_t parent;
+    bool taken; // each is found once, whatever circles stale numbers make
+};
+
+static int compare_born(const void *left, const void *right)
 {
-    char path[512], text[1024];
-    snprintf(path, sizeof path, "%s/%s", proc, name);
-    int parent;
-    if (file_read(path, "stat", text, sizeof text, NULL) != 0)
-        return 0;
-    const char *fields = strrchr(text, ')');
-    return fields != NULL && sscanf(fields, ") %*c %d", &parent) == 1 ? parent : 0;
+    const struct born *a = left, *b = right;
+    return (a->parent > b->parent) - (a->parent < b->parent);
 }
 
-static int descend_by_parents(const char *proc, pid_t pid, struct pid_list *list, struct error *err)
+static int scan(const char *proc, struct born **all, size_t *count, struct error *err)
 {
-    cleanup_pids struct pid_list all = {0}, parents = {0};
     cleanup_closedir DIR *directory = opendir(proc);
+    size_t room = 0;
     if (directory == NULL)
         return error_errno(err, errno, "cannot read %s", proc);
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        pid_t one = pid_of_name(entry->d_name);
-        pid_t parent = one != 0 ? parent_of(proc, entry->d_name) : 0;
-        if (parent == 0)
+        struct born one = {.parent = 0};
+        pid_t pid = pid_of_name(entry->d_name);
+        if (pid == 0 || !read_stat(proc, pid, &one.parent, &one.process) || one.parent == 0)
             continue;
-        if (pid_list_add(&all, one, err) != 0 || pid_list_add(&parents, parent, err) != 0)
-            return -1;
-    }
-    // A parent's pid can be above its child's when numbers have wrapped around: go over it again
-    // until nobody is new. A parent taken loses its entry, so each process is found once.
-    for (bool found = true; found;) {
-        found = false;
-        pid_list_sort(list);
-        size_t known = list->count;
-        for (size_t i = 0; i < all.count; i++) {
-            struct pid_list before = {list->pids, known, known};
-            if (parents.pids[i] == 0 ||
-                (parents.pids[i] != pid && !pid_list_has(&before, parents.pids[i])))
-                continue;
-            if (pid_list_add(list, all.pids[i], err) != 0)
-                return -1;
-            parents.pids[i] = 0;
-            found = true;
+        if (*count == room) {
+            room = room != 0 ? room * 2 : 256;
+            struct born *longer = reallocarray(*all, room, sizeof *longer);
+            if (longer == NULL)
+                return error_errno(err, ENOMEM, "a list of %zu processes", room);
+            *all = longer;
         }
+        (*all)[(*count)++] = one;
     }
     return 0;
 }
 
-int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bool *exact,
-                          struct error *err)
+static size_t first_born(const struct born *all, size_t count, pid_t parent)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (all[middle].parent < parent)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+// Those whose parent this process is, if it has had its number since before they were looked at.
+static int add_born(const char *proc, const struct process_id *process, struct born *all,
+                    size_t count, struct process_list *list, struct error *err)
+{
+    size_t i = first_born(all, count, process->pid);
+    if (i == count || all[i].parent != process->pid || !processes_is(proc, process))
+        return 0;
+    for (; i < count && all[i].parent == process->pid; i++) {
+        if (!all[i].taken && process_list_add(list, &all[i].process, err) != 0)
+            return -1;
+        all[i].taken = true;
+    }
+    return 0;
+}
+
+static int descend_by_parents(const char *proc, const struct process_id *root,
+                              struct process_list *list, struct error *err)
+{
+    cleanup_free struct born *all = NULL;
+    size_t count = 0;
+    if (scan(proc, &all, &count, err) != 0)
+        return -1;
+    if (count > 0)
+        qsort(all, count, sizeof *all, compare_born);
+    if (add_born(proc, root, all, count, list, err) != 0)
+        return -1;
+    for (size_t next = 0; next < list->count; next++) {
+        struct process_id process = list->list[next];
+        if (add_born(proc, &process, all, count, list, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int processes_descendants(const char *proc, const struct process_id *root,
+                          struct process_list *list, bool *exact, struct error *err)
 {
     list->count = 0;
-    *exact = !has_children_files(proc, pid);
-    int rc = *exact ? descend_by_parents(proc, pid, list, err)
-                    : descend_by_children(proc, pid, list, err);
-    pid_list_sort(list);
+    *exact = !has_children_files(proc, root->pid);
+    int rc = *exact ? descend_by_parents(proc, root, list, err)
+                    : descend_by_children(proc, root, list, err);
+    process_list_sort(list);
     return rc;
 }
+
+// ---- groups
 
 // *hidden counts those that live in a foreign pid namespace and show as 0.
 static int read_group(const char *directory, struct pid_list *list, size_t *hidden,
@@ -193,6 +325,31 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
 {
     size_t hidden = 0;
     return read_group(directory, list, &hidden, err);
+}
+
+// Who is among the members before and after his start time was read has had the number all the
+// time.
+int processes_members(const char *directory, struct process_list *list, struct error *err)
+{
+    cleanup_pids struct pid_list before = {0}, after = {0};
+    list->count = 0;
+    if (processes_of_group(directory, &before, err) != 0)
+        return -1;
+    pid_list_sort(&before);
+    for (size_t i = 0; i < before.count; i++) {
+        struct process_id one = {before.pids[i], processes_start_time("/proc", before.pids[i])};
+        if (one.start_time != 0 && process_list_add(list, &one, err) != 0)
+            return -1;
+    }
+    if (processes_of_group(directory, &after, err) != 0)
+        return -1;
+    pid_list_sort(&after);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (pid_list_has(&after, list->list[i].pid))
+            list->list[kept++] = list->list[i];
+    list->count = kept;
+    return 0;
 }
 
 static int add_subtree(const char *directory, unsigned depth, struct pid_list *list,

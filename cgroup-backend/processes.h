@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct pid_list {
@@ -27,12 +28,45 @@ void pid_list_sort(struct pid_list *list);
 // Whether a sorted list has `pid`.
 bool pid_list_has(const struct pid_list *list, pid_t pid);
 
-// The living descendants of `pid`, without itself, sorted, in place of what *list had. `proc` is
+// A process by number and start time together, as numbers are used again.
+struct process_id {
+    pid_t pid;
+    uint64_t start_time; // field 22 of /proc/PID/stat, never 0
+};
+
+struct process_list {
+    struct process_id *list;
+    size_t count;
+    size_t room;
+};
+
+void process_list_free(struct process_list *list);
+#define cleanup_processes __attribute__((cleanup(process_list_free)))
+
+// Appends; returns 0 or -1 (no memory).
+int process_list_add(struct process_list *list, const struct process_id *process,
+                     struct error *err);
+
+// Puts the list in the order of the numbers.
+void process_list_sort(struct process_list *list);
+
+// Whether the first `count` of a sorted list have the process.
+bool process_list_has(const struct process_list *list, size_t count,
+                      const struct process_id *process);
+
+// The start time of the process that has the number now; 0 when there is none.
+uint64_t processes_start_time(const char *proc, pid_t pid);
+
+// Whether the process still has its number, be it as a zombie.
+bool processes_is(const char *proc, const struct process_id *process);
+
+// The living descendants of `root`, without itself, sorted, in place of what *list had. Nobody is
+// taken for one whose number, or whose parent's, belonged to another process meanwhile. `proc` is
 // "/proc", or a tree of plain files in tests. *exact tells whether one look sees every process that
 // lived all the time: the kernel's list of children may skip one while a sibling ends, the scan of
 // all processes may not.
-int processes_descendants(const char *proc, pid_t pid, struct pid_list *list, bool *exact,
-                          struct error *err);
+int processes_descendants(const char *proc, const struct process_id *root,
+                          struct process_list *list, bool *exact, struct error *err);
 
 // Reads the pids of a cgroup.procs file of `directory` behind what *list has.
 int processes_of_group(const char *directory, struct pid_list *list, struct error *err);
@@ -40,6 +74,10 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
 // The same for `directory` and every group below it; groups that vanish meanwhile have nobody.
 // EXDEV when somebody there cannot be seen, as he lives in a pid namespace that is not below ours.
 int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
+
+// The members of a group with their start times, sorted, in place of what *list had: each of them
+// was there while it had its number.
+int processes_members(const char *directory, struct process_list *list, struct error *err);
 
 // Reads what `proc` says about a process; false when it is gone.
 bool processes_look(const char *proc, pid_t pid, struct placement_process *process);

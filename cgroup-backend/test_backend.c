@@ -189,8 +189,9 @@ static bool leave(struct record *record, pid_t pid)
     return false;
 }
 
-static int test_place(class_t *base, pid_t pid, struct error *err)
+static int test_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
+    (void)start_time;
     struct test_class *class_ = (struct test_class *)base;
     if (class_fault(base, "place", err) != 0)
         return -1;
@@ -362,8 +363,9 @@ static bool list_from(const struct record *one, bool backwards,
     return backwards || list_from(one->next, false, each, user);
 }
 
-static int test_place_in_place(class_t *base, pid_t pid, struct error *err)
+static int test_place_in_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
+    (void)start_time;
     struct test_class *class_ = (struct test_class *)base;
     if (class_fault(base, "check", err) != 0 ||
         pid_list_add(&class_->record->members, pid, err) != 0)

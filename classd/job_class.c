@@ -60,20 +60,25 @@ static bool displace(const struct config *config, struct job *job, const struct 
     job->phase = (struct phase){0};
     log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s is moved out of its group: %s",
              (unsigned)job->uid, job->job_id, why->text);
-    for (uint32_t i = 0; i < job->process_count; i++)
-        if (class_place(job->class_, job->processes[i]->pid, &err) < 0 && err.code != ESRCH)
+    for (uint32_t i = 0; i < job->process_count; i++) {
+        const struct process *process = job->processes[i];
+        if (class_place_known(job->class_, process->pid, process->start_time, &err) < 0 &&
+            err.code != ESRCH)
             log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,
-                     job->job_id, (int)job->processes[i]->pid, err.text);
+                     job->job_id, (int)process->pid, err.text);
+    }
     if (known && class_usage(job->class_, &after_ns, NULL) == 0)
         job->usage_before_ns += before_ns - after_ns;
     return true;
 }
 
-int job_class_place(const struct config *config, struct job *job, pid_t pid, struct error *err)
+int job_class_place(const struct config *config, struct job *job, pid_t pid, uint64_t start_time,
+                    struct error *err)
 {
     struct error fault;
-    if (class_place(job->class_, pid, &fault) == 0 ||
-        (displace(config, job, &fault) && class_place(job->class_, pid, &fault) == 0))
+    if (class_place_known(job->class_, pid, start_time, &fault) == 0 ||
+        (displace(config, job, &fault) &&
+         class_place_known(job->class_, pid, start_time, &fault) == 0))
         return 0;
     return error_set(err, fault.code, "%s", fault.text);
 }

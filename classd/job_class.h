@@ -22,7 +22,8 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
 
 // Takes a process into the class. A class in place that cannot take it is given up for one of its
 // own, if [cgroup] placement allows that. Returns 0, or -1 with a reason.
-int job_class_place(const struct config *config, struct job *job, pid_t pid, struct error *err);
+int job_class_place(const struct config *config, struct job *job, pid_t pid, uint64_t start_time,
+                    struct error *err);
 
 // Sets or lifts the limit; fails open. Returns false when the job must go unlimited because the
 // limit could not be set. A kernel that refused one write may accept a later one, so a job whose

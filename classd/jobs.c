@@ -3,6 +3,7 @@
 #include "classd/deaths.h"
 #include "classd/job_class.h"
 #include "classd/log.h"
+#include "classd/process.h"
 #include "common/gang_lists.h"
 #include "common/units.h"
 
@@ -178,6 +179,14 @@ static int register_again(struct scheduler *scheduler, struct process *process,
     return 0;
 }
 
+// Placing goes by number; who lives still had it to himself all the time.
+static int check_alive(const struct applicant *applicant, struct error *err)
+{
+    if (applicant->pidfd < 0 || process_alive(applicant->pidfd))
+        return 0;
+    return error_set(err, ESRCH, "process %d has ended", (int)applicant->pid);
+}
+
 // Undoes class_place(); a job without processes ends.
 static void withdraw(struct scheduler *scheduler, struct job *job, pid_t pid)
 {
@@ -200,7 +209,8 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
         return NULL;
     }
     struct process *process = NULL;
-    if (job_class_place(scheduler->config, job, applicant->pid, err) == 0)
+    if (job_class_place(scheduler->config, job, applicant->pid, applicant->start_time, err) == 0 &&
+        check_alive(applicant, err) == 0)
         process = jobs_enter(scheduler, job, &member, applicant->pidfd, err);
     if (process == NULL) {
         withdraw(scheduler, job, applicant->pid);

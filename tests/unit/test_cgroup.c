@@ -3,12 +3,14 @@
 // cannot run. tests/vm runs it on v2.
 #include "cgroup-backend/backend.h"
 #include "cgroup-backend/discovery.h"
+#include "cgroup-backend/groups.h"
 #include "cgroup-backend/ops.h"
 #include "cgroup-backend/processes.h"
 #include "common/units.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/sched.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -535,6 +537,77 @@ static void enter(const char *mount, const char *group, pid_t pid)
 }
 
 // The limit of an origin's group is not this class's business: members return where they came from.
+// A process with a number of the caller's choice; 0 where this kernel or this user may not.
+static pid_t start_as(pid_t number)
+{
+    struct clone_args arguments = {
+        .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&number, .set_tid_size = 1};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        wait_forever(NULL);
+    }
+    if (pid < 0)
+        return 0;
+    children[child_count++] = pid;
+    return pid;
+}
+
+static void a_number_that_is_used_again_is_not_placed(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    pid_t pid = start(wait_forever, NULL);
+    uint64_t start_time = processes_start_time("/proc", pid);
+    assert_true(start_time != 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    child_count--;
+    sleep_ms(30); // start times are told in ticks
+    if (start_as(pid) != pid)
+        skip();
+    assert_int_equal(class_place_known(a, pid, start_time, &err), -1);
+    assert_int_equal(err.code, ESRCH);
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_place_known(a, pid, processes_start_time("/proc", pid), &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_ok(class_remove(a, &err));
+}
+
+// As if its number had become another's between the last look and the move.
+static void a_stranger_who_was_moved_goes_back(void **state)
+{
+    (void)state;
+    char from[128], path[128];
+    class_t *a = open_class("a");
+    make_origin(from, sizeof from, mount_count);
+    struct family *family = new_family();
+    pid_t pid = start(have_family, family);
+    while (family->thread == 0 || family->child == 0 || family->grandchild == 0)
+        sleep_ms(1);
+    snprintf(path, sizeof path, "%s/a", root);
+    for (unsigned i = 0; i < mount_count; i++) {
+        enter(mounts[i], from, pid);
+        enter(mounts[i], path, family->child);
+    }
+    struct process_id who = {family->child, processes_start_time("/proc", family->child)};
+    const struct cgroup_class *class_ = (const struct cgroup_class *)a;
+    assert_ok(groups_confirm(class_, &who, &err));
+    assert_true(in_class("a", family->child, "cgroup.procs"));
+    who.start_time++;
+    assert_int_equal(groups_confirm(class_, &who, &err), -1);
+    assert_int_equal(err.code, ESRCH);
+    for (unsigned i = 0; i < mount_count; i++)
+        assert_true(is_in(mounts[i], from, family->child, "cgroup.procs"));
+    // Whose parent is in the class was born there.
+    assert_ok(class_place(a, pid, &err));
+    assert_int_equal(groups_confirm(class_, &who, &err), -1);
+    assert_true(in_class("a", family->child, "cgroup.procs"));
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(a, &err));
+    munmap(family, sizeof *family);
+}
+
 static void remove_restores_the_origin(void **state)
 {
     (void)state;
@@ -1223,10 +1296,10 @@ static bool phase_is(const char *a, const char *b, uint64_t later_ns)
     return off < 0.1 || off > 0.9;
 }
 
-// A third to two thirds of a period from where they are since `before_ns`, so that periods that stay
-// there are not taken for begun ones. The kernel's timer lets go of periods without a limit when the
-// next would begin: where that interrupt comes later than begin() waits, they stay, and it is tried
-// again.
+// A third to two thirds of a period from where they are since `before_ns`, so that periods that
+// stay there are not taken for begun ones. The kernel's timer lets go of periods without a limit
+// when the next would begin: where that interrupt comes later than begin() waits, they stay, and it
+// is tried again.
 static uint64_t begin_elsewhere(class_t *a, uint64_t a_ns, class_t *b, uint64_t before_ns)
 {
     uint64_t began_ns = 0;
@@ -1352,6 +1425,8 @@ int main(void)
         real(classes_weigh_as_much_as_the_node),
         real(threads_and_descendants_follow),
         real(a_descendant_with_a_class_of_its_own_stays),
+        real(a_number_that_is_used_again_is_not_placed),
+        real(a_stranger_who_was_moved_goes_back),
         real(racing_forks_are_all_caught),
         real(a_zombie_does_not_hold_up),
         real(who_is_gone_is_reported),

@@ -47,15 +47,26 @@ static void put(const char *name, const char *text)
     fclose(file);
 }
 
+// As the kernel writes it: "PID (NAME) STATE PARENT ...", with the start time in field 22.
+static void put_process(pid_t pid, const char *name, pid_t parent, unsigned start_time)
+{
+    char file[32], text[256];
+    snprintf(file, sizeof file, "%d/stat", (int)pid);
+    snprintf(text, sizeof text, "%d (%s) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %u 0 0", (int)pid,
+             name, (int)parent, start_time);
+    put(file, text);
+}
+
 static void assert_descendants(pid_t pid, const char *expected, bool expected_exact)
 {
-    struct pid_list list = {0};
+    const struct process_id root = {pid, 100};
+    struct process_list list = {0};
     char text[256] = "";
     bool exact;
-    assert_int_equal(processes_descendants(proc, pid, &list, &exact, NULL), 0);
+    assert_int_equal(processes_descendants(proc, &root, &list, &exact, NULL), 0);
     for (size_t i = 0; i < list.count; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%d ", (int)list.pids[i]);
-    pid_list_free(&list);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d ", (int)list.list[i].pid);
+    process_list_free(&list);
     assert_string_equal(text, expected);
     assert_int_equal(exact, expected_exact);
 }
@@ -63,12 +74,12 @@ static void assert_descendants(pid_t pid, const char *expected, bool expected_ex
 static void by_parents(void **state)
 {
     (void)state;
-    put("1/stat", "1 (init) S 0 1 1 0");
-    put("10/stat", "10 (sh) S 1 1 1 0");
-    put("11/stat", "11 (a) S 9 9) R 10 1 1 0"); // a name that tries to lie
-    put("5/stat", "5 (wrapped) R 11 1 1 0");    // its parent's number is higher
-    put("4/stat", "4 (deeper) R 5 1 1 0");
-    put("12/stat", "12 (other) S 1 1 1 0");
+    put_process(1, "init", 0, 100);
+    put_process(10, "sh", 1, 100);
+    put_process(11, "a) S 9 9", 10, 101); // a name that tries to lie
+    put_process(5, "wrapped", 11, 102);   // its parent's number is higher
+    put_process(4, "deeper", 5, 100);
+    put_process(12, "other", 1, 101);
     put("13/stat", "garbage");
     put("uptime", "1 1");
     put("self/stat", "10 (sh) S 10 1 1 0");
@@ -86,8 +97,56 @@ static void by_children(void **state)
     put("11/task/11/children", "");
     put("12/task/12/children", "5 ");
     put("5/task/5/children", "");
-    assert_descendants(10, "5 11 12 20 ", false); // 20 has ended
+    put_process(10, "sh", 1, 100);
+    put_process(11, "a", 10, 101);
+    put_process(12, "b", 10, 100);
+    put_process(5, "c", 12, 102);
+    assert_descendants(10, "5 11 12 ", false); // 20 has ended
     assert_descendants(12, "5 ", false);
+}
+
+// A number that is used again when it is looked at, be it the child's, the parent's or the root's.
+static void numbers_used_again(void **state)
+{
+    (void)state;
+    put("10/task/10/children", "11 12 ");
+    put("11/task/11/children", "20 ");
+    put("12/task/12/children", "");
+    put_process(10, "sh", 1, 100);
+    put_process(11, "a", 10, 101);
+    put_process(12, "root's", 1, 300); // named by 10, and a child of 1
+    put_process(20, "b", 11, 102);
+    assert_descendants(10, "11 20 ", false);
+    put_process(10, "root's", 1, 300);
+    assert_descendants(10, "", false);
+    char path[128];
+    snprintf(path, sizeof path, "%s/10/task/10/children", proc);
+    assert_int_equal(unlink(path), 0);
+    assert_descendants(10, "", true); // by parents
+    put_process(10, "sh", 1, 100);
+    assert_descendants(10, "11 20 ", true);
+}
+
+static void a_process_is_number_and_start(void **state)
+{
+    (void)state;
+    const struct process_id one = {7, 100}, never = {8, 0};
+    struct process_list list = {0};
+    put_process(7, "a", 1, 100);
+    put("9/stat", "9 (cut) S 1 1");
+    assert_true(processes_is(proc, &one));
+    assert_false(processes_is(proc, &never));
+    assert_int_equal(processes_start_time(proc, 7), 100);
+    assert_int_equal(processes_start_time(proc, 8), 0);
+    assert_int_equal(processes_start_time(proc, 9), 0);
+    put_process(7, "b", 1, 101);
+    assert_false(processes_is(proc, &one));
+    assert_int_equal(process_list_add(&list, &one, NULL), 0);
+    process_list_sort(&list);
+    assert_true(process_list_has(&list, 1, &one));
+    assert_false(process_list_has(&list, 1, &(struct process_id){7, 101}));
+    assert_false(process_list_has(&list, 0, &one));
+    process_list_free(&list);
 }
 
 static void where_a_process_lives(void **state)
@@ -177,6 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_parents, set_up, clean_up),
         cmocka_unit_test_setup_teardown(by_children, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(numbers_used_again, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_process_is_number_and_start, set_up, clean_up),
         cmocka_unit_test_setup_teardown(where_a_process_lives, set_up, clean_up),
         cmocka_unit_test_setup_teardown(members_of_groups, set_up, clean_up),
         cmocka_unit_test_setup_teardown(lines_up_to_the_top, set_up, clean_up),

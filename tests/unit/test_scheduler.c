@@ -396,6 +396,37 @@ static void end(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+static uint64_t start_of(pid_t pid)
+{
+    uint64_t start_time = 0;
+    assert_int_equal(process_start_time(pid, &start_time, NULL), 0);
+    return start_time;
+}
+
+// Its number may have been another's while it was placed.
+static void who_ends_while_it_is_placed_is_no_member(void **state)
+{
+    struct node *node = *state;
+    pid_t pid = sleeper();
+    int pidfd = process_pin(pid, start_of(pid), NULL);
+    assert_true(pidfd >= 0);
+    struct protocol_register wish = {.width = 1, .ranks = 2, .job_id = "a"};
+    struct applicant applicant = {
+        .pid = pid, .start_time = start_of(pid), .pidfd = pidfd, .wish = &wish};
+    struct process *process = NULL;
+    struct protocol_node_record record;
+    struct error err;
+    come(node, "a", A);
+    clear(node);
+    end(pid);
+    assert_int_equal(scheduler_register(node->scheduler, &applicant, node->now_ns, &process, &err),
+                     -1);
+    assert_int_equal(err.code, ESRCH);
+    assert_non_null(strstr(test_backend_log(node->backend), "expel job-0-a"));
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.processes, 1);
+}
+
 static void adoption_keeps_those_that_live(void **state)
 {
     struct node *node = *state;
@@ -1248,6 +1279,7 @@ int main(void)
         TEST(without_a_timer_jobs_still_take_turns),
         TEST(a_timer_that_is_back_finds_limits_asserted),
         TEST(a_failed_registration_leaves_nothing),
+        TEST(who_ends_while_it_is_placed_is_no_member),
         TEST(limits_of_the_configuration_hold),
         TEST(registering_again_renews_the_serial),
         TEST(exit_expels_and_the_last_one_removes),
