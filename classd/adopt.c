@@ -1,5 +1,6 @@
 #include "classd/adopt.h"
 
+#include "cgroup-backend/in_force.h"
 #include "classd/job_class.h"
 #include "classd/log.h"
 #include "classd/process.h"
@@ -236,4 +237,66 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
     free(found.list);
     free(adopted.list);
     return rc;
+}
+
+// ---- another place
+
+// Classes in place are not of that place: they are adopted, whatever the root is.
+static bool clear_class(backend_t *other, const char *name)
+{
+    uid_t uid;
+    const char *job_id;
+    class_t *class_ = NULL;
+    if (!parse_class_name(name, &uid, &job_id) || class_open(other, name, &class_, NULL) < 0)
+        return false;
+    if (!class_is_in_place(class_))
+        return remove_class(class_, name);
+    class_close(class_);
+    return false;
+}
+
+// False when limits may be left.
+static bool clear(backend_t *other, const struct in_force *place)
+{
+    struct error err = {.text = "no memory"};
+    struct names found = {.list = calloc(CLASSES_MAX, sizeof *found.list)};
+    size_t cleared = 0;
+    bool lifted = found.list != NULL && backend_release_all(other, NULL, &err) == 0 &&
+                  backend_each_class(other, collect, &found, &err) == 0;
+    for (size_t i = 0; lifted && i < found.count; i++)
+        cleared += clear_class(other, found.list[i].name);
+    free(found.list);
+    if (!lifted)
+        log_line(LOG_WARNING,
+                 "jobs may still be limited below %s (%s), where the last classd was: %s",
+                 place->root, place->kind, err.text);
+    else
+        log_line(
+            LOG_NOTICE,
+            "the last classd had its classes below %s (%s): %zu removed, their jobs run unmanaged",
+            place->root, place->kind, cleared);
+    return lifted;
+}
+
+void adopt_elsewhere(const struct backend_settings *settings, backend_t *backend)
+{
+    struct in_force place;
+    struct error err = {0};
+    backend_t *other = NULL;
+    bool settled = true;
+    if (in_force_read(settings->records, &place, &err) < 0) {
+        log_line(LOG_WARNING, "where the last classd had its classes is not known: %s", err.text);
+    } else if (in_force_open_other(settings, &other, &err) < 0) {
+        log_line(LOG_WARNING,
+                 "jobs may still be limited below %s (%s), where the last classd was: %s",
+                 place.root, place.kind, err.text);
+        settled = false;
+    }
+    if (other != NULL)
+        settled = clear(other, &place);
+    backend_close(other);
+    // Else the old note stays, for whoever lifts limits.
+    if (settled && in_force_write(settings->records, backend, settings->root, &err) < 0)
+        log_line(LOG_WARNING, "should [cgroup] root be changed now, limits may outlive a crash: %s",
+                 err.text);
 }

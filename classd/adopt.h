@@ -12,4 +12,10 @@
 int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
                struct error *err);
 
+// Before a daemon begins whose `backend` was opened with `settings`: if its predecessor had its
+// classes in another place, by another configuration, their limits are lifted and they are removed;
+// jobs whose class that was run on without a scheduler. Then notes the place for the next one. What
+// fails is logged, and keeps nobody from serving.
+void adopt_elsewhere(const struct backend_settings *settings, backend_t *backend);
+
 #endif

@@ -1,5 +1,5 @@
 // classd: the scheduler daemon of a node (Yoo & Jette, section 2.2.3).
-#include "cgroup-backend/backend.h"
+#include "cgroup-backend/in_force.h"
 #include "classd/adopt.h"
 #include "classd/command.h"
 #include "classd/log.h"
@@ -83,7 +83,9 @@ static int serve(struct config *config, const char *config_file, struct error *e
     raise_descriptor_limit(config);
     if (privileges_drop(err) == 0 && find_service_user(config, &commands.service_uid, err) == 0 &&
         runtime_open(config->runtime_dir, &runtime, err) == 0 &&
-        backend_open(&settings, &backend, err) == 0 &&
+        backend_open(&settings, &backend, err) == 0)
+        adopt_elsewhere(&settings, backend);
+    if (backend != NULL &&
         pages_open(runtime_directory(runtime), config, runtime_node_id(runtime),
                    runtime_generation(runtime), &pages, err) == 0 &&
         scheduler_open(config, backend, pages, clock_now_ns(), &commands.scheduler, err) == 0 &&
@@ -112,14 +114,10 @@ static int serve(struct config *config, const char *config_file, struct error *e
 static int release(const struct config *config, struct error *err)
 {
     struct backend_settings settings = backend_settings(config);
-    backend_t *backend = NULL;
-    if (backend_open(&settings, &backend, err) < 0)
-        return -1;
-    int rc = backend_release_all(backend, NULL, err);
-    backend_close(backend);
+    int rc = in_force_release(&settings, NULL, err);
     if (status_page_free_all(config->runtime_dir, rc == 0 ? err : NULL) < 0)
         return -1;
-    return rc == 0 ? 0 : -1;
+    return rc;
 }
 
 static int check(const struct config *config, struct error *err)

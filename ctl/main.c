@@ -1,5 +1,5 @@
 // coschedctl: looks at a node's scheduler, and changes it.
-#include "cgroup-backend/backend.h"
+#include "cgroup-backend/in_force.h"
 #include "common/cleanup.h"
 #include "common/config.h"
 #include "common/status_page.h"
@@ -107,7 +107,6 @@ static bool classd_answers(const struct config *config)
 static int do_release(const struct config *config, const struct wishes *wishes, struct error *err)
 {
     unsigned lifted = 0;
-    backend_t *backend = NULL;
     struct backend_settings settings = {.kind = config->backend,
                                         .root = config->cgroup_root,
                                         .cpus = config_cpus(config),
@@ -117,11 +116,8 @@ static int do_release(const struct config *config, const struct wishes *wishes, 
         return error_set(err, EBUSY,
                          "classd is running and would set its limits again; use \"coschedctl "
                          "shutdown\", or --force to lift them for a moment");
-    if (backend_open(&settings, &backend, err) < 0)
-        return -1;
-    int failed = backend_release_all(backend, &lifted, err);
-    backend_close(backend);
-    if (failed != 0 || status_page_free_all(config->runtime_dir, err) < 0)
+    if (in_force_release(&settings, &lifted, err) < 0 ||
+        status_page_free_all(config->runtime_dir, err) < 0)
         return -1;
     if (wishes->json)
         printf("{\"lifted\": %u}\n", lifted);

@@ -156,7 +156,6 @@ static int serve(struct config *config, struct error *err)
         notify_stopping();
     }
     pulse_fini(&timer.pulse);
-    backend_close(timer.outage.backend);
     cleanup_close_fn(&timer.tick);
     cleanup_close_fn(&timer.signals);
     return rc;

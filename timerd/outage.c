@@ -1,10 +1,11 @@
 #include "timerd/outage.h"
 
+#include "cgroup-backend/in_force.h"
 #include "classd/log.h"
 
 #include <stddef.h>
 
-static int lift(struct outage *outage, unsigned *lifted, struct error *err)
+static int lift(const struct outage *outage, unsigned *lifted, struct error *err)
 {
     const struct config *config = outage->config;
     struct backend_settings settings = {.kind = config->backend,
@@ -12,9 +13,7 @@ static int lift(struct outage *outage, unsigned *lifted, struct error *err)
                                         .cpus = config_cpus(config),
                                         .period_ns = config->period_ns,
                                         .records = config->runtime_dir};
-    if (outage->backend == NULL && backend_open(&settings, &outage->backend, err) < 0)
-        return -1;
-    return backend_release_all(outage->backend, lifted, err) == 0 ? 0 : -1;
+    return in_force_release(&settings, lifted, err);
 }
 
 void outage_continue(struct outage *outage, const char *why)
@@ -36,6 +35,5 @@ void outage_end(struct outage *outage)
 {
     if (outage->on)
         log_line(LOG_NOTICE, "classd answers again");
-    backend_close(outage->backend);
     *outage = (struct outage){.config = outage->config};
 }

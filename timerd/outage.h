@@ -3,7 +3,6 @@
 #ifndef COSCHED_TIMERD_OUTAGE_H
 #define COSCHED_TIMERD_OUTAGE_H
 
-#include "cgroup-backend/backend.h"
 #include "common/config.h"
 
 #include <stdbool.h>
@@ -11,8 +10,7 @@
 struct outage {
     const struct config *config;
     bool on;
-    bool failed;        // to lift; said once in an outage
-    backend_t *backend; // open while the outage lasts
+    bool failed; // to lift; said once in an outage
 };
 
 // Classd is silent at this tick, because of `why`. Said once in an outage; the limits are lifted at

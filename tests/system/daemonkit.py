@@ -266,9 +266,9 @@ def members(job, uid=0):
         return [int(line) for line in file]
 
 
-def remove_groups():
+def remove_groups(root=ROOT):
     for place in [*mount_points("cgroup"), *mount_points("cgroup2")]:
-        for folder, _, _ in os.walk(os.path.join(place, ROOT), topdown=False):
+        for folder, _, _ in os.walk(os.path.join(place, root), topdown=False):
             try:
                 os.rmdir(folder)
             except OSError as fault:

@@ -18,7 +18,7 @@ import unittest
 import daemonkit
 from daemonkit import (CLASSD, CONTENDED, CTL, DEADLINE_S, EXIT, NOBODY, QUERY, REGISTER, ROOT,
                        SCHEDULED, SHUTDOWN, SWITCH, TIMERD, VERSION, Node, classes, members, packet,
-                       quota, register_body)
+                       quota, register_body, remove_groups)
 
 
 class Shares(Node):
@@ -293,6 +293,29 @@ class Ends(Node):
         self.assertIn(f'releasing below the root "{ROOT}"', run.stderr)
         self.assertEqual((quota("a"), quota("b")), (-1, -1))
         self.configure()
+
+    def move_root(self):
+        self.addCleanup(remove_groups, f"{ROOT}/moved")
+        self.configure(cgroup__root=f"{ROOT}/moved")
+
+    def test_a_root_that_was_changed_meanwhile_is_lifted_all_the_same(self):
+        a, b = self.job("a"), self.job("b")
+        self.assertEqual(self.ctl("suspend", "a").returncode, 0)
+        self.kill_classd()
+        self.move_root()
+        subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))  # which the frozen do not say
+
+    def test_a_root_that_was_changed_meanwhile_is_cleared(self):
+        a, b = self.job("a"), self.job("b")
+        self.kill_classd()
+        self.move_root()
+        self.classd = self.start_classd()
+        self.assertEqual(classes(), [])
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
+        self.assertIn(f"had its classes below {ROOT} ", self.log_text())
+        self.assertEqual(self.ctl_json("release", "--force"), {"lifted": 0})
 
     def test_a_removed_runtime_directory_ends_it(self):
         a, b = self.job("a"), self.job("b")

@@ -64,6 +64,7 @@ class Reload(Node):
         answer = self.ctl_with(good, "reload")
         self.assertEqual(answer.returncode, 1)
         self.assertIn("[cgroup] root", answer.stderr)
+        self.assertIn("unmanaged", answer.stderr)
         self.assert_shares("a", "b")
 
     def test_users_may_not_reload(self):

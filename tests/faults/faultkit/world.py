@@ -10,7 +10,7 @@ STEP_S = 0.02
 ASK_EVERY_S = 0.05  # each question is a process of its own
 LEAK = "leak: "  # how complaints of leaks begin
 DEADLINE_S = 30  # for what should take a second or two; a busy machine must not fail a campaign
-AT_REST = {"classd.lock", "classd.socket", "generation", "jobs", "node_id"}  # in the runtime directory
+AT_REST = {"cgroup", "classd.lock", "classd.socket", "generation", "jobs", "node_id"}  # in the runtime directory
 
 
 class World:
