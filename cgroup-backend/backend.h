@@ -89,6 +89,7 @@ const char *class_name(const class_t *class_);
 // Moves a process with all its threads, its wrappers below the launcher that started it, and the
 // descendants of all these (seed 001, M2) into the class. Processes that end meanwhile are no
 // error, unless `pid` itself is gone: ESRCH. Whoever has a class already stays there.
+// E2BIG: there are too many of them, and none is moved.
 int class_place(class_t *class_, pid_t pid, struct error *err);
 
 // The same for the process that has this start time (field 22 of /proc/PID/stat), not whoever has

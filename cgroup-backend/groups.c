@@ -18,6 +18,7 @@
 
 enum {
     PLACE_ROUNDS_MAX = 100,
+    PLACE_MEMBERS_MAX = 4096, // taken by one registration
     KILL_LIMIT_MS = 2000,
     REMOVE_LIMIT_MS = 100,
     FAMILY_MAX = 32, // a process and its wrappers
@@ -401,6 +402,30 @@ static int find_missing(const struct cgroup_class *class_, const struct process_
     return 0;
 }
 
+// Each costs the daemon some tens of microseconds, and it serves others.
+static int explain_too_many(struct error *err)
+{
+    return error_set(err, E2BIG,
+                     "more than %d processes would have to be moved with it: begin them after "
+                     "MPI_Init, when they are born into the class",
+                     PLACE_MEMBERS_MAX);
+}
+
+static int list_descendants(const struct process_id *who, struct process_list *descendants,
+                            bool *exact, struct error *err)
+{
+    struct error fault = {0};
+    if (processes_descendants("/proc", who, PLACE_MEMBERS_MAX, descendants, exact, &fault) == 0)
+        return 0;
+    return fault.code == E2BIG ? explain_too_many(err)
+                               : error_set(err, fault.code, "%s", fault.text);
+}
+
+static int check_count(const struct process_list *placed, struct error *err)
+{
+    return placed->count <= PLACE_MEMBERS_MAX ? 0 : explain_too_many(err);
+}
+
 // Follows the descendants of `who`, which is placed already. A child forked before its parent was
 // moved is outside, one forked later is inside: so after every move one more look, until a look
 // finds nobody outside. Whoever has a class of his own stays there. *placed gets whom we moved. A
@@ -413,7 +438,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_i
     int quiet = 0;
     for (int round = 0; round < PLACE_ROUNDS_MAX; round++) {
         bool exact, moved = false;
-        if (processes_descendants("/proc", who, &descendants, &exact, err) != 0 ||
+        if (list_descendants(who, &descendants, &exact, err) != 0 ||
             find_missing(class_, &descendants, &missing, err) != 0)
             return -1;
         process_list_sort(placed);
@@ -424,7 +449,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_i
                 continue;
             if (place_one(class_, one, &fault) == 0) {
                 moved = true;
-                if (process_list_add(placed, one, err) != 0)
+                if (process_list_add(placed, one, err) != 0 || check_count(placed, err) != 0)
                     return -1;
             } else if (fault.code != ESRCH) {
                 return error_set(err, fault.code, "process %d, descendant of %d: %s", (int)one->pid,
@@ -452,7 +477,7 @@ static int place_relative(struct cgroup_class *class_, const struct process_id *
         return fault.code == ESRCH
                    ? 0
                    : error_set(err, fault.code, "process %d: %s", (int)who->pid, fault.text);
-    if (!inside && process_list_add(placed, who, err) != 0)
+    if (!inside && (process_list_add(placed, who, err) != 0 || check_count(placed, err) != 0))
         return -1;
     return place_descendants(class_, who, NULL, placed, err);
 }

@@ -137,29 +137,46 @@ bool processes_is(const char *proc, const struct process_id *process)
 
 // ---- descendants
 
-// The children that a thread of `pid` names, as far as they are its children when they are looked
-// at.
-static int add_named(FILE *children, const char *proc, pid_t pid, struct process_list *list,
-                     struct error *err)
+struct descent {
+    const char *proc;
+    size_t limit;
+    struct process_list *list;
+};
+
+static int too_many(const struct descent *descent, struct error *err)
 {
-    int named;
-    while (children != NULL && fscanf(children, "%d", &named) == 1) {
+    return error_set(err, E2BIG, "more than %zu descendants", descent->limit);
+}
+
+// Those that a thread of `pid` names, as far as they are its children when they are looked at.
+// Nobody is when they are too many.
+static int add_named(const struct descent *descent, FILE *children, pid_t pid, struct error *err)
+{
+    cleanup_pids struct pid_list named = {0};
+    int number;
+    while (children != NULL && fscanf(children, "%d", &number) == 1) {
+        if (descent->list->count + named.count == descent->limit)
+            return too_many(descent, err);
+        if (pid_list_add(&named, number, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < named.count; i++) {
         struct process_id child;
         pid_t parent;
-        if (read_stat(proc, named, &parent, &child) && parent == pid &&
-            process_list_add(list, &child, err) != 0)
+        if (read_stat(descent->proc, named.pids[i], &parent, &child) && parent == pid &&
+            process_list_add(descent->list, &child, err) != 0)
             return -1;
     }
     return 0;
 }
 
 // The children of every thread of a process. Processes and threads that are gone have none.
-static int add_children(const char *proc, const struct process_id *process,
-                        struct process_list *list, struct error *err)
+static int add_children(const struct descent *descent, const struct process_id *process,
+                        struct error *err)
 {
     char path[256];
-    size_t before = list->count;
-    snprintf(path, sizeof path, "%s/%d/task", proc, (int)process->pid);
+    size_t before = descent->list->count;
+    snprintf(path, sizeof path, "%s/%d/task", descent->proc, (int)process->pid);
     cleanup_closedir DIR *threads = opendir(path);
     if (threads == NULL)
         return 0;
@@ -169,12 +186,12 @@ static int add_children(const char *proc, const struct process_id *process,
         char file[600];
         snprintf(file, sizeof file, "%s/%s/children", path, entry->d_name);
         cleanup_fclose FILE *children = fopen(file, "re");
-        if (add_named(children, proc, process->pid, list, err) != 0)
+        if (add_named(descent, children, process->pid, err) != 0)
             return -1;
     }
     // Else they may be those of another process, which has the number now.
-    if (!processes_is(proc, process))
-        list->count = before;
+    if (descent->list->count > before && !processes_is(descent->proc, process))
+        descent->list->count = before;
     return 0;
 }
 
@@ -185,15 +202,16 @@ static bool has_children_files(const char *proc, pid_t pid)
     return access(path, R_OK) == 0;
 }
 
-static int descend_by_children(const char *proc, const struct process_id *root,
-                               struct process_list *list, struct error *err)
+static int descend_by_children(const struct descent *descent, const struct process_id *root,
+                               struct error *err)
 {
-    if (add_children(proc, root, list, err) != 0)
+    const struct process_list *list = descent->list;
+    if (add_children(descent, root, err) != 0)
         return -1;
     // The list is its own queue.
-    for (size_t next = 0; next < list->count && next < 1u << 22; next++) {
+    for (size_t next = 0; next < list->count; next++) {
         struct process_id process = list->list[next];
-        if (add_children(proc, &process, list, err) != 0)
+        if (add_children(descent, &process, err) != 0)
             return -1;
     }
     return 0;
@@ -248,48 +266,50 @@ static size_t first_born(const struct born *all, size_t count, pid_t parent)
 }
 
 // Those whose parent this process is, if it has had its number since before they were looked at.
-static int add_born(const char *proc, const struct process_id *process, struct born *all,
-                    size_t count, struct process_list *list, struct error *err)
+static int add_born(const struct descent *descent, const struct process_id *process,
+                    struct born *all, size_t count, struct error *err)
 {
     size_t i = first_born(all, count, process->pid);
-    if (i == count || all[i].parent != process->pid || !processes_is(proc, process))
+    if (i == count || all[i].parent != process->pid || !processes_is(descent->proc, process))
         return 0;
     for (; i < count && all[i].parent == process->pid; i++) {
-        if (!all[i].taken && process_list_add(list, &all[i].process, err) != 0)
+        if (!all[i].taken && process_list_add(descent->list, &all[i].process, err) != 0)
             return -1;
         all[i].taken = true;
     }
-    return 0;
+    return descent->list->count <= descent->limit ? 0 : too_many(descent, err);
 }
 
-static int descend_by_parents(const char *proc, const struct process_id *root,
-                              struct process_list *list, struct error *err)
+static int descend_by_parents(const struct descent *descent, const struct process_id *root,
+                              struct error *err)
 {
+    const struct process_list *list = descent->list;
     cleanup_free struct born *all = NULL;
     size_t count = 0;
-    if (scan(proc, &all, &count, err) != 0)
+    if (scan(descent->proc, &all, &count, err) != 0)
         return -1;
     if (count > 0)
         qsort(all, count, sizeof *all, compare_born);
-    if (add_born(proc, root, all, count, list, err) != 0)
+    if (add_born(descent, root, all, count, err) != 0)
         return -1;
     for (size_t next = 0; next < list->count; next++) {
         struct process_id process = list->list[next];
-        if (add_born(proc, &process, all, count, list, err) != 0)
+        if (add_born(descent, &process, all, count, err) != 0)
             return -1;
     }
     return 0;
 }
 
-int processes_descendants(const char *proc, const struct process_id *root,
+int processes_descendants(const char *proc, const struct process_id *root, size_t limit,
                           struct process_list *list, bool *exact, struct error *err)
 {
+    const struct descent descent = {proc, limit, list};
     list->count = 0;
     *exact = !has_children_files(proc, root->pid);
-    int rc = *exact ? descend_by_parents(proc, root, list, err)
-                    : descend_by_children(proc, root, list, err);
+    int rc =
+        *exact ? descend_by_parents(&descent, root, err) : descend_by_children(&descent, root, err);
     process_list_sort(list);
-    return rc;
+    return rc == 0 ? 0 : error_context(err, "process %d", (int)root->pid);
 }
 
 // ---- groups

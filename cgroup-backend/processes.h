@@ -64,8 +64,9 @@ bool processes_is(const char *proc, const struct process_id *process);
 // taken for one whose number, or whose parent's, belonged to another process meanwhile. `proc` is
 // "/proc", or a tree of plain files in tests. *exact tells whether one look sees every process that
 // lived all the time: the kernel's list of children may skip one while a sibling ends, the scan of
-// all processes may not.
-int processes_descendants(const char *proc, const struct process_id *root,
+// all processes may not. E2BIG when there are more than `limit`; then no more than that are looked
+// at, where the kernel lists children.
+int processes_descendants(const char *proc, const struct process_id *root, size_t limit,
                           struct process_list *list, bool *exact, struct error *err);
 
 // Reads the pids of a cgroup.procs file of `directory` behind what *list has.

@@ -32,7 +32,8 @@ static int do_register(struct commands *commands, struct caller *caller,
     if (peer_pin(caller->socket_fd, &caller->peer, &applicant.pidfd, &applicant.start_time, &err) <
             0 ||
         scheduler_register(commands->scheduler, &applicant, now_ns, &process, &err) < 0) {
-        log_line(LOG_DEBUG, "REGISTER of process %d of user %u refused: %s", (int)caller->peer.pid,
+        log_line(err.code == E2BIG ? LOG_NOTICE : LOG_DEBUG,
+                 "REGISTER of process %d of user %u refused: %s", (int)caller->peer.pid,
                  (unsigned)caller->peer.uid, err.text);
         return err.code;
     }

@@ -608,6 +608,53 @@ static void a_stranger_who_was_moved_goes_back(void **state)
     munmap(family, sizeof *family);
 }
 
+enum { TOO_MANY = 4097 };
+
+static void have_too_many_children(void *user)
+{
+    volatile int *counter = user;
+    for (int i = 0; i < TOO_MANY; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            wait_forever(NULL);
+        }
+        if (pid < 0)
+            break;
+        ++*counter;
+    }
+    *counter += 10 * TOO_MANY;
+    wait_forever(NULL);
+}
+
+static void more_than_a_registration_takes_stay_where_they_are(void **state)
+{
+    (void)state;
+    if (getenv("COSCHED_TEST_EMULATED") != NULL)
+        skip(); // an emulated machine has no room for so many
+    char from[128];
+    class_t *a = open_class("a");
+    struct family *family = new_family();
+    make_origin(from, sizeof from, mount_count);
+    pid_t pid = start(have_too_many_children, (void *)&family->go);
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], from, pid);
+    while (family->go < 10 * TOO_MANY)
+        sleep_ms(1);
+    if (family->go == 11 * TOO_MANY) {
+        uint64_t begin_ns = now_ns();
+        assert_int_equal(class_place(a, pid, &err), -1);
+        print_message("refused after %.1f ms\n", (double)(now_ns() - begin_ns) / 1e6);
+        assert_int_equal(err.code, E2BIG);
+        assert_non_null(strstr(err.text, "MPI_Init"));
+        assert_int_equal(members_of(a), 0);
+        for (unsigned i = 0; i < mount_count; i++)
+            assert_true(is_in(mounts[i], from, pid, "cgroup.procs"));
+    }
+    munmap(family, sizeof *family);
+    assert_ok(class_remove(a, &err));
+}
+
 static void remove_restores_the_origin(void **state)
 {
     (void)state;
@@ -1428,6 +1475,7 @@ int main(void)
         real(a_number_that_is_used_again_is_not_placed),
         real(a_stranger_who_was_moved_goes_back),
         real(racing_forks_are_all_caught),
+        real(more_than_a_registration_takes_stay_where_they_are),
         real(a_zombie_does_not_hold_up),
         real(who_is_gone_is_reported),
         real(a_share_limits),

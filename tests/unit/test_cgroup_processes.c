@@ -63,7 +63,7 @@ static void assert_descendants(pid_t pid, const char *expected, bool expected_ex
     struct process_list list = {0};
     char text[256] = "";
     bool exact;
-    assert_int_equal(processes_descendants(proc, &root, &list, &exact, NULL), 0);
+    assert_int_equal(processes_descendants(proc, &root, 8, &list, &exact, NULL), 0);
     for (size_t i = 0; i < list.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%d ", (int)list.list[i].pid);
     process_list_free(&list);
@@ -125,6 +125,36 @@ static void numbers_used_again(void **state)
     assert_descendants(10, "", true); // by parents
     put_process(10, "sh", 1, 100);
     assert_descendants(10, "11 20 ", true);
+}
+
+// Eight, of one parent or of several, are taken; nine are not, by either way of looking.
+static void no_more_than_the_limit(void **state)
+{
+    (void)state;
+    const struct process_id root = {10, 100};
+    struct process_list list = {0};
+    struct error err;
+    bool exact;
+    put_process(10, "sh", 1, 100);
+    for (pid_t pid = 11; pid < 18; pid++)
+        put_process(pid, "a", 10, 101);
+    put_process(20, "b", 17, 102);
+    put("10/task/10/children", "11 12 13 14 15 16 17 ");
+    put("17/task/17/children", "20 ");
+    assert_int_equal(processes_descendants(proc, &root, 8, &list, &exact, &err), 0);
+    assert_int_equal(list.count, 8);
+    assert_int_equal(processes_descendants(proc, &root, 7, &list, &exact, &err), -1);
+    assert_int_equal(err.code, E2BIG);
+    assert_int_equal(processes_descendants(proc, &root, 6, &list, &exact, &err), -1);
+    assert_int_equal(err.code, E2BIG);
+    char path[128];
+    snprintf(path, sizeof path, "%s/10/task/10/children", proc);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(processes_descendants(proc, &root, 8, &list, &exact, &err), 0);
+    assert_true(exact && list.count == 8);
+    assert_int_equal(processes_descendants(proc, &root, 7, &list, &exact, &err), -1);
+    assert_int_equal(err.code, E2BIG);
+    process_list_free(&list);
 }
 
 static void a_process_is_number_and_start(void **state)
@@ -237,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_parents, set_up, clean_up),
         cmocka_unit_test_setup_teardown(by_children, set_up, clean_up),
         cmocka_unit_test_setup_teardown(numbers_used_again, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(no_more_than_the_limit, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_process_is_number_and_start, set_up, clean_up),
         cmocka_unit_test_setup_teardown(where_a_process_lives, set_up, clean_up),
         cmocka_unit_test_setup_teardown(members_of_groups, set_up, clean_up),
