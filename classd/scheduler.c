@@ -120,7 +120,8 @@ static void number_slice(struct scheduler *scheduler, uint64_t turn)
 
 // Processes that run for another slice look at the page, and at what peers on other nodes have told
 // them: where nobody else wants the CPUs they would never do so, and it would pile up. They tell
-// peers that they have the node for this slice, too, who will not act on what they heard in the last.
+// peers that they have the node for this slice, too, who will not act on what they heard in the
+// last.
 static void announce_slice(struct scheduler *scheduler)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {

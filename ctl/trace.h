@@ -6,8 +6,8 @@
 #include "common/error.h"
 
 // Carries out `arguments`: "start [EVENTS]", "stop", "dump [NODE]", "export json|svg [FILE...]" or
-// "coscheduled|delays|requests [FILE...]". Without files the running classd is asked. err->code is EINVAL when they
-// were not understood.
+// "coscheduled|delays|requests [FILE...]". Without files the running classd is asked. err->code is
+// EINVAL when they were not understood.
 int trace_command(const struct config *config, int count, char *const *arguments,
                   struct error *err);
 

@@ -56,11 +56,11 @@ static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
     return NULL;
 }
 
-// A slice and a half of lead. A request may win a job one slice more than the others have (e); if it
-// lost its turn for that, nodes whose accounts differ by it would choose differently until all had
-// ended. The sequential class and a job are as far apart before one of them has two slots on end; and
-// where the class has a share of the time, its account grows in steps of another size, so by a round
-// of the share.
+// A slice and a half of lead. A request may win a job one slice more than the others have (e); if
+// it lost its turn for that, nodes whose accounts differ by it would choose differently until all
+// had ended. The sequential class and a job are as far apart before one of them has two slots on
+// end; and where the class has a share of the time, its account grows in steps of another size, so
+// by a round of the share.
 static uint64_t even_ns(const struct policy_node *node, const struct policy_job *one,
                         const struct policy_job *other)
 {
@@ -82,11 +82,11 @@ static bool is_even(const struct policy_node *node, const struct policy_job *job
     return true;
 }
 
-// (i) Turns by the clock: where accounts differ by no more than a slice and a half, the number of the
-// slice decides and not who has waited longest. Two nodes that once chose differently would else go
-// on to do so, each giving every job its slice in turn, and jobs that speak in collectives only
-// send few requests that would bring them together.
-// Accounts that differ by less than GMET are equal.
+// (i) Turns by the clock: where accounts differ by no more than a slice and a half, the number of
+// the slice decides and not who has waited longest. Two nodes that once chose differently would
+// else go on to do so, each giving every job its slice in turn, and jobs that speak in collectives
+// only send few requests that would bring them together. Accounts that differ by less than GMET are
+// equal.
 static struct policy_job *next_in_turn(struct policy_node *node, uint64_t turn)
 {
     struct policy_job *next = whose_turn(node, turn);

@@ -1,11 +1,11 @@
 // Whether a peer's status, as a notice or header said it, still tells anything. It was true when it
-// was sent; an idle rank, which has 1 % of the CPUs, may get to it slices later, when its sender has
-// long been idle, too. To act on it then is one of the "false scheduling requests" of Yoo & Jette,
-// section 2.1. Pure.
+// was sent; an idle rank, which has 1 % of the CPUs, may get to it slices later, when its sender
+// has long been idle, too. To act on it then is one of the "false scheduling requests" of Yoo &
+// Jette, section 2.1. Pure.
 //
-// So the number of the slice (status_turn()) travels with the status. Nodes count slices by the wall
-// clock; where a clock is off, all that comes from there seems older or younger by the same number,
-// which is learnt from what is heard while this rank runs, and so in time.
+// So the number of the slice (status_turn()) travels with the status. Nodes count slices by the
+// wall clock; where a clock is off, all that comes from there seems older or younger by the same
+// number, which is learnt from what is heard while this rank runs, and so in time.
 #ifndef COSCHED_PMPI_VARIANT_FRESHNESS_H
 #define COSCHED_PMPI_VARIANT_FRESHNESS_H
 

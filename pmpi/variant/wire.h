@@ -13,7 +13,7 @@ struct header {
     uint32_t magic;
     uint8_t scheduled;
     uint8_t reserved;
-    uint16_t turn; // in which that was so, as carrier_turn()
+    uint16_t turn;   // in which that was so, as carrier_turn()
     uint64_t length; // of the payload, in bytes
 };
 

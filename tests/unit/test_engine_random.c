@@ -6,7 +6,6 @@
 #include "tests/unit/engine_caller.h"
 #include "tests/unit/random.h"
 
-
 #define SECOND        1000000000ull
 #define HISTORIES     240
 #define EVENTS        600
@@ -281,9 +280,9 @@ static void check_request(struct history *h, const struct model_job *requester,
     CHECK(outcome == ENGINE_GRANTED || decisions == 0);
 }
 
-// After a tick the set contains one that was the least served (to within GMET, or a slice and a half
-// when the number of the slice decided), or else the one with the fewest slices left, and the latter
-// only when somebody waits.
+// After a tick the set contains one that was the least served (to within GMET, or a slice and a
+// half when the number of the slice decided), or else the one with the fewest slices left, and the
+// latter only when somebody waits.
 static void check_tick(struct history *h, uint64_t turn)
 {
     uint64_t equal_ns = h->caller.settings.gmet_ns;

@@ -1,5 +1,5 @@
-// Whether what a peer said is of this slice or of an earlier one, where clocks agree and where they do
-// not.
+// Whether what a peer said is of this slice or of an earlier one, where clocks agree and where they
+// do not.
 #include "common/status_page.h"
 #include "pmpi/variant/freshness.h"
 

@@ -366,16 +366,19 @@ static void many_deaths_take_several_turns(void **state)
 {
     enum { JOBS = 40 };
     struct node *node = *state;
+    int pidfds[JOBS];
     for (int i = 0; i < JOBS; i++) {
         struct protocol_register wish = {.width = 1, .ranks = 1};
         struct process *process = NULL;
         snprintf(wish.job_id, sizeof wish.job_id, "job%d", i);
-        // Readable, as the pidfd of a dead process is.
+        pidfds[i] = eventfd(0, EFD_CLOEXEC);
         struct applicant applicant = {
-            .pid = A + i, .start_time = 1, .pidfd = eventfd(1, EFD_CLOEXEC), .wish = &wish};
+            .pid = A + i, .start_time = 1, .pidfd = pidfds[i], .wish = &wish};
         assert_int_equal(
             scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL), 0);
     }
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(eventfd_write(pidfds[i], 1), 0); // readable, as that of a dead process is
     struct protocol_node_record record = {.jobs = JOBS};
     unsigned turns = 0;
     for (uint32_t before = JOBS; record.jobs > 0; before = record.jobs, turns++) {
