@@ -56,7 +56,7 @@ TABLE = {experiment.name: experiment for experiment in (
     Experiment("batch", "Figure 4: average wait of 100 jobs, in order of arrival against "
                "coscheduled, by degree and time-slice", ("batch",),
                ("fcfs", "cosched@500ms", "cosched@1s"), runs=2, baseline="fcfs", gmet_s=2 / 15,
-               parameter=Parameter("degree", DEGREE, "", (2, 3, 5), limits=True), fixed=("fcfs",)),
+               parameter=Parameter("degree", DEGREE, "", (2, 5, 10), limits=True), fixed=("fcfs",)),
     Experiment("gmet", "Figure 5: mean response time by GMET", PAPER_WORKLOADS,
                ("uncoordinated", "cosched"), runs=2,
                parameter=Parameter("gmet", "GMET", "s", (1 / 30, 2 / 30, 5 / 30, 10 / 30, 20 / 30)),
