@@ -63,7 +63,7 @@ class Plan(unittest.TestCase):
         units = plan.build([request("batch", runs=1)], ["mpich"], 1, 1.0)
         limits = {(unit.scheduler, unit.value): unit.limit for unit in units}
         self.assertEqual(limits["fcfs", None], 1)
-        self.assertEqual({limits["cosched@1s", value] for value in X)
+        self.assertEqual({limits["cosched@1s", value] for value in (2, 5, 10)}, {2, 5, 10})
         self.assertEqual({unit.time_slice_s for unit in units if unit.scheduler == "cosched@500ms"},
                          {0.5})
         self.assertEqual([key for key in limits if key[0] == "fcfs"], [("fcfs", None)])
