@@ -131,7 +131,8 @@ static void on_tick(struct policy_node *node)
 {
     uint64_t equal_ns = node->dcs.quantum_ns;
     packing_begin_slice(node);
-    packing_choose(node, packing_least_served(node, equal_ns), equal_ns);
+    packing_choose(node, packing_least_served(node, equal_ns), 1);
+    packing_fill(node, equal_ns);
 }
 
 static void on_change(struct policy_node *node)

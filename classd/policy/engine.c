@@ -128,16 +128,17 @@ static bool reserve(engine_t *engine, engine_job_t job)
 }
 
 // A newcomer could not have been served before now. With an account of 0 it would be the least
-// served until it had caught up with years of the others, so it starts beside the least served of
-// them.
+// served until it had caught up with years of the others, and with that of the least served, where
+// newcomers follow each other, it would be one of many that have had nothing yet, and those who
+// stay would never be: it starts as the mean of them.
 static uint64_t newcomer_service_ns(const struct policy_node *node)
 {
-    uint64_t least_ns = node->count > 0 ? UINT64_MAX : 0;
+    uint64_t mean_ns = 0, rest_ns = 0;
     for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].service_ns < least_ns)
-            least_ns = node->jobs[i].service_ns;
+        mean_ns += node->jobs[i].service_ns / node->count;
+        rest_ns += node->jobs[i].service_ns % node->count;
     }
-    return least_ns;
+    return node->count > 0 ? mean_ns + rest_ns / node->count : 0;
 }
 
 static uint64_t width_of_process(const struct engine_event *event)
@@ -227,7 +228,7 @@ static void restore_account(const struct policy_node *node, struct policy_job *j
     if (job->scheduled)
         job->scheduled_since_ns =
             account->scheduled_since_ns < node->now_ns ? account->scheduled_since_ns : node->now_ns;
-    else if (account->slices_waited <= account->most_jobs) {
+    else if (account->slices_waited <= (uint64_t)POLICY_ROUNDS_MOST * account->most_jobs) {
         job->slices_waited = account->slices_waited;
         job->most_jobs = account->most_jobs;
     }
@@ -563,7 +564,10 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         result.outcome = ENGINE_SUSPENDED;
         return result;
     }
+    size_t count = node->count;
     change(engine, event);
+    if (node->count != count)
+        node->changed_ns = node->now_ns;
     if (event->kind == ENGINE_SWITCH)
         begin_slice(node);
 

@@ -169,19 +169,21 @@ void packing_on_change(struct policy_node *node, uint64_t equal_ns)
     packing_fill(node, equal_ns);
 }
 
-static int64_t slices_left(const struct policy_job *job)
+static int64_t slices_left(const struct policy_job *job, uint32_t rounds)
 {
-    return (int64_t)job->most_jobs - job->slices_waited;
+    return (int64_t)rounds * job->most_jobs - job->slices_waited;
 }
 
-// (c) Bounded waiting: no job waits more than n slices, n being the most jobs that the node had
-// during its wait. The paper's rule alone promises nothing: a job that is scheduled but blocked in
-// I/O stays the least served for as long as it blocks. One idle job can be served in each later
-// slice for certain (packing only helps), so the wait of all is bounded when, for every s, at most
-// s jobs have s or fewer slices left: the test of earliest deadline first. Choosing the job with
-// the fewest left always passes it: at most n - 1 jobs are idle, each new wait begins with n - 1
-// slices left, and a choice of any kind only takes a job out of the line.
-static bool others_can_wait(const struct policy_node *node, const struct policy_job *chosen)
+// (c) Bounded waiting: no job waits more than r n slices, n being the most jobs that the node had
+// during its wait and r the number of rounds that the policy allows. The paper's rule alone
+// promises nothing: a job that is scheduled but blocked in I/O stays the least served for as long
+// as it blocks. One idle job can be served in each later slice for certain (packing only helps), so
+// the wait of all is bounded when, for every s, at most s jobs have s or fewer slices left: the
+// test of earliest deadline first. Choosing the job with the fewest left always passes it: at most
+// n - 1 jobs are idle, each new wait begins with n - 1 slices left, and a choice of any kind only
+// takes a job out of the line.
+static bool others_can_wait(const struct policy_node *node, const struct policy_job *chosen,
+                            uint32_t rounds)
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *job = &node->jobs[i];
@@ -190,24 +192,25 @@ static bool others_can_wait(const struct policy_node *node, const struct policy_
         int64_t in_line = 0;
         for (size_t k = 0; k < node->count; k++) {
             const struct policy_job *other = &node->jobs[k];
-            if (!other->scheduled && other != chosen && slices_left(other) <= slices_left(job))
+            if (!other->scheduled && other != chosen &&
+                slices_left(other, rounds) <= slices_left(job, rounds))
                 in_line++;
         }
-        if (in_line > slices_left(job))
+        if (in_line > slices_left(job, rounds))
             return false;
     }
     return true;
 }
 
-static struct policy_job *longest_waiting(struct policy_node *node)
+static struct policy_job *longest_waiting(struct policy_node *node, uint32_t rounds)
 {
     struct policy_job *longest = NULL;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
         if (job->scheduled)
             continue;
-        if (longest == NULL || slices_left(job) < slices_left(longest) ||
-            (slices_left(job) == slices_left(longest) && goes_before(job, longest)))
+        if (longest == NULL || slices_left(job, rounds) < slices_left(longest, rounds) ||
+            (slices_left(job, rounds) == slices_left(longest, rounds) && goes_before(job, longest)))
             longest = job;
     }
     return longest;
@@ -219,12 +222,17 @@ void packing_begin_slice(struct policy_node *node)
         node->jobs[i].next = false;
 }
 
-void packing_choose(struct policy_node *node, struct policy_job *chosen, uint64_t equal_ns)
+// Who has fewest slices left by one number of rounds may have more than another by the other, and
+// the greater number is what all are promised.
+struct policy_job *packing_choose(struct policy_node *node, struct policy_job *chosen,
+                                  uint32_t rounds)
 {
-    if (!others_can_wait(node, chosen))
-        chosen = longest_waiting(node);
+    if (!others_can_wait(node, chosen, rounds))
+        chosen = longest_waiting(node, rounds);
+    if (!others_can_wait(node, chosen, POLICY_ROUNDS_MOST))
+        chosen = longest_waiting(node, POLICY_ROUNDS_MOST);
     chosen->next = true;
-    packing_fill(node, equal_ns);
+    return chosen;
 }
 
 bool packing_displaces(const struct policy_node *node, uint64_t *least_ns)

@@ -20,9 +20,11 @@ void packing_begin_slice(struct policy_node *node);
 // ... of whom this is the least served...
 struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal_ns);
 
-// ... and then the set is the chosen job, or the longest waiting one where the wait of all would
-// not be bounded otherwise, and those that fit beside it.
-void packing_choose(struct policy_node *node, struct policy_job *chosen, uint64_t equal_ns);
+// ... and then the first of the set is the chosen job, or the longest waiting one where not all
+// could be sure any more to wait no longer than `rounds` rounds, of a slice for each job, or
+// POLICY_ROUNDS_MOST of them. Returns who it is. Others may be put beside it, as long as they fit.
+struct policy_job *packing_choose(struct policy_node *node, struct policy_job *chosen,
+                                  uint32_t rounds);
 
 // Takes members that have been scheduled for at least age_ns out of the set until it fits. False
 // when that cannot be.

@@ -6,6 +6,9 @@
 
 #include "classd/policy/engine.h"
 
+// No policy has a job wait for longer than so many rounds, of a slice for each job.
+#define POLICY_ROUNDS_MOST 3u
+
 struct policy_job {
     engine_job_t id;
     uint64_t name;      // the same on all nodes, 0: not known
@@ -66,9 +69,10 @@ struct policy_node {
     unsigned list_count;
     uint32_t sequential_share_ppm;  // 0: as much as each job
     uint32_t interactive_share_ppm; // that the sequential class has of others' slots
-    uint64_t turn;      // of the tick that is being decided, the same on all nodes; 0: not known
-    uint64_t last_turn; // the turn of the last tick
-    uint64_t tick_ns;   // when that was
+    uint64_t turn;       // of the tick that is being decided, the same on all nodes; 0: not known
+    uint64_t last_turn;  // the turn of the last tick
+    uint64_t tick_ns;    // when that was
+    uint64_t changed_ns; // when a job last came or went
 };
 
 // Every function but `crowded` is asked only while crowded() says so, and answers in `next` of the

@@ -3,6 +3,8 @@
 // to (e) and (i), are argued in doc/design/main-job.md. (a), (b) and (c) are packing.c's.
 #include "classd/policy/packing.h"
 
+#define GOLDEN_SECTION UINT32_C(0x9e3779b9) // of 2^32
+
 // The sequential class, whose slots are not as many as a job's.
 static struct policy_job *sequential_class(struct policy_node *node)
 {
@@ -21,17 +23,40 @@ static uint64_t slots_before(const struct policy_node *node, uint64_t turn)
            turn % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
 }
 
-// How many jobs but `but` come before this one in the order of their names.
-static uint64_t place_of(const struct policy_node *node, size_t index, const struct policy_job *but)
+static bool comes_before(const struct policy_job *one, const struct policy_job *other)
 {
-    const struct policy_job *job = &node->jobs[index];
+    return one->name != other->name ? one->name < other->name : one < other;
+}
+
+// How many jobs but `but` come before this one in the order of their names.
+static uint64_t place_of(const struct policy_node *node, const struct policy_job *job,
+                         const struct policy_job *but)
+{
     uint64_t before = 0;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct policy_job *other = &node->jobs[i];
-        before +=
-            other != but && (other->name < job->name || (other->name == job->name && i < index));
-    }
+    for (size_t i = 0; i < node->count; i++)
+        before += &node->jobs[i] != but && comes_before(&node->jobs[i], job);
     return before;
+}
+
+// Nobody has come or gone for two rounds.
+static bool is_calm(const struct policy_node *node)
+{
+    return node->now_ns - node->changed_ns >= 2 * node->count * node->time_slice_ns;
+}
+
+// Which of `jobs` places has the slice. One after the other, in calm times. That is no order where
+// jobs come and go: with one job more the rest of the division is another for each slice, so that
+// some jobs would have several turns and others none; and nodes one of which knows of the newcomer
+// earlier would agree about nothing. Then the place is that of a point which goes round a circle by
+// the golden section, and so comes to any part of it as often as the part is long, whatever turns
+// it begins and ends with, within two rounds and a half. A newcomer on the circle takes a little of
+// everybody's part.
+static uint64_t place_in_turn(const struct policy_node *node, uint64_t turn, uint64_t jobs)
+{
+    if (is_calm(node))
+        return turn % jobs;
+    uint32_t point = (uint32_t)turn * GOLDEN_SECTION;
+    return (uint64_t)point * jobs >> 32;
 }
 
 // Whose turn it is by the number of the slice: the sequential class's slots first, all other jobs
@@ -49,22 +74,23 @@ static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
         turn -= slots;
         jobs--;
     }
+    uint64_t place = place_in_turn(node, turn, jobs);
     for (size_t i = 0; i < node->count; i++) {
-        if (&node->jobs[i] != class_ && place_of(node, i, class_) == turn % jobs)
+        if (&node->jobs[i] != class_ && place_of(node, &node->jobs[i], class_) == place)
             return &node->jobs[i];
     }
     return NULL;
 }
 
-// A slice and a half of lead. A request may win a job one slice more than the others have (e); if
-// it lost its turn for that, nodes whose accounts differ by it would choose differently until all
-// had ended. The sequential class and a job are as far apart before one of them has two slots on
-// end; and where the class has a share of the time, its account grows in steps of another size, so
-// by a round of the share.
+// Two slices and a half of lead: one that a request may win a job (e), and what turns of changing
+// rounds come to. If a job lost its turn for less, nodes whose accounts differ by that much would
+// choose differently until all had ended. The sequential class and a job are as far apart before
+// one of them has two slots on end; and where the class has a share of the time, its account grows
+// in steps of another size, so by a round of the share.
 static uint64_t even_ns(const struct policy_node *node, const struct policy_job *one,
                         const struct policy_job *other)
 {
-    uint64_t lead_ns = 3 * (node->time_slice_ns / 2);
+    uint64_t lead_ns = 5 * (node->time_slice_ns / 2);
     if (one->sequential == other->sequential || node->sequential_share_ppm == 0)
         return lead_ns;
     return lead_ns +
@@ -82,17 +108,41 @@ static bool is_even(const struct policy_node *node, const struct policy_job *job
     return true;
 }
 
-// (i) Turns by the clock: where accounts differ by no more than a slice and a half, the number of
-// the slice decides and not who has waited longest. Two nodes that once chose differently would
-// else go on to do so, each giving every job its slice in turn, and jobs that speak in collectives
-// only send few requests that would bring them together. Accounts that differ by less than GMET are
-// equal.
-static struct policy_job *next_in_turn(struct policy_node *node, uint64_t turn)
+// (i) Turns by the clock: where accounts differ by no more than two slices and a half, the
+// number of the slice decides and not who has waited longest. Two nodes that once chose differently
+// would else go on to do so, each giving every job its slice in turn, and jobs that speak in
+// collectives only send few requests that would bring them together. Accounts that differ by less
+// than GMET are equal.
+static struct policy_job *in_turn(struct policy_node *node, uint64_t turn)
 {
-    struct policy_job *next = whose_turn(node, turn);
-    if (next != NULL && is_even(node, next))
-        return next;
-    return packing_least_served(node, node->gmet_ns);
+    struct policy_job *job = whose_turn(node, turn);
+    return job != NULL && is_even(node, job) ? job : NULL;
+}
+
+// The next one in the order of names, and after the last the first.
+static struct policy_job *next_by_name(struct policy_node *node, const struct policy_job *job)
+{
+    struct policy_job *first = NULL, *next = NULL;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *other = &node->jobs[i];
+        if (first == NULL || comes_before(other, first))
+            first = other;
+        if (comes_before(job, other) && (next == NULL || comes_before(other, next)))
+            next = other;
+    }
+    return next != NULL ? next : first;
+}
+
+// (b) Beside the first the others in the same order, so that nodes agree on the whole set.
+static void fill_in_turn(struct policy_node *node, const struct policy_job *first)
+{
+    if (node->turn == 0 || packing_widest(node) == 0)
+        return;
+    for (struct policy_job *job = next_by_name(node, first); job != first;
+         job = next_by_name(node, job)) {
+        if (policy_room_of(node, job) <= packing_widest(node) && is_even(node, job))
+            job->next = true;
+    }
 }
 
 static bool is_empty(const struct policy_node *node)
@@ -109,17 +159,24 @@ static bool is_empty(const struct policy_node *node)
 static void on_change(struct policy_node *node)
 {
     packing_make_room(node, 0, node->gmet_ns);
-    if (is_empty(node))
-        next_in_turn(node, node->last_turn)->next = true;
+    struct policy_job *job = is_empty(node) ? in_turn(node, node->last_turn) : NULL;
+    if (job != NULL)
+        job->next = true;
     packing_fill(node, node->gmet_ns);
 }
 
-// CMDCSW: "schedule a job that has received the least CPU time", (c) unless others have waited too
-// long for that, and (b) those that fit beside it.
+// CMDCSW: "schedule a job that has received the least CPU time", (i) unless the clock says
+// another, (c) unless others have waited too long for that, and (b) those that fit beside it.
 static void on_tick(struct policy_node *node)
 {
     packing_begin_slice(node);
-    packing_choose(node, next_in_turn(node, node->turn), node->gmet_ns);
+    struct policy_job *job = in_turn(node, node->turn);
+    if (job != NULL)
+        job = packing_choose(node, job, POLICY_ROUNDS_MOST);
+    else
+        job = packing_choose(node, packing_least_served(node, node->gmet_ns), 1);
+    fill_in_turn(node, job);
+    packing_fill(node, node->gmet_ns);
 }
 
 // (e) Fairness bound: a job with much traffic could else hold the node for all but GMET of each

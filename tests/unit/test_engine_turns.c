@@ -1,0 +1,260 @@
+// Whose turns it is by the number of the slice: what keeps nodes together that do not speak.
+#include "classd/policy/engine.h"
+#include "tests/unit/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SLICE UINT64_C(1000000000)
+
+enum { MOST_JOBS = 400 };
+
+// One of two nodes that go by the same clock, with jobs 1 to `jobs`.
+struct clocked {
+    engine_t *engine;
+    engine_job_t jobs;
+    uint64_t now_ns;
+    uint64_t usage_ns[MOST_JOBS];
+};
+
+static void clocked_open(struct clocked *node, engine_job_t jobs, unsigned cpus)
+{
+    const struct engine_settings settings = {.policy = "yoo-jette",
+                                             .cpus = cpus,
+                                             .idle_share_ppm = 10000,
+                                             .time_slice_ns = SLICE,
+                                             .gmet_ns = SLICE / 10};
+    *node = (struct clocked){.engine = engine_new(&settings), .jobs = jobs, .now_ns = 1000};
+    assert_non_null(node->engine);
+}
+
+static void clocked_enter(struct clocked *node, engine_job_t job)
+{
+    struct engine_event come = {.kind = ENGINE_REGISTER,
+                                .job = job,
+                                .width = 1,
+                                .name = (uint64_t)job * UINT64_C(0xbf58476d1ce4e5b9)};
+    engine_event(node->engine, &come, node->now_ns);
+}
+
+static void clocked_leave(struct clocked *node, engine_job_t job)
+{
+    struct engine_event leave = {.kind = ENGINE_EXIT, .job = job, .width = 1};
+    engine_event(node->engine, &leave, node->now_ns);
+}
+
+static engine_job_t scheduled_on(const struct clocked *node)
+{
+    struct engine_job_view view;
+    engine_job_t scheduled = 0;
+    for (engine_job_t job = 1; job <= node->jobs; job++) {
+        if (engine_job_find(node->engine, job, &view) && view.scheduled)
+            scheduled = job;
+    }
+    return scheduled;
+}
+
+static void clocked_use(struct clocked *node, engine_job_t job, uint64_t ns)
+{
+    struct engine_event usage = {.kind = ENGINE_USAGE, .job = job};
+    node->usage_ns[job] += ns;
+    usage.usage_ns = node->usage_ns[job];
+    engine_event(node->engine, &usage, node->now_ns);
+}
+
+// Runs a node for one slice, all of which its scheduled jobs consume. Returns the last of them.
+static engine_job_t run_slice(struct clocked *node, uint64_t turn)
+{
+    struct engine_event tick = {.kind = ENGINE_SWITCH, .turn = turn};
+    assert_int_equal(engine_event(node->engine, &tick, node->now_ns).outcome, ENGINE_DONE);
+    struct engine_job_view view;
+    engine_job_t scheduled = scheduled_on(node);
+    node->now_ns += SLICE;
+    for (engine_job_t job = 1; job <= node->jobs; job++) {
+        if (engine_job_find(node->engine, job, &view))
+            clocked_use(node, job, view.scheduled ? SLICE : 0);
+    }
+    return scheduled;
+}
+
+// Two nodes that the same jobs reached in the opposite order, and no request ever. Without the
+// number of the slice they would go on to choose differently for ever.
+static void test_nodes_agree_by_the_clock(void **state)
+{
+    (void)state;
+    for (int with_turns = 0; with_turns < 2; with_turns++) {
+        struct clocked nodes[2];
+        for (int node = 0; node < 2; node++) {
+            clocked_open(&nodes[node], 2, 1);
+            for (engine_job_t i = 1; i <= 2; i++)
+                clocked_enter(&nodes[node], node == 0 ? i : 3 - i);
+        }
+        int together = 0;
+        for (uint64_t slice = 1; slice <= 20; slice++) {
+            uint64_t turn = with_turns ? 1000 + slice : 0;
+            together += run_slice(&nodes[0], turn) == run_slice(&nodes[1], turn);
+        }
+        if (with_turns)
+            assert_in_range(together, 17, 20);
+        else
+            assert_in_range(together, 0, 3);
+        for (int node = 0; node < 2; node++) {
+            assert_in_range(nodes[node].usage_ns[1], 9 * SLICE, 11 * SLICE);
+            engine_free(nodes[node].engine);
+        }
+    }
+}
+
+// On one of them a request has won a job nearly a slice more than the others have: that is no
+// reason to go on with another job than the other node does, neither at a tick nor where one ends.
+static void test_nodes_agree_though_one_has_been_asked(void **state)
+{
+    (void)state;
+    for (engine_job_t asking = 1; asking <= 5; asking++) {
+        struct clocked nodes[2];
+        uint64_t turn = 1000;
+        for (int node = 0; node < 2; node++) {
+            clocked_open(&nodes[node], 5, 1);
+            for (engine_job_t job = 1; job <= 5; job++)
+                clocked_enter(&nodes[node], job);
+        }
+        for (unsigned slice = 0; slice < 10; slice++, turn++)
+            assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+        clocked_use(&nodes[1], asking, SLICE / 10 * 9);
+        for (unsigned slice = 0; slice < 20; slice++, turn++)
+            assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+        for (unsigned ends = 0; ends < 3; ends++, turn++) {
+            engine_job_t ended = run_slice(&nodes[0], turn);
+            assert_int_equal(ended, run_slice(&nodes[1], turn));
+            for (int node = 0; node < 2; node++)
+                clocked_leave(&nodes[node], ended);
+            assert_int_not_equal(scheduled_on(&nodes[0]), 0);
+            assert_int_equal(scheduled_on(&nodes[0]), scheduled_on(&nodes[1]));
+        }
+        for (int node = 0; node < 2; node++)
+            engine_free(nodes[node].engine);
+    }
+}
+
+// Every other slice a job ends and another one begins; half of them a slice later on the other
+// node. Jobs that stay are served alike on both nodes all the same, and each has its share.
+static void test_nodes_agree_while_jobs_come_and_go(void **state)
+{
+    enum { DEGREE = 8, STAY = 2, SLICES = 600, LAST = DEGREE + SLICES / 2 };
+    (void)state;
+    struct clocked nodes[2];
+    engine_job_t present[DEGREE], late_in = 0, late_out = 0;
+    uint64_t random = 1;
+    unsigned together = 0;
+    for (int node = 0; node < 2; node++)
+        clocked_open(&nodes[node], LAST, 1);
+    for (engine_job_t job = 1; job <= DEGREE; job++) {
+        present[job - 1] = job;
+        for (int node = 0; node < 2; node++)
+            clocked_enter(&nodes[node], job);
+    }
+    for (uint64_t slice = 0; slice < SLICES; slice++) {
+        if (late_in != 0)
+            clocked_enter(&nodes[1], late_in);
+        if (late_out != 0)
+            clocked_leave(&nodes[1], late_out);
+        late_in = late_out = 0;
+        if (slice % 2 == 0) {
+            engine_job_t *place = &present[STAY + random_below(&random, DEGREE - STAY)];
+            bool late = random_below(&random, 2) == 0;
+            late_out = *place;
+            late_in = *place = DEGREE + 1 + slice / 2;
+            clocked_leave(&nodes[0], late_out);
+            clocked_enter(&nodes[0], late_in);
+            if (!late) {
+                clocked_leave(&nodes[1], late_out);
+                clocked_enter(&nodes[1], late_in);
+                late_in = late_out = 0;
+            }
+        }
+        together += run_slice(&nodes[0], 5000 + slice) == run_slice(&nodes[1], 5000 + slice);
+    }
+    print_message("together in %u of %u slices\n", together, SLICES);
+    assert_in_range(together, SLICES * 8 / 10, SLICES);
+    for (int node = 0; node < 2; node++) {
+        for (engine_job_t job = 1; job <= STAY; job++)
+            assert_in_range(nodes[node].usage_ns[job], SLICES / DEGREE * SLICE * 8 / 10,
+                            SLICES / DEGREE * SLICE * 12 / 10);
+        engine_free(nodes[node].engine);
+    }
+}
+
+// Once nobody comes or goes each has its slice in every round, one after the other.
+static void test_turns_are_regular_in_calm_times(void **state)
+{
+    enum { JOBS = 7 };
+    (void)state;
+    struct clocked node;
+    engine_job_t had[JOBS];
+    clocked_open(&node, JOBS, 1);
+    for (engine_job_t job = 1; job <= JOBS; job++)
+        clocked_enter(&node, job);
+    for (uint64_t slice = 0; slice < 2 * JOBS + 1; slice++)
+        run_slice(&node, 7000 + slice);
+    for (uint64_t slice = 0; slice < 10 * JOBS; slice++) {
+        engine_job_t job = run_slice(&node, 8000 + slice);
+        if (slice >= JOBS)
+            assert_int_equal(job, had[slice % JOBS]);
+        had[slice % JOBS] = job;
+    }
+    engine_free(node.engine);
+}
+
+static uint64_t set_on(const struct clocked *node)
+{
+    struct engine_job_view view;
+    uint64_t set = 0;
+    for (engine_job_t job = 1; job <= node->jobs; job++) {
+        if (engine_job_find(node->engine, job, &view) && view.scheduled)
+            set |= UINT64_C(1) << job;
+    }
+    return set;
+}
+
+// Jobs that fit beside each other are put there in the order of turns, whatever they have had.
+static void test_nodes_agree_on_sets(void **state)
+{
+    enum { JOBS = 5 };
+    (void)state;
+    struct clocked nodes[2];
+    unsigned slices[JOBS + 1] = {0};
+    for (int node = 0; node < 2; node++) {
+        clocked_open(&nodes[node], JOBS, 2);
+        for (engine_job_t i = 1; i <= JOBS; i++)
+            clocked_enter(&nodes[node], node == 0 ? i : JOBS + 1 - i);
+    }
+    for (uint64_t turn = 1000; turn < 1000 + 20 * JOBS; turn++) {
+        for (int node = 0; node < 2; node++) {
+            run_slice(&nodes[node], turn);
+            clocked_use(&nodes[node], 1 + turn % JOBS, node == 0 ? SLICE / 20 : 0);
+        }
+        assert_int_equal(set_on(&nodes[0]), set_on(&nodes[1]));
+        for (engine_job_t job = 1; job <= JOBS; job++)
+            slices[job] += set_on(&nodes[0]) >> job & 1;
+    }
+    for (engine_job_t job = 1; job <= JOBS; job++)
+        assert_in_range(slices[job], 2 * 20 - 3, 2 * 20 + 3);
+    for (int node = 0; node < 2; node++)
+        engine_free(nodes[node].engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes_agree_by_the_clock),
+        cmocka_unit_test(test_nodes_agree_though_one_has_been_asked),
+        cmocka_unit_test(test_nodes_agree_while_jobs_come_and_go),
+        cmocka_unit_test(test_turns_are_regular_in_calm_times),
+        cmocka_unit_test(test_nodes_agree_on_sets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
