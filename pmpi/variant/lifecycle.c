@@ -11,6 +11,7 @@
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/numbering.h"
+#include "pmpi/variant/parting.h"
 #include "pmpi/variant/patience.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
@@ -26,7 +27,6 @@
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
-#define FINALIZE_REST_NS  (20 * NS_PER_MS)
 
 // What each rank tells all others at MPI_Init.
 struct ballot {
@@ -498,29 +498,23 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     return leave(rc);
 }
 
-// All ranks meet before the real MPI_Finalize, which is collective anyway. MPICH 4.0 over UCX's TCP
-// transport hangs there otherwise, when a rank that needs nothing more stops serving a peer whose
-// data is still on its way.
-static void meet(void)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (job.mpi->Ibarrier(job.comm, &request) == MPI_SUCCESS)
-        patience_wait(&request, PATIENCE_FOR_EVER);
-}
-
-// Gives the private communicator back. MPICH 4.0 closes its connections in MPI_Finalize by
-// questions and answers, and hangs when a rank has come to the end before a peer that shares its
-// CPU has asked; and a program that never sends has such connections because of us. So there the
-// ranks rest until all have met, and go on at once, without the messages of MPI_Comm_free.
-static void free_communicator(void)
+// The ranks meet before the real MPI_Finalize and give the private communicator back. Where MPICH
+// could hang they keep it, since MPI_Comm_free sends messages: they rest and go on at once.
+static void part(void)
 {
 #ifdef MPICH_NUMVERSION
-    if (job.crowded) {
-        nanosleep(&(struct timespec){.tv_nsec = FINALIZE_REST_NS}, NULL);
-        return;
-    }
+    bool in_turns = parting_meet(job.comm, true), rest = in_turns || job.crowded;
+#else
+    bool rest = false;
+    parting_meet(job.comm, false);
 #endif
-    job.mpi->Comm_free(&job.comm);
+    contention_stop();
+    doorbell_leave();
+    peers_stop();
+    if (rest)
+        parting_rest(job.crowded);
+    else
+        job.mpi->Comm_free(&job.comm);
 }
 
 // No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and
@@ -579,11 +573,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
             header_stop();
         if (carrier.on)
             finish_carrier();
-        meet();
-        contention_stop();
-        doorbell_leave();
-        peers_stop();
-        free_communicator();
+        part();
     }
     int rc = next->Finalize();
     session_exit();

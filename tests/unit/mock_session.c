@@ -8,6 +8,7 @@ static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
 static _Atomic uint16_t own_turn;
 static _Atomic int requests;
+static const struct status_page *own_page;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
 
@@ -57,9 +58,14 @@ int session_register(const struct session_identity *identity, struct error *err)
     return error_set(err, ENOENT, "a test has no scheduler");
 }
 
+void mock_page(const struct status_page *page)
+{
+    own_page = page;
+}
+
 const struct status_page *session_page(void)
 {
-    return NULL;
+    return own_page;
 }
 
 int session_offer(struct slots_offer *offer)

@@ -3,6 +3,8 @@
 #ifndef COSCHED_TESTS_UNIT_MOCK_SESSION_H
 #define COSCHED_TESTS_UNIT_MOCK_SESSION_H
 
+#include "common/status_page.h"
+
 #include <stdint.h>
 
 // Publishes new flags (enum status_flag) under a new epoch.
@@ -13,6 +15,9 @@ void mock_slots(uint64_t slots);
 
 // The same flags in another slice, as session_turn(), under a new epoch; 0, as at first: not known.
 void mock_turn(uint16_t turn);
+
+// What session_page() returns from now on; null, as at first: there is none. Stays the caller's.
+void mock_page(const struct status_page *page);
 
 // What session_narrow() was last called with since this was last asked, as slots_word(); 0:
 // nothing.

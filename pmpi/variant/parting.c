@@ -1,0 +1,99 @@
+#include "pmpi/variant/parting.h"
+
+#include "common/clock.h"
+#include "pmpi/variant/patience.h"
+#include "pmpi/variant/session.h"
+
+#include <time.h>
+
+#define NAP_NS          NS_PER_MS
+#define TOGETHER_NS     (10 * NS_PER_MS) // an exchange that takes longer was not one of running ranks
+#define REST_NS         (5 * NS_PER_MS)
+#define CROWDED_REST_NS (20 * NS_PER_MS)
+#define LEAVE_NS        (15 * NS_PER_MS) // what running ranks need to leave, the rest included
+#define ROUNDS_MOST     2
+#define WAIT_MOST_NS    (60 * NS_PER_SEC)
+
+// What each rank says of itself; all go by the greatest.
+enum state { ALONE, TOGETHER, APART };
+
+struct parting_place parting_place_now(void)
+{
+    uint64_t word = session_word();
+    const struct status_page *page = session_page();
+    struct parting_place place = {.contended = session_word_contended(word),
+                                  .scheduled = !session_word_idle(word),
+                                  .slice_left_ns = UINT64_MAX};
+    if (page == NULL || !place.contended)
+        return place;
+    place.slice_ns = page->time_slice_ns;
+    place.degree = page->degree;
+    if (session_turn() != 0 && place.slice_ns != 0)
+        place.slice_left_ns = place.slice_ns - clock_wall_ns() % place.slice_ns;
+    return place;
+}
+
+// Short slices must do with a half of them.
+bool parting_runs(const struct parting_place *place)
+{
+    uint64_t enough_ns = place->slice_ns / 2 < LEAVE_NS ? place->slice_ns / 2 : LEAVE_NS;
+    return !place->contended || (place->scheduled && place->slice_left_ns >= enough_ns);
+}
+
+static uint64_t patience_of(const struct parting_place *place)
+{
+    uint64_t round_ns = place->slice_ns * ((uint64_t)place->degree + 1);
+    return ROUNDS_MOST * round_ns < WAIT_MOST_NS ? ROUNDS_MOST * round_ns : WAIT_MOST_NS;
+}
+
+// Naps until this process's turn.
+static void wait_for_turn(uint64_t deadline_ns)
+{
+    struct parting_place place = parting_place_now();
+    while (!parting_runs(&place) && clock_now_ns() < deadline_ns) {
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        place = parting_place_now();
+    }
+}
+
+// The first exchange may have taken as long as the program's ranks are apart.
+static enum state own_state(uint64_t took_ns, uint64_t deadline_ns)
+{
+    struct parting_place place = parting_place_now();
+    if (!place.contended)
+        return ALONE;
+    if (clock_now_ns() >= deadline_ns)
+        return TOGETHER;
+    return parting_runs(&place) && took_ns <= TOGETHER_NS ? TOGETHER : APART;
+}
+
+static bool exchange(MPI_Comm comm, int own, int *greatest)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    return mpi_next[1].Iallreduce(&own, greatest, 1, MPI_INT, MPI_MAX, comm, &request) ==
+               MPI_SUCCESS &&
+           patience_wait(&request, PATIENCE_FOR_EVER);
+}
+
+bool parting_meet(MPI_Comm comm, bool answers)
+{
+    struct parting_place place = parting_place_now();
+    uint64_t deadline_ns = clock_now_ns() + patience_of(&place), took_ns = UINT64_MAX;
+    int own = ALONE, greatest = ALONE;
+    do {
+        if (answers) {
+            wait_for_turn(deadline_ns);
+            own = own_state(took_ns, deadline_ns);
+        }
+        uint64_t begin_ns = clock_now_ns();
+        if (!exchange(comm, own, &greatest))
+            return false;
+        took_ns = clock_now_ns() - begin_ns;
+    } while (greatest == APART);
+    return greatest != ALONE;
+}
+
+void parting_rest(bool crowded)
+{
+    nanosleep(&(struct timespec){.tv_nsec = crowded ? CROWDED_REST_NS : REST_NS}, NULL);
+}
