@@ -3,6 +3,7 @@
 // called; so it may be loaded into shells, launchers and programs of any MPI.
 #include "pmpi/front/front.h"
 
+#include "pmpi/front/ucx.h"
 #include "pmpi_front_names.h"
 
 #include <dlfcn.h>
@@ -68,6 +69,7 @@ static const struct front_api api = {
     .table = FRONT_TABLE,
     .real = front_real,
     .bypass = front_bypass,
+    .linger = ucx_linger,
 };
 
 // An MPI that a program such as Python opened for itself. It is promoted to global, so that the

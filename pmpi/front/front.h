@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRONT_API_VERSION 1u
+#define FRONT_API_VERSION 2u
 
 enum front_entry {
     FRONT_ENTRY_MPI = 0,  // called as MPI_X
@@ -21,6 +21,8 @@ struct front_api {
     // Takes the library out of the way: from now on every entry point but that of the function
     // `except` (null: none) is one jump to the real function.
     void (*bypass)(const char *except);
+    // As ucx_linger().
+    void (*linger)(uint32_t connections, uint64_t linger_ns);
 };
 
 // A variant's only exported function, "cosched_pmpi_variant". It fills `entries`, two for each

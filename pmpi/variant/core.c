@@ -17,6 +17,11 @@ void core_bypass(void)
     front->bypass("Finalize");
 }
 
+void core_linger(uint32_t connections, uint64_t linger_ns)
+{
+    front->linger(connections, linger_ns);
+}
+
 front_variant_fn cosched_pmpi_variant __attribute__((visibility("default")));
 
 int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t count)

@@ -33,6 +33,9 @@ extern _Thread_local uintptr_t core_frame __attribute__((tls_model("initial-exec
 // Makes every entry point but MPI_Finalize's one jump to the real function, for good.
 void core_bypass(void);
 
+// Has the front answer ranks whose connections are not closed yet: see pmpi/front/ucx.h.
+void core_linger(uint32_t connections, uint64_t linger_ns);
+
 #define CORE_INLINE static inline __attribute__((always_inline)) // into the frame that is meant
 
 CORE_INLINE uintptr_t core_own_frame(void)

@@ -498,21 +498,16 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     return leave(rc);
 }
 
-// The ranks meet before the real MPI_Finalize and give the private communicator back. Where MPICH
-// could hang they keep it, since MPI_Comm_free sends messages: they rest and go on at once.
+// The ranks meet before the real MPI_Finalize. Where MPICH could hang the private communicator is
+// not given back: MPI_Comm_free sends messages, which take the ranks apart again.
 static void part(void)
 {
-#ifdef MPICH_NUMVERSION
-    bool in_turns = parting_meet(job.comm, true), rest = in_turns || job.crowded;
-#else
-    bool rest = false;
-    parting_meet(job.comm, false);
-#endif
+    bool in_turns = parting_meet(job.comm, PARTING_ANSWERS);
     contention_stop();
     doorbell_leave();
     peers_stop();
-    if (rest)
-        parting_rest(job.crowded);
+    if (PARTING_ANSWERS)
+        parting_linger(job.size, in_turns, job.crowded);
     else
         job.mpi->Comm_free(&job.comm);
 }

@@ -6,13 +6,14 @@
 
 #include <time.h>
 
-#define NAP_NS          NS_PER_MS
-#define TOGETHER_NS     (10 * NS_PER_MS) // an exchange that takes longer was not one of running ranks
-#define REST_NS         (5 * NS_PER_MS)
-#define CROWDED_REST_NS (20 * NS_PER_MS)
-#define LEAVE_NS        (15 * NS_PER_MS) // what running ranks need to leave, the rest included
-#define ROUNDS_MOST     2
-#define WAIT_MOST_NS    (60 * NS_PER_SEC)
+#define NAP_NS             NS_PER_MS
+#define TOGETHER_NS        (10 * NS_PER_MS) // an exchange that takes longer was not one of running ranks
+#define LINGER_NS          (5 * NS_PER_MS)
+#define IN_TURNS_LINGER_NS (20 * NS_PER_MS)
+#define CROWDED_LINGER_NS  (80 * NS_PER_MS)
+#define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave, lingering included
+#define ROUNDS_MOST        2
+#define WAIT_MOST_NS       (60 * NS_PER_SEC)
 
 // What each rank says of itself; all go by the greatest.
 enum state { ALONE, TOGETHER, APART };
@@ -93,7 +94,10 @@ bool parting_meet(MPI_Comm comm, bool answers)
     return greatest != ALONE;
 }
 
-void parting_rest(bool crowded)
+void parting_linger(int size, bool in_turns, bool crowded)
 {
-    nanosleep(&(struct timespec){.tv_nsec = crowded ? CROWDED_REST_NS : REST_NS}, NULL);
+    if (size > 1)
+        core_linger((uint32_t)size, crowded    ? CROWDED_LINGER_NS
+                                    : in_turns ? IN_TURNS_LINGER_NS
+                                               : LINGER_NS);
 }

@@ -1,8 +1,7 @@
-// How the ranks of a job leave MPI: together. MPICH 4.0 over UCX's TCP transport closes a
-// connection that it has sent on with a question, which is answered while the peer makes progress;
-// whoever has his answers waits in the launcher's barrier and makes none. A rank that asks later
-// than that waits for ever, and burns its CPU. So a rank that has been answered must not have been
-// the first to ask by more than a moment: all make an end of their progress before anybody asks.
+// How the ranks of a job leave MPI: together. MPICH 4.0 over UCX's TCP transport hangs in
+// MPI_Finalize when a rank asks something of another one that is done already (pmpi/front/ucx.h).
+// So ranks that take turns with other jobs enter it while all of them run, and each answers for
+// longer than it needs for itself.
 #ifndef COSCHED_PMPI_VARIANT_PARTING_H
 #define COSCHED_PMPI_VARIANT_PARTING_H
 
@@ -10,6 +9,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+// Does this MPI hang so?
+#ifdef MPICH_NUMVERSION
+#define PARTING_ANSWERS true
+#else
+#define PARTING_ANSWERS false
+#endif
 
 // What of this process's place in its node's turns matters here.
 struct parting_place {
@@ -32,8 +38,8 @@ bool parting_runs(const struct parting_place *place);
 // with other jobs, on any node.
 bool parting_meet(MPI_Comm comm, bool answers);
 
-// All ranks rest until the others have left parting_meet(), too, which takes longer where ranks of
-// the job share CPUs (`crowded`).
-void parting_rest(bool crowded);
+// After that: has each of the `size` ranks answer for as long as others need that took turns with
+// other jobs, or share CPUs with each other (`crowded`).
+void parting_linger(int size, bool in_turns, bool crowded);
 
 #endif

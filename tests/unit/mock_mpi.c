@@ -1138,9 +1138,14 @@ static void bypass(const char *except)
     fail(except, "the library goes out of the way, which no test wants");
 }
 
+static void linger(uint32_t connections, uint64_t linger_ns)
+{
+    (void)connections, (void)linger_ns;
+}
+
 void mock_start(int thread_level)
 {
-    static const struct front_api api = {FRONT_API_VERSION, MPI_NEXT_TABLE, real, bypass};
+    static const struct front_api api = {FRONT_API_VERSION, MPI_NEXT_TABLE, real, bypass, linger};
     front_variant_fn cosched_pmpi_variant;
     void *entries[MPI_NEXT_WRAPPED * 2];
     level = thread_level;
