@@ -1,4 +1,7 @@
-"""summary.json: the statistics of all runs, as doc/design/evaluation.md has it. No system call."""
+"""summary.json: the statistics of all runs, as doc/design/evaluation.md has it. No system call.
+
+A run with a job that did not verify is counted and told, and in no statistic: a job that crashes at once would look quick,
+and leaves the nodes to the others."""
 
 from . import experiments, records, statistic
 
@@ -18,10 +21,15 @@ def _key(run):
     return run["workload"], run["value"], run["mpi"], run["scheduler"]
 
 
+def _sound(measured):
+    """Those of which all jobs verified."""
+    return [(run, found) for run, found in measured if not records.unverified(run)]
+
+
 def _baselines(measured, baseline):
     """{(workload, value, mpi, repetition): measures} of the baseline's runs."""
     return {(run["workload"], run["value"], run["mpi"], run["repetition"]): found
-            for run, found in measured if run["scheduler"] == baseline}
+            for run, found in _sound(measured) if run["scheduler"] == baseline}
 
 
 def _paired(run, baselines):
@@ -48,22 +56,22 @@ def _ratios(group, baselines):
 
 def _row(key, group, disturbed, baselines, alone):
     names = group[0][1]
-    runs = [run for run, _ in group]
+    runs, sound = [run for run, _ in group], _sound(group)
     return {"workload": key[0], "value": key[1], "mpi": key[2], "scheduler": key[3],
             "time_slice_s": runs[0]["time_slice_s"], "gmet_s": runs[0]["gmet_s"], "alone": alone,
             "jobs": len(records.ending(runs[0])), "runs": len(runs), "disturbed": disturbed,
             "unverified": sum(len(records.unverified(run)) for run in runs),
             "hung_in_finalize": sum(job["hung_in_finalize"] for run in runs
                                     for job in records.ending(run)),
-            "measures": {name: statistic.describe([found[name] for _, found in group])
+            "measures": {name: statistic.describe([found[name] for _, found in sound])
                          for name in names},
-            "ratios": _ratios(group, baselines)}
+            "ratios": _ratios(sound, baselines)}
 
 
 def _job_rows(key, group):
     """One row per job name; of jobs of one name in a run the mean counts, as they are not
     independent of each other."""
-    per_run = [_groups(records.ending(run), lambda job: job["job"]) for run, _ in group]
+    per_run = [_groups(records.ending(run), lambda job: job["job"]) for run, _ in _sound(group)]
     for name in dict.fromkeys(name for jobs in per_run for name in jobs):
         measures = {measure: statistic.describe(
             [records.mean(job[measure] for job in jobs[name]) for jobs in per_run if name in jobs])

@@ -186,7 +186,8 @@ def quality(experiment):
             f"{names.mpi(row.mpi)}" for row in bad[:3]))
         more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
         jobs = numbers.count(sum(row.unverified for row in bad), "job")
-        said.append(f"Beware: {jobs} of this experiment did not verify (wrong numbers, or no end): {where}{more}.")
+        said.append(f"Beware: {jobs} of this experiment did not verify (wrong numbers, or no end): {where}{more}. "
+                    "Their runs are in no figure and no ratio.")
     if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
         said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")
     return said

@@ -172,6 +172,27 @@ class Summary(unittest.TestCase):
         self.assertEqual((row["runs"], row["disturbed"]), (3, 1))
         self.assertEqual(row["measures"]["mean_response_s"]["median"], 5)
 
+    def test_a_run_with_a_job_that_did_not_verify_is_told_and_in_no_figure(self):
+        runs = self.runs()
+        runs[0]["jobs"] = [job(response_s=0.1, verified=False), job("ep.A.2", response_s=3.0)]
+        runs[3]["jobs"][0]["verified"] = False  # the baseline of the second repetition
+        described = summary.describe(runs, TWO_BY_ONE)["experiments"]["workloads"]
+        row = {row["scheduler"]: row for row in described["rows"]}["cosched"]
+        self.assertEqual((row["runs"], row["unverified"]), (3, 1))
+        self.assertEqual(row["measures"]["mean_response_s"]["n"], 2)
+        self.assertEqual(row["measures"]["mean_response_s"]["median"], 5.5)
+        self.assertEqual((row["ratios"]["mean_response_s"]["n"], row["ratios"]["mean_response_s"]["median"]), (1, 0.25))
+        self.assertEqual({one["job"] for one in described["jobs"]}, {"cg.A.2"})
+
+    def test_nothing_that_verified_is_no_figure(self):
+        runs = self.runs()
+        for one in runs:
+            one["jobs"][0]["verified"] = False
+        found = summary.describe(runs, TWO_BY_ONE)
+        row = found["experiments"]["workloads"]["rows"][0]
+        self.assertEqual((row["unverified"], row["measures"]["mean_response_s"]), (3, None))
+        self.assertIn("0/3", tables.text(found))
+
     def test_jobs_of_one_name_in_a_run_are_one_value(self):
         runs = [run("cosched", [job(response_s=4.0), job(response_s=6.0)], 0)]
         one, = summary.describe(runs, TWO_BY_ONE)["experiments"]["workloads"]["jobs"]

@@ -166,6 +166,7 @@ class Sentences(unittest.TestCase):
         experiment["rows"][2]["disturbed"] = 1
         text = " ".join(sentences.quality(one("workloads", experiment)))
         self.assertIn("2 jobs of this experiment did not verify", text)
+        self.assertIn("in no figure", text)
         self.assertIn("Workload 1 uncoordinated under MPICH", text)
         self.assertIn("1 run of this experiment", text)
         single = sentences.quality(one("workloads", reportkit.workloads(reportkit.Maker(runs=1), MPICH)))
