@@ -1,7 +1,8 @@
 """summary.json: what follows from the runs. No system call in here.
 
 The unit of response is the program's own timed part where it has one (latency, barrier): launching is no part of it. In
-the mixed workload it is the time from launch to end, for all programs alike."""
+the mixed workload it is the time from launch to end, for all programs alike. Runs with a job that did not verify are counted, and in
+no figure: a program that crashes leaves the nodes to the others."""
 
 from naskit import records, statistic, workload
 
@@ -34,12 +35,16 @@ def _is_alone(run):
     return run["scheduler"] == plan.ALONE or (run["value"] == 0 and run["scheduler"] == variants.BASE)
 
 
+def unverified(run):
+    return [job for job in run["jobs"] if not job["verified"]]
+
+
 def _ending(run):
-    return [job for job in run["jobs"] if not job["is_hog"] and job["verified"]]
+    return [job for job in run["jobs"] if not job["is_hog"]]
 
 
 def alone(runs):
-    """{(mpi, experiment, job): {"response_s", "cpu_s"}}, medians of the verified runs of the job alone."""
+    """{(mpi, experiment, job): {"response_s", "cpu_s"}}, medians of the runs of the job alone."""
     found = {}
     for run in runs:
         for job in _ending(run) if _is_alone(run) else ():
@@ -119,20 +124,21 @@ def _order(key):
 def describe(runs, sharing, complete, figures, waits):
     """`runs` are all lines of runs.jsonl, `waits` {variant: value of [client] wait that ran}."""
     counted = counting(runs)
-    known = alone(counted)
+    sound = [run for run in counted if not unverified(run)]
+    known = alone(sound)
     groups = {}
     for run in counted:
         groups.setdefault(_key(run), []).append(run)
     disturbed = sum(run["disturbed"] for run in counted)
     rows = []
     for key in sorted(groups, key=_order):
-        group = groups[key]
+        group = [run for run in groups[key] if not unverified(run)]
         makespan = statistic.describe([run["makespan_s"] for run in group])
         for program, measured in _rows_of(group, sharing, known):
             rows.append({**dict(zip(("experiment", "mpi", "competitors", "count", "variant"), key)),
-                         "program": program, "runs": len(group), "parties": group[0]["parties"],
-                         "unverified": sum(not job["verified"] for run in group for job in run["jobs"]),
+                         "program": program, "runs": len(groups[key]), "parties": group[0]["parties"],
+                         "unverified": sum(len(unverified(run)) for run in groups[key]),
                          "measures": measured, "makespan_s": makespan})
     return {"format": 1, "complete": complete, "figures": list(figures), "waits": waits, "disturbed": disturbed,
-            "runs": len(counted), "alone_share": alone_share(counted),
+            "runs": len(counted), "unsound": len(counted) - len(sound), "alone_share": alone_share(sound),
             "load": statistic.describe([run["load"] for run in counted]), "rows": rows}

@@ -243,6 +243,27 @@ class Summary(unittest.TestCase):
         found = described(runs)
         self.assertLess(self.row(found, count=1)["response_s"]["mean"], 100)
         self.assertIn("NOT VERIFIED", tables.text(found))
+        self.assertIn("in 1 of 6 runs a job did not verify", tables.text(found))
+
+    def test_beside_a_job_that_did_not_verify_nobody_counts(self):
+        runs = list(mixed_runs())
+        crashed = [one for one in runs if one["scheduler"] == "spin"]
+        for one in crashed[:2]:
+            one["jobs"][0].update(verified=False)
+            one["jobs"][1].update(end_s=4.0)  # had the machine for itself
+            one["makespan_s"] = 4.0
+        row, = figures.chosen(described(runs, (7,))["rows"], program="tar", variant="spin")
+        self.assertEqual((row["runs"], row["unverified"], row["measures"]["response_s"]["n"]), (3, 2, 1))
+        self.assertAlmostEqual(row["measures"]["response_s"]["median"], 9.5)
+        self.assertAlmostEqual(row["makespan_s"]["median"], 13.5)
+
+    def test_where_nothing_verified_that_is_told(self):
+        runs = list(latency_runs({"spin": (1.5,)}))
+        for one in runs:
+            one["jobs"][-1]["verified"] = False
+        found = described(runs)
+        self.assertEqual(found["rows"], [])
+        self.assertIn("in 6 of 6 runs a job did not verify", tables.text(found))
 
     def test_a_disturbed_run_gives_way_to_its_repetition(self):
         runs = list(latency_runs({"spin": ()}, repetitions=1))
