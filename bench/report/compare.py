@@ -4,7 +4,7 @@ import dataclasses
 
 from . import numbers
 
-# An interval that holds 1 and lies within these is a finding (no difference), not merely a lack of one.
+# Intervals that hold 1 and lie within these are a finding (no difference), not merely a lack of one.
 EQUAL = (0.97, 1.03)
 # No measurement of ours can tell more; beyond, something is broken.
 CREDIBLE = (1e-6, 1e6)
@@ -32,18 +32,18 @@ def compare(ratio):
     if interval is None or not all(map(_is_credible, interval)):
         return Comparison("single", factor, n=ratio.n)
     low, high = 1 / interval[1], 1 / interval[0]
-    return Comparison(_kind(ratio, interval), factor, low, high, ratio.n)
+    return Comparison(_kind(ratio), factor, low, high, ratio.n)
 
 
 def _is_credible(value):
     return CREDIBLE[0] < value < CREDIBLE[1]
 
 
-def _kind(ratio, interval):
+def _kind(ratio):
     known = [pair for pair in (ratio.bootstrap, ratio.t) if pair is not None]
     holding = [pair for pair in known if pair[0] <= 1 <= pair[1]]
     if len(holding) == len(known):
-        return "equal" if EQUAL[0] <= interval[0] and interval[1] <= EQUAL[1] else "unclear"
+        return "equal" if all(EQUAL[0] <= low and high <= EQUAL[1] for low, high in known) else "unclear"
     if holding:
         return "torn"
     return "faster" if ratio.median < 1 else "slower"

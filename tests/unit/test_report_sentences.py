@@ -43,6 +43,9 @@ class Comparison(unittest.TestCase):
 
     def test_narrow_around_1_is_a_finding(self):
         self.assertEqual(compare.compare(ratio([0.99, 1.0, 1.01])).kind, "equal")
+        # Of two runs the bootstrap has nothing but both: Student's interval says how little that is.
+        two = model.Statistic(2, 1.0, 1.0, t=(0.937, 1.063), bootstrap=(0.99, 1.01))
+        self.assertEqual(compare.compare(two).kind, "unclear")
 
     def test_one_run_claims_nothing(self):
         found = compare.compare(ratio([0.5]))
