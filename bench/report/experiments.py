@@ -111,7 +111,7 @@ def case_label(experiment, case):
     found = cases(experiment)
     name = names.workload(workload.removeprefix(f"{experiment.name} "))  # "mixed cg+hog" of the experiment mixed
     several = len({other for other, _ in found}) > 1
-    valued = value is not None and len({other for _, other in found}) > 1
+    valued = value is not None
     # One workload for each value says nothing that the value does not.
     implied = len({other for other, _ in found}) == len({other for _, other in found}) == len(found)
     if valued and (not several or implied):
@@ -130,7 +130,7 @@ def find(experiment, case, mpi, scheduler):
 
 
 def subject(experiment, case, verb):
-    """"Workload 2 responds", "at degree 3 the jobs respond", or "the jobs respond" where there is one case only."""
+    """"Workload 2 responds", "at degree 3 the jobs respond", or "the jobs respond" of the one case that there can be."""
     plural = f"the jobs {verb.removesuffix('s')}"
     place = where(experiment, case)
     if place.startswith("for "):
@@ -139,7 +139,8 @@ def subject(experiment, case, verb):
 
 
 def where(experiment, case):
-    """"for Workload 2", "at degree 3", or nothing where there is one case only."""
-    if len(cases(experiment)) < 2:
+    """"for Workload 2", "at degree 3"; nothing where the experiment is one workload of the same name. What a session that was
+    cut short has measured so far is named, though there is nothing yet to tell it from."""
+    if case == (experiment.name, None):
         return ""
     return f"{'for' if case[1] is None else 'at'} {case_label(experiment, case)}"

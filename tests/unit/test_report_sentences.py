@@ -128,6 +128,14 @@ class Sentences(unittest.TestCase):
         self.assertEqual(text.count("the paper saw 6.7 times"), 1)
         self.assertRegex(text, r"at degree 2 the jobs respond [^;]*the paper saw 6\.7 times")
 
+    def test_the_only_case_so_far_is_named(self):
+        def only(name, experiment, wanted):
+            rows = [row for row in experiment["rows"] if (row["workload"], row["value"]) == wanted]
+            return said(name, {**experiment, "rows": rows})
+        self.assertIn("at degree 2 the jobs respond", only("dom", reportkit.dom(reportkit.Maker(), MPICH), ("dom", 2)))
+        self.assertIn("Workload 3 responds", only("workloads", reportkit.workloads(reportkit.Maker(noise=0.004), MPICH),
+                                                  ("workload-3", None)))
+
     def test_the_batch_names_its_best_setting_and_the_makespan(self):
         text = said("batch", reportkit.batch(reportkit.Maker(noise=0.001), MPICH))
         self.assertRegex(text, r"at best \(degree 2, coscheduled, .*\) the average job waits 2\.0 times .* shorter")
