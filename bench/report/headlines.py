@@ -37,7 +37,7 @@ def _gains(experiment, kind, facts):
     ours, lines = experiments.ours(experiment), []
     if ours is None or experiment.baseline is None:
         return []
-    for case in _telling(experiment, kind, facts, ours):
+    for which, case in _telling(experiment, kind, facts, ours):
         found = []
         for mpi in _mpis(experiment):
             row = experiments.find(experiment, case, mpi, ours)
@@ -48,7 +48,7 @@ def _gains(experiment, kind, facts):
             paper = _claim(facts, case)
             subject = experiments.subject(experiment, case, kind.verb)
             lines.append(f"{kind.title}: {names.scheduler(ours)} instead of {names.scheduler(experiment.baseline)}, "
-                         f"{subject} {_under(found, kind)}." + (f" The paper saw: {paper}." if paper else ""))
+                         f"{which}{subject} {_under(found, kind)}." + (f" The paper saw: {paper}." if paper else ""))
     return lines
 
 
@@ -60,16 +60,24 @@ def _claim(facts, case):
 
 
 def _telling(experiment, kind, facts, ours):
-    """Cases of which the paper says something, or else the one with most gain."""
+    """[(words that say which it is, case)]: those of which the paper says something, or else those with most and least gain."""
     cases = experiments.cases(experiment)
     told = [case for case in cases if _claim(facts, case)]
     if told:
-        return told
+        return [("", case) for case in told]
+    factors = {case: found for case in cases if (found := _factors(experiment, kind, case, ours))}
+    if len(factors) < 2:
+        return [("", case) for case in factors]
+    best = max(factors, key=lambda case: max(factors[case]))
+    worst = min((case for case in factors if case != best), key=lambda case: min(factors[case]))
+    return [("at best ", best), ("at worst ", worst)]
 
-    def gain(case):
-        rows = [experiments.find(experiment, case, mpi, ours) for mpi in _mpis(experiment)]
-        return max((compare.compare(row.ratios.get(kind.ratio)).factor or 0 for row in rows if row), default=0)
-    return [max(cases, key=gain)] if cases else []
+
+def _factors(experiment, kind, case, ours):
+    """How many times faster, under each MPI of which that is known."""
+    rows = [experiments.find(experiment, case, mpi, ours) for mpi in _mpis(experiment)]
+    found = [compare.compare(row.ratios.get(kind.ratio)).factor for row in rows if row]
+    return [factor for factor in found if factor is not None]
 
 
 def _batch(experiment, kind, facts):

@@ -50,7 +50,7 @@ def gains(experiment, kind, facts, mpi):
 
 
 def degree_trend(experiment, kind, mpi):
-    """Whether the gain shrinks from the lowest to the highest value of the parameter, or None."""
+    """Whether the gain, where there is one, shrinks from the lowest to the highest value of the parameter, or None."""
     ours = experiments.ours(experiment)
     found = []
     for case in experiments.cases(experiment):
@@ -61,6 +61,8 @@ def degree_trend(experiment, kind, mpi):
     if len(found) < 2:
         return None
     (first_case, first, first_ratio), (last_case, last, last_ratio) = found[0], found[-1]
+    if "faster" not in (first.kind, last.kind):
+        return None
     relation = compare.between(first_ratio, last_ratio)
     span = f"from {experiments.case_label(experiment, first_case)} to {experiments.case_label(experiment, last_case)}"
     before, after = numbers.factors(first.factor, last.factor)

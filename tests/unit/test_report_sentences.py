@@ -123,6 +123,12 @@ class Sentences(unittest.TestCase):
             with self.subTest(gains=gains_):
                 self.assertIn(words, said("dom", reportkit.dom(reportkit.Maker(), MPICH, gains_)))
 
+    def test_where_there_is_no_gain_none_shrinks(self):
+        for gains_ in ((0.9, 0.8, 0.7, 0.5), (1.0, 0.9, 0.7, 0.5)):
+            text = said("dom", reportkit.dom(reportkit.Maker(), MPICH, gains_))
+            self.assertIn("slower", text)
+            self.assertNotIn("gain", text)
+
     def test_the_paper_stands_only_beside_its_own_degree(self):
         text = said("dom", reportkit.dom(reportkit.Maker(), MPICH))
         self.assertEqual(text.count("the paper saw 6.7 times"), 1)
@@ -212,6 +218,13 @@ class Headlines(unittest.TestCase):
         self.assertEqual(headlines_of("quick", experiment),
                          ["A quick look: coscheduled instead of uncoordinated, the jobs respond 2.0 times (2.0–2.0) "
                           "faster under MPICH and Open MPI."])
+
+    def test_the_best_case_is_said_to_be_that_and_the_worst_stands_beside_it(self):
+        rows, jobs = reportkit.compared(reportkit.Maker(noise=0.001), MPICH, [
+            (f"mixed {name}+hog", None, 30.0, gain) for name, gain in (("cg", 3.0), ("ep", 1.0), ("lu", 0.6))])
+        first, second = headlines_of("mixed", reportkit.experiment(rows, jobs))
+        self.assertRegex(first, r", at best cg\+hog responds 3\.0 times .* faster")
+        self.assertRegex(second, r", at worst lu\+hog responds 1\.7 times .* slower")
 
     def test_each_statement_of_the_paper_has_its_line(self):
         lines = headlines_of("workloads", reportkit.workloads(reportkit.Maker(), MPICH))
