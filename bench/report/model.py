@@ -31,6 +31,7 @@ class Row:
     runs: int
     disturbed: int
     unverified: int  # jobs
+    hung_in_finalize: int  # programs that had verified
     alone: bool  # a job that had the nodes to itself; `workload` is then its name
     time_slice_s: float
     gmet_s: float
@@ -198,7 +199,7 @@ def _row(value, where):
     alone = source.get("alone", str(source.get("scheduler")).startswith("dedicated"))
     return Row(**_case(source, where), alone=bool(alone),
                **{key: _number(source, key, where) for key in ("time_slice_s", "gmet_s")},
-               **{key: _count(source, key, where) for key in ("runs", "disturbed", "unverified")},
+               **{key: _count(source, key, where) for key in ("runs", "disturbed", "unverified", "hung_in_finalize")},
                **{key: _statistics(source, key, where) for key in ("measures", "ratios")})
 
 

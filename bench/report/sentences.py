@@ -174,8 +174,16 @@ def pairs(experiment, mpi):
     return f"Under {names.mpi(mpi)}, stretch (1.00 is a fair share) is {'; '.join(clauses)}." if clauses else None
 
 
+def _hung(experiment):
+    """How often programs hung under each scheduler, in words; nothing where none did."""
+    counts = {}
+    for row in experiment.rows:
+        counts[row.scheduler] = counts.get(row.scheduler, 0) + row.hung_in_finalize
+    return numbers.listing(f"{names.scheduler(name)} {counts[name]}" for name in names.schedulers(counts) if counts[name])
+
+
 def quality(experiment):
-    """What must be known before believing the figures: disturbed, unverified or single runs; a list of sentences."""
+    """What must be known before believing the figures: disturbed, unverified, hung or single runs; a list of sentences."""
     disturbed = sum(row.disturbed for row in experiment.rows)
     bad = [row for row in experiment.rows if row.unverified]
     said = []
@@ -190,6 +198,10 @@ def quality(experiment):
         jobs = numbers.count(sum(row.unverified for row in bad), "job")
         said.append(f"Beware: {jobs} of this experiment did not verify (wrong numbers, or no end): {where}{more}. "
                     "Their runs are in no figure and no ratio.")
+    hung = _hung(experiment)
+    if hung:
+        said.append(f"After it had verified a program hung in MPI_Finalize ({hung} times), a known fault of MPICH, and was ended. Its "
+                    "time ends with its last result; a job that waits in a queue for the nodes starts that much later.")
     if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
         said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")
     return said

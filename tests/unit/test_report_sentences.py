@@ -181,11 +181,14 @@ class Sentences(unittest.TestCase):
         self.assertEqual(sentences.quality(one("workloads", experiment)), [])
         experiment["rows"][1]["unverified"] = 2
         experiment["rows"][2]["disturbed"] = 1
+        experiment["rows"][1]["hung_in_finalize"] = 3
+        experiment["rows"][2]["hung_in_finalize"] = 0
         text = " ".join(sentences.quality(one("workloads", experiment)))
         self.assertIn("2 jobs of this experiment did not verify", text)
         self.assertIn("in no figure", text)
         self.assertIn("Workload 1 uncoordinated under MPICH", text)
         self.assertIn("1 run of this experiment", text)
+        self.assertIn("hung in MPI_Finalize (uncoordinated 3 times)", text)
         single = sentences.quality(one("workloads", reportkit.workloads(reportkit.Maker(runs=1), MPICH)))
         self.assertIn("single run", " ".join(single))
 
