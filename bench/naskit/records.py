@@ -70,6 +70,12 @@ def mean(values):
     return statistics.fmean(known) if known else None
 
 
+def _of_all(values):
+    """The values; none where one is not known: a mean of some jobs is the mean of another workload."""
+    found = list(values)
+    return [] if None in found else found
+
+
 def _sum(values):
     known = [value for value in values if value is not None]
     return sum(known) if known else None
@@ -84,10 +90,9 @@ def measures(run, nodes):
     return {
         "mean_response_s": mean(job["response_s"] for job in jobs),
         "mean_wait_s": mean(job["wait_s"] for job in jobs),
-        "mean_stretch": mean(job["stretch"] for job in jobs),
-        "mean_fair_stretch": mean(job["fair_stretch"] for job in jobs),
-        "worst_stretch": max((job["stretch"] for job in jobs if job["stretch"] is not None),
-                             default=None),
+        "mean_stretch": mean(_of_all(job["stretch"] for job in jobs)),
+        "mean_fair_stretch": mean(_of_all(job["fair_stretch"] for job in jobs)),
+        "worst_stretch": max(_of_all(job["stretch"] for job in jobs), default=None),
         "makespan_s": makespan_s,
         "throughput_per_h": ratio(3600 * len(jobs), makespan_s),
         "cpu_s": _sum(job["cpu_s"] for job in jobs),

@@ -48,6 +48,14 @@ class Stretch(unittest.TestCase):
         self.assertIsNone(runs[1]["jobs"][0]["stretch"])
         self.assertIsNone(runs[1]["jobs"][0]["fair_stretch"])
 
+    def test_is_that_of_a_workload_only_where_it_is_known_of_all_jobs(self):
+        runs = [run("dedicated", [job()], 0), run("cosched", [job(response_s=8.0), job("ep.A.2", response_s=90.0)], 1)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertIsNotNone(runs[1]["jobs"][0]["stretch"])
+        found = records.measures(runs[1], 2)
+        for name in ("mean_stretch", "worst_stretch", "mean_fair_stretch"):
+            self.assertIsNone(found[name], name)
+
     def test_never_mixes_mpis(self):
         runs = [run("dedicated", [job()], 0, mpi="openmpi"), run("cosched", [job()], 1)]
         records.add_stretch(runs, TWO_BY_ONE)
