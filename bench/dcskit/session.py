@@ -82,7 +82,7 @@ class Session(sitting.Sitting):
         return found, texts
 
     def _counters(self):
-        return observer.sums([node for node in self.site.counters() if isinstance(node, dict)])
+        return observer.sums(self.site.counters())
 
     def _coscheduled(self, dumps):
         """Of the time that the measured job held any node, the part that it held all; None where nobody holds one."""

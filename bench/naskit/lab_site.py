@@ -10,6 +10,7 @@ BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(BENCH, "lab")
 LAB_NAME = "cosched-lab-nas"
 TRACE_EVENTS = 1 << 19
+DAEMONS = ("classd", "timerd")
 
 
 class LabSite:
@@ -93,11 +94,18 @@ class LabSite:
                  "-c", "while :; do :; done"] for rank in range(job.ranks)]
 
     def counters(self):
-        """What each node's classd counts; [] without daemons."""
+        """What each node's classd counts; [] without daemons. Raises NasError when one has ended by
+        itself: jobs would run uncoordinated, and their times be told as cosched's."""
         if not self.daemons:
             return []
-        nodes = json.loads(self._lab("status", "--json"))["nodes"]
-        return [node["scheduler"] for node in nodes]
+        lab = json.loads(self._lab("status", "--json"))
+        for node in lab["nodes"]:
+            for title in DAEMONS:
+                if title not in node["daemons"]:
+                    log = os.path.join(lab["state"], node["name"], f"{title}.log")
+                    raise NasError(f"{title} of {node['name']} has ended by itself; the last line of its "
+                                   f"log: {_last_line(log)}")
+        return [node["scheduler"] for node in lab["nodes"]]
 
     def _control(self, node, *arguments):
         return self._lab("exec", node, self.control(), *arguments, check=False)
@@ -116,3 +124,11 @@ class LabSite:
     def environment(self):
         """What a plugged-in scheduler may want to know."""
         return {"NASKIT_LAB": f"{LAB} --name {self.name}", "NASKIT_HOSTS": " ".join(self.nodes)}
+
+
+def _last_line(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return (file.read().splitlines() or ["(empty)"])[-1]
+    except OSError as error:
+        return f"({error.strerror})"

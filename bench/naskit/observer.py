@@ -17,21 +17,19 @@ class Observer:
         self.site = site
         self.results = results
         self.scheduler = scheduler
-        self.before = self._nodes()
+        self.before = site.counters()
         if scheduler.cosched:
             site.trace_start()
-
-    def _nodes(self):
-        return [node for node in self.site.counters() if isinstance(node, dict)]
 
     def finish(self, run, nodes, origin_wall_s):
         """Adds what was seen to the record; of a first repetition, leaves the chart."""
         dumps = self._dumps()
         files = self._files(dumps)
-        run["counters"] = difference(sums(self.before), sums(self._nodes()))
+        run["counters"] = difference(sums(self.before), sums(self.site.counters()))
         run["counters"]["false"] = self._false(files)
+        said = next((node for node in self.before if isinstance(node, dict)), {})
         for name in ("time_slice_s", "gmet_s"):
-            run[name] = self.before[0].get(name) if self.before else None
+            run[name] = said.get(name)
         run["coscheduled_fraction"] = self._coscheduled(files)
         for path in files:
             os.unlink(path)
@@ -75,15 +73,16 @@ class Observer:
 
 
 def sums(nodes):
-    """Over the nodes, what classd counts; None where it does not count it."""
+    """Over the nodes, what classd counts; None where one does not count it or has not answered (is None)."""
     return {name: sum(node[theirs] for node in nodes)
-            if nodes and all(theirs in node for node in nodes) else None
+            if nodes and all(isinstance(node, dict) and theirs in node for node in nodes) else None
             for name, theirs in THEIR_NAMES.items()}
 
 
 def difference(before, after):
-    return {name: None if after[name] is None or before[name] is None else after[name] - before[name]
-            for name in after}
+    """None where it is not known; so it is when a classd has begun to count anew meanwhile."""
+    return {name: None if after[name] is None or before[name] is None or after[name] < before[name]
+            else after[name] - before[name] for name in after}
 
 
 def chart_file(run):

@@ -1,7 +1,7 @@
 """summary.json: the statistics of all runs, as doc/design/evaluation.md has it. No system call.
 
-A run with a job that did not verify is counted and told, and in no statistic: a job that crashes at once would look quick,
-and leaves the nodes to the others."""
+A run with a job that did not verify is counted and told, and in no statistic: a job that crashes at once
+would look quick, and leaves the nodes to the others."""
 
 from . import experiments, records, statistic
 

@@ -1,5 +1,6 @@
 """What bench/naskit makes of raw runs: stretch, measures, which attempts count, summary, charts, the folder."""
 
+import argparse
 import json
 import os
 import sys
@@ -8,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from naskit import NasError, gantt, noise, observer, records, store, summary, tables  # noqa: E402
+from naskit import NasError, gantt, lab_site, noise, observer, records, store, summary, tables  # noqa: E402
 from naskit.workload import Cluster  # noqa: E402
 
 
@@ -294,6 +295,32 @@ class Gantt(unittest.TestCase):
         self.assertEqual((found["spans"], found["nodes"], len(found["jobs"])), ([], 2, 1))
 
 
+class Daemons(unittest.TestCase):
+    """Of a lab whose status is made up."""
+
+    def site(self, folder, *titles):
+        site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=[], build="/"))
+        nodes = [{"name": name, "daemons": dict.fromkeys(there, 1), "scheduler": Counters.NODE}
+                 for name, there in zip(site.nodes, titles)]
+        site.daemons = {"scheduler.gmet": "1s"}
+        site._lab = lambda *_, **__: json.dumps({"state": folder, "nodes": nodes})
+        return site
+
+    def test_what_runs_counts(self):
+        both = ("classd", "timerd")
+        self.assertEqual(self.site("/", both, both).counters(), [Counters.NODE] * 2)
+
+    def test_one_that_has_ended_by_itself_ends_the_session_with_its_last_word(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "node1"))
+            with open(os.path.join(folder, "node1", "classd.log"), "w", encoding="ascii") as file:
+                file.write("begun\nno such policy\n")
+            with self.assertRaisesRegex(NasError, "^classd of node1 has ended by itself.*no such policy$"):
+                self.site(folder, ("classd", "timerd"), ("timerd",)).counters()
+            with self.assertRaisesRegex(NasError, "^timerd of node0 has ended.*No such file"):
+                self.site(folder, ("classd",), ("classd", "timerd")).counters()
+
+
 class Counters(unittest.TestCase):
     NODE = {"switches": 5, "requests": 4, "requests_granted": 3, "requests_discarded": 1}
 
@@ -305,6 +332,15 @@ class Counters(unittest.TestCase):
 
     def test_what_one_node_does_not_count_is_not_half_counted(self):
         self.assertIsNone(observer.sums([self.NODE, {"switches": 5}])["requests"])
+
+    def test_a_node_that_does_not_answer_makes_no_half_sum(self):
+        for nodes in ([self.NODE, None], [None, self.NODE], [None]):
+            self.assertEqual(set(observer.sums(nodes).values()), {None})
+
+    def test_who_counts_anew_has_counted_nothing_that_is_known(self):
+        before, after = observer.sums([self.NODE]), observer.sums([{**self.NODE, "switches": 1}])
+        found = observer.difference(before, after)
+        self.assertEqual((found["switches"], found["requests"]), (None, 0))
 
     def test_a_run_has_what_was_counted_meanwhile(self):
         before, after = observer.sums([self.NODE]), observer.sums([{**self.NODE, "switches": 25}])
