@@ -16,12 +16,12 @@ class Plugin:
         self.path = ""
 
     def need(self, scheduler, unit):
-        """Has the scheduler's script up, and no other."""
-        if self.path == scheduler.script:
-            return
-        self.down()
+        """Has the scheduler's script up, and no other, and the environment tell it of the unit."""
+        if self.path != scheduler.script:
+            self.down()
         if scheduler.script:
             os.environ.update(self._environment(unit))
+        if self.path != scheduler.script:
             self.path = scheduler.script
             if self._call("up") != 0:
                 raise NasError(f"{scheduler.script} up: failed")

@@ -106,7 +106,7 @@ class SessionTest(unittest.TestCase):
         options = argparse.Namespace(**{
             "nodes": 2, "cpus_per_node": 1, "noise": 1.2, "retries": 2, "schedulers": names, "env": [],
             "lasting": None, "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
-        units = plan.build([request], ["mpich"], 1, 1.0)
+        units = plan.build([request], others.get("mpis", ["mpich"]), 1, 1.0)
         made = session.Session(options, site or Site(), self.results, units)
         made.progress.stream = io.StringIO()
         return made
@@ -264,6 +264,20 @@ class SessionTest(unittest.TestCase):
         with open(said, encoding="ascii") as file:
             self.assertEqual(sorted(file.read().splitlines()), ["down 2", "up 2", "wrap 2", "wrap 2"])
         self.assertEqual({run["scheduler"] for run in made.runs}, {"mine", "uncoordinated"})
+
+    def test_a_script_is_told_each_units_mpi(self):
+        script = os.path.join(self.temporary.name, "mine.sh")
+        said = os.path.join(self.temporary.name, "said")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\necho "$1" "$NASKIT_MPI" >>{said}\n'
+                       '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
+        os.chmod(script, 0o755)
+        made = self.session("jobs = cg.S.2\n", script, mpis=["mpich", "openmpi"])
+        made.run()
+        with open(said, encoding="ascii") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(sorted(line for line in lines if "wrap" in line), ["wrap mpich", "wrap openmpi"])
+        self.assertEqual([line.split()[0] for line in lines], ["up", "wrap", "wrap", "down"])
 
 
 if __name__ == "__main__":
