@@ -116,7 +116,7 @@ class Run:
         what tells a hang, which spins, from a job that waits for its turn."""
         if self.at_done is None:
             self.at_done = {who["pid"]: processes.cpu_s(who["pid"]) for who in processes.descendants()}
-        return sum(processes.cpu_s(pid) - before for pid, before in self.at_done.items()) > grace_cpu_s
+        return used_since_s(self.at_done) > grace_cpu_s
 
     def watch(self, deadline_s, grace_s, grace_cpu_s):
         """Until mpiexec ends: "ended"; or, after the pattern was seen, "hung"; or "timeout"."""
@@ -165,6 +165,12 @@ class Run:
                 pass
             self.process.stdout.close()
         return status
+
+
+def used_since_s(before):
+    """CPU time that processes have used since it was {pid: before}. One that has left meanwhile counts as none, and takes
+    nothing from what the others have used."""
+    return sum(max(processes.cpu_s(pid) - before_s, 0) for pid, before_s in before.items())
 
 
 def add_options(command):

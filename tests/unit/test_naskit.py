@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
@@ -291,6 +292,18 @@ class Lab(unittest.TestCase):
         self.assertEqual(launch.spread(4, 2), [2, 2])
         self.assertEqual(launch.spread(5, 3), [2, 2, 1])
         self.assertEqual(launch.spread(1, 2), [1, 0])
+
+    def test_who_spins_beside_one_that_has_left_is_noticed(self):
+        spinning = subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"])
+        try:
+            before = {spinning.pid: processes.cpu_s(spinning.pid), 2 ** 22 + 1: 4.0}  # no pid is as large
+            deadline = time.monotonic() + 20
+            while processes.cpu_s(spinning.pid) < 0.1 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertGreater(launch.used_since_s(before), 0)
+        finally:
+            spinning.kill()
+            spinning.wait()
 
     def test_chooses_nodes(self):
         lab = {"name": "x", "nodes": [{"name": "node0"}, {"name": "node1"}, {"name": "node2"}]}
