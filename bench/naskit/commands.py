@@ -11,6 +11,9 @@ from . import NasError, records, workload
 GRACE_CPU_ALONE_S = 0.5
 GRACE_CPU_SHARED_S = 2.0
 
+# On --hosts classd runs under every scheduler: jobs that must not be scheduled look where there is none.
+NOBODY = "--env=COSCHED_RUNTIME_DIR=/nonexistent"
+
 
 class Commands:
     """`options` are the session's, `site` is where jobs run."""
@@ -61,7 +64,7 @@ class Commands:
         if not scheduler.cosched and not gives_way:
             return []
         return [*self.site.preload(), *(f"--env={text}" for text in self.options.env),
-                *["--env=COSCHED_WAIT=yield"] * gives_way]
+                *["--env=COSCHED_WAIT=yield"] * gives_way, *[NOBODY] * (not scheduler.cosched)]
 
     def _limit_s(self, unit, job, runs):
         """Far more than the worst uncoordinated sharing takes, when we know the job."""

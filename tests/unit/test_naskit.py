@@ -182,6 +182,8 @@ class CommandLines(unittest.TestCase):
             self.assertTrue({"--preload", "--env=COSCHED_WAIT=yield"} <= set(line), name)
             self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "cg.S.2", yields=True))
             self.assertNotIn("--env=COSCHED_WAIT=yield", self.line(name, "bt.S.4"))
+            # Or the classd of --hosts would coschedule what is told as uncoordinated.
+            self.assertEqual(commands.NOBODY in line, name != "cosched")
 
     def test_a_job_that_shares_is_given_time_for_its_peers_turn_to_end(self):
         """In MPI_Finalize a rank spins until its peer is scheduled, too, which is no hang."""
