@@ -74,7 +74,19 @@ def _warnings(results, found):
                         "far; bench/run_nas.sh --resume goes on with it.")
     if any(row.unverified for experiment in found for row in experiment.rows):
         warnings.append("Some jobs did not verify: see the warnings below and the table of runs at the end.")
+    differing = _differing(results.environment or {})
+    if differing:
+        warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here may have been "
+                        "measured with either.")
     return [Paragraph(text, "warning") for text in warnings]
+
+
+def _differing(environment):
+    """What was not the same in all sittings of a session, in words."""
+    resumed = environment.get("resumed")
+    states = [environment, *(state for state in (resumed if isinstance(resumed, list) else []) if isinstance(state, dict))]
+    return [word for word, key in (("commit", "git_commit"), ("kernel", "kernel"))
+            if len({str(state.get(key)) for state in states}) > 1]
 
 
 def _short(found, paper):

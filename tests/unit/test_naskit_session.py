@@ -175,6 +175,7 @@ class SessionTest(unittest.TestCase):
             made.run()
             hog, job = made.runs[-1]["jobs"]
             self.assertGreaterEqual(hog["end_s"], job["end_s"])
+            self.assertEqual(made.runs[-1]["makespan_s"], job["end_s"])
             self.assertEqual(job["degree"], 2 if name == "uncoordinated" else 1)
             os.unlink(self.results.path("runs.jsonl"))
 

@@ -271,6 +271,17 @@ class Pages(unittest.TestCase):
         self.assertEqual(list(tables.flattened({"a": {"b": [1, None]}, "c": [{"d": True}], "e": []})),
                          [("a · b", "1, not known"), ("c 1 · d", "yes"), ("e", "none")])
 
+    def test_sittings_of_different_commits_are_told(self):
+        summary, _ = reportkit.complete()
+        here = reportkit.ENVIRONMENT
+        for resumed, said in ((None, False), ([], False), ([{**here}], False), ("text", False),
+                              ([{**here, "git_commit": "fedcba"}], True)):
+            with self.subTest(resumed=resumed):
+                page, _ = self.pages(summary, {**here, "resumed": resumed})
+                self.assertEqual("went on later with another commit:" in page, said)
+        page, _ = self.pages(summary, {**here, "resumed": [{**here, "kernel": "9", "git_commit": "x"}]})
+        self.assertIn("another commit and kernel:", page)
+
     def test_what_is_incomplete_or_missing_is_said(self):
         page, _ = self.pages({"format": 1, "complete": False,
                               "experiments": {"dom": reportkit.dom(reportkit.Maker(), MPICH)}})
