@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 
+from closed_pipe import guarded
 from labkit import cgroups
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -230,4 +231,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

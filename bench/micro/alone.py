@@ -16,6 +16,7 @@ import sys
 
 import interleave
 import ratios
+from closed_pipe import guarded
 from labkit import processes
 
 
@@ -68,4 +69,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

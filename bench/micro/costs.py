@@ -23,6 +23,7 @@ import time
 import interleave
 import ratios
 import standing
+from closed_pipe import guarded
 from labkit import processes
 
 BENCH = standing.BENCH
@@ -511,4 +512,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

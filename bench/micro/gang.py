@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 
+from closed_pipe import guarded
 from fair_parts import fair_parts
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -203,4 +204,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

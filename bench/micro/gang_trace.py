@@ -14,6 +14,7 @@ import sys
 import time
 
 import two_jobs
+from closed_pipe import guarded
 from labkit import processes
 
 import gang
@@ -138,4 +139,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import two_jobs
+from closed_pipe import guarded
 from labkit import processes
 
 HOG = "while :; do :; done"
@@ -64,4 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

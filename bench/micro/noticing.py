@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import two_jobs
+from closed_pipe import guarded
 from labkit import processes
 
 SHIFT_S = 0.4
@@ -62,4 +63,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

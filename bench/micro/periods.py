@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import two_jobs
+from closed_pipe import guarded
 from labkit import processes
 
 PERIOD_S = 0.1
@@ -83,4 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

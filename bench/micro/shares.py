@@ -12,6 +12,10 @@ import sys
 import time
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+sys.path.insert(0, BENCH)
+
+from closed_pipe import guarded  # noqa: E402
+
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-shares"]
 DEADLINE_S = 60
 
@@ -122,4 +126,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

@@ -18,6 +18,7 @@ import time
 
 import two_jobs
 from sleepers import sleepers
+from closed_pipe import guarded
 from labkit import processes
 
 SCHEDULED, SWITCH = 3, 8  # kinds of events, of common/protocol.h
@@ -126,4 +127,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

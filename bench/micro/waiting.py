@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from closed_pipe import guarded
+
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VERIFIED = re.compile(r"^NPB kernel=.* verified=yes|^\s*Verification\s+=\s+SUCCESSFUL", re.MULTILINE)
 LIBRARY_WAYS = ("auto", "spin", "yield", "block")
@@ -120,4 +122,4 @@ def show(ways, runs, options):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

@@ -76,7 +76,7 @@ def _report(folder):
     if not os.path.isdir(os.path.join(BENCH, "report")):
         return None
     done = subprocess.run([sys.executable, "-m", "report", folder], cwd=BENCH, check=False,
-                          stdin=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     path = os.path.join(folder, "report.html")
     if done.returncode != 0 or not os.path.exists(path):
         print(f"run_nas: no report (status {done.returncode}); again with: "

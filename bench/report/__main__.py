@@ -2,6 +2,8 @@
 
 import sys
 
+from closed_pipe import guarded
+
 from . import cli
 
-sys.exit(cli.main())
+sys.exit(guarded(cli.main))

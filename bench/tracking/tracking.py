@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import model
+from closed_pipe import guarded
 from labkit import cgroups, processes
 
 MEANS = ("share", "freezer", "signals")
@@ -182,4 +183,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

@@ -1,0 +1,95 @@
+"""Programs of bench/ whose reader has gone end without a word, and put away what they have made."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+BENCH = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+sys.path.insert(0, BENCH)
+
+from closed_pipe import STATUS  # noqa: E402
+
+HEAD = f"""
+import sys
+sys.path.insert(0, {BENCH!r})
+from closed_pipe import guarded
+"""
+
+
+def ended(command, closed=("stdout",), environment=None):
+    """(status, standard output, standard error) of a command of whose streams these have no reader from the beginning."""
+    streams = {}
+    for name in closed:
+        reading, streams[name] = os.pipe()
+        os.close(reading)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, check=False, timeout=60,
+                              env={**os.environ, **(environment or {})},
+                              **{name: streams.get(name, subprocess.PIPE) for name in ("stdout", "stderr")})
+    finally:
+        for descriptor in streams.values():
+            os.close(descriptor)
+    return done.returncode, done.stdout, done.stderr
+
+
+def program(text):
+    return [sys.executable, "-B", "-c", HEAD + text]
+
+
+class Guarded(unittest.TestCase):
+    def test_ends_quietly_whether_it_says_little_or_much(self):
+        for words in ("'a word'", "'x' * 1000000", "'flushed', flush=True"):
+            with self.subTest(words=words):
+                status, _, said = ended(program(f"sys.exit(guarded(lambda: print({words})))"))
+                self.assertEqual((status, said), (STATUS, ""))
+
+    def test_so_it_does_when_only_its_progress_has_no_reader(self):
+        status, said, _ = ended(program("print('before')\nsys.exit(guarded(lambda: print('x', file=sys.stderr)))"), ("stderr",))
+        self.assertEqual((status, said), (STATUS, "before\n"))
+
+    def test_what_was_made_is_put_away(self):
+        status, _, said = ended(program("""
+def main():
+    try:
+        print('a word', flush=True)
+    finally:
+        print('put away', file=sys.stderr)
+sys.exit(guarded(main))"""))
+        self.assertEqual((status, said), (STATUS, "put away\n"))
+
+    def test_another_pipe_is_another_matter(self):
+        status, said, complaint = ended(program("""
+def main():
+    print('a word')
+    raise BrokenPipeError('a process that died')
+sys.exit(guarded(main))"""), ())
+        self.assertEqual((status, said), (1, "a word\n"))
+        self.assertIn("a process that died", complaint)
+
+    def test_with_a_reader_it_is_the_program_itself(self):
+        self.assertEqual(ended(program("print('a word'); sys.exit(guarded(lambda: 3))"), ()), (3, "a word\n", ""))
+        self.assertEqual(ended(program("guarded(sys.exit, 'no'); print('never')"), ()), (1, "", "no\n"))
+
+
+class Commands(unittest.TestCase):
+    def test_end_quietly(self):
+        for command in (["run_nas.sh", "all", "--dry-run"], ["run_dcs.sh", "--dry-run", "--figure", "3"],
+                        ["verify_npb.sh", "--build", "/", "--summary"], ["run_npb_speed.sh", "--build", "/", "--table"],
+                        ["lab", "--name", "cosched-lab-nobodys", "status"]):
+            with self.subTest(command=command):
+                status, _, said = ended([os.path.join(BENCH, command[0]), *command[1:]])
+                self.assertEqual((status, said), (STATUS, ""))
+
+    def test_so_does_the_report(self):
+        status, _, said = ended(program("""
+import runpy
+from report import cli
+cli.run = lambda path: None
+sys.argv = ["report", "folder"]
+runpy.run_module("report", run_name="__main__")"""))
+        self.assertEqual((status, said), (STATUS, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
