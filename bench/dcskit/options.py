@@ -75,8 +75,10 @@ def check(options):
     options.variants = variants.choose(options.variants)
     options.competitors = _counts(options.competitors)
     options.kinds = _kinds(options.kinds)
-    options.runs = options.runs or (1 if options.quick else 3)
-    options.scale = options.scale or (QUICK_SCALE if options.quick else 1.0)
+    if options.runs is None:
+        options.runs = 1 if options.quick else 3
+    if options.scale is None:
+        options.scale = QUICK_SCALE if options.quick else 1.0
     options.slice_s = times.seconds(options.slice)
     for name, low, high in (("runs", 1, 1000), ("scale", 0.001, 1000), ("spread", 0, 100), ("retries", 0, 100)):
         if not low <= getattr(options, name) <= high:

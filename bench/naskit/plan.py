@@ -136,6 +136,9 @@ def _settings(request, scheduler, value):
     """(time-slice, GMET, limit)."""
     parameter = request.experiment.parameter
     name = parameter.name if parameter and value is not None else None
+    if name == "slice" and scheduler.time_slice_s:
+        raise NasError(f"scheduler {scheduler.name}: experiment {request.experiment.name} varies the time-slice "
+                       "itself; leave out what follows the @")
     slice_s = value if name == "slice" else scheduler.time_slice_s or request.time_slice_s
     gmet_s = value if name == "gmet" else request.gmet_s
     limit = scheduler.limit or (value if name == "degree" and parameter.limits else 0)
@@ -160,10 +163,10 @@ def _alone(request, cases, mpi, repetition):
             yields[job] = case.yields or yields.get(job, False)
     for scheduler in request.schedulers:
         if scheduler.alone and mpi in scheduler.mpis:
+            slice_s, gmet_s, _ = _settings(request, scheduler, None)
             for job, gives_way in yields.items():
                 yield Unit(request.experiment.name, str(job), None, mpi, scheduler.name, repetition,
-                           (workload_file.Submission(job),), request.time_slice_s,
-                           min(request.gmet_s, request.time_slice_s), 0, gives_way)
+                           (workload_file.Submission(job),), slice_s, gmet_s, 0, gives_way)
 
 
 def build(requests, mpis, seed, scale):

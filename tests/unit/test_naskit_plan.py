@@ -59,6 +59,14 @@ class Plan(unittest.TestCase):
         for unit in plan.build([request("slice", runs=1, gmet_s=0.4)], ["mpich"], 1, 1.0):
             self.assertLessEqual(unit.gmet_s, unit.time_slice_s)
 
+    def test_a_schedulers_own_time_slice_is_the_one_that_its_runs_have(self):
+        given = "dedicated-cosched@500ms,cosched@2s"
+        units = plan.build([request(given=given, runs=1)], ["mpich"], 1, 1.0)
+        self.assertEqual({(unit.scheduler, unit.time_slice_s) for unit in units},
+                         {("dedicated-cosched@500ms", 0.5), ("cosched@2s", 2.0)})
+        with self.assertRaisesRegex(NasError, "cosched@2s: experiment slice varies the time-slice itself"):
+            self.keys(request("slice", given="cosched@2s"))
+
     def test_batch_limits_the_degree_and_fcfs_is_degree_one(self):
         units = plan.build([request("batch", runs=1)], ["mpich"], 1, 1.0)
         limits = {(unit.scheduler, unit.value): unit.limit for unit in units}
