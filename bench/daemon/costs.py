@@ -27,6 +27,7 @@ import time
 
 from closed_pipe import guarded
 from labkit import cgroups
+from labkit.processes import terminate_by_exception
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 SWITCH_SIZES = ((2, 1), (8, 1), (64, 1), (8, 64), (64, 64))
@@ -36,6 +37,10 @@ TARGETS = {"request to quota, idle": ("p99", 100.0), "request to quota, awake": 
            "switch, 64 jobs of 1": ("p50", 2000.0), "switch, 64 jobs of 64": ("p50", 2000.0)}
 IDLE_JOBS, IDLE_PROCESSES = 8, 64
 IDLE_CPU_PERCENT, IDLE_MEMORY_MB = 0.1, 8.0
+
+
+class Failed(Exception):
+    """The text is for the user."""
 
 
 class Classd:
@@ -57,15 +62,23 @@ class Classd:
             for section, values in keys.items():
                 file.write(f"[{section}]\n")
                 file.writelines(f"{name} = {value}\n" for name, value in values.items())
-        self.started = [self._start("classd", "classd")]
+        self.started, self.stubs = [], None
+        try:
+            self._begin(keys["daemon"]["runtime_dir"], jobs, processes, timer)
+        except BaseException:
+            self._put_away()
+            raise
+
+    def _begin(self, runtime_dir, jobs, processes, timer):
+        self.started.append(self._start("classd", "classd"))
         self._wait_until_it_serves()
         if timer:
             self.started.append(self._start("timerd", "timerd"))
         self.stubs = subprocess.Popen(
-            [os.path.join(build, "bench", "daemon", "stubs"), keys["daemon"]["runtime_dir"], str(jobs),
-             str(processes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [os.path.join(self.build, "bench", "daemon", "stubs"), runtime_dir, str(jobs), str(processes)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.stubs.stdout.readline() != "ready\n":
-            raise RuntimeError("the stubs did not all register")
+            raise Failed("the stubs did not all register")
 
     def _start(self, folder, name):
         return subprocess.Popen([os.path.join(self.build, folder, name), "--config", self.config],
@@ -79,7 +92,7 @@ class Classd:
         end = time.monotonic() + 20
         while self._ctl("status").returncode != 0:
             if time.monotonic() > end or self.started[0].poll() is not None:
-                raise RuntimeError("classd does not serve")
+                raise Failed("classd does not serve")
             time.sleep(0.01)
 
     def ask(self, what, count, answers):
@@ -100,10 +113,14 @@ class Classd:
         return self
 
     def __exit__(self, *_):
+        self._put_away()
+
+    def _put_away(self):
         self._ctl("shutdown")
-        self.stubs.stdin.close()
-        self.stubs.stdout.close()
-        self.stubs.wait()
+        if self.stubs:
+            self.stubs.stdin.close()
+            self.stubs.stdout.close()
+            self.stubs.wait()
         for daemon in reversed(self.started):
             if daemon.poll() is None:
                 daemon.send_signal(signal.SIGTERM)
@@ -219,11 +236,15 @@ def main():
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("run_daemon.sh: needs root, for cgroups")
+    terminate_by_exception()
     results = []
-    for found in measure(options.build, options.count):
-        show(found)
-        results.append(found)
-    results.append(idle(options.build, options.idle_seconds))
+    try:
+        for found in measure(options.build, options.count):
+            show(found)
+            results.append(found)
+        results.append(idle(options.build, options.idle_seconds))
+    except Failed as error:
+        sys.exit(f"run_daemon.sh: {error}")
     show(results[-1])
     if options.json:
         with open(options.json, "w", encoding="ascii") as file:

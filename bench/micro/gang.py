@@ -16,6 +16,7 @@ import time
 
 from closed_pipe import guarded
 from fair_parts import fair_parts
+from labkit import processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-gang"]
@@ -140,12 +141,13 @@ def shares(samples, shortest_s):
 def watch(options):
     """Runs everything; returns the looks and (verified, status, text) of each job."""
     results, samples = [], []
-    lab("up", "--build", options.build, "--nodes", "4", "--set", "scheduler.policy=gang",
+    lab("up", "--build", options.build, "--nodes", "4", "--owner", str(os.getpid()), "--set", "scheduler.policy=gang",
         "--set", f"gang.slot={options.slot}ms")
     try:
         chance = random.Random(options.seed)
-        threads = [threading.Thread(target=run_jobs, args=(place, options, random.Random(chance.random()), results))
-                   for place in PLACES]
+        # Nobody waits for them where this is interrupted: their jobs go with the lab.
+        threads = [threading.Thread(target=run_jobs, args=(place, options, random.Random(chance.random()), results),
+                                    daemon=True) for place in PLACES]
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
@@ -181,7 +183,7 @@ def report(samples, results, options):
     for fine, status, text in results:
         if not fine:
             print(f"status {status}: {text[-500:]}", file=sys.stderr)
-    return 0 if verified == len(results) and overlap_s <= round_s else 1
+    return 0 if results and verified == len(results) and overlap_s <= round_s else 1
 
 
 def main():
@@ -199,6 +201,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
+    processes.terminate_by_exception()
     samples, results = watch(options)
     sys.exit(report(samples, results, options))
 

@@ -12,7 +12,7 @@ from labkit import processes
 
 from . import NasError, output
 
-LAUNCHERS_AHEAD = 8  # that are loaded before their job may start
+LAUNCHERS_AHEAD = 12  # that are loaded before their job may start: more than any experiment starts at once
 LOADING_S = 5
 END_S = 10
 
