@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 from dcskit import figures, files, jobs, options, outcome, plan, report, sentences, summary, tables  # noqa: E402
 from dcskit import variants, workloads  # noqa: E402
-from naskit import NasError  # noqa: E402
+from naskit import NasError, statistic  # noqa: E402
 from report import blocks, names  # noqa: E402
 from report.draw import gnuplot  # noqa: E402
 
@@ -312,6 +312,11 @@ class Sentences(unittest.TestCase):
     def test_what_cannot_be_told_apart(self):
         self.assertIn("not told apart", self.said({"spin": (1.0, 1.0), "dcs-spin": (1.0, 1.001)}))
         self.assertIn("not told apart", self.said({"spin": (9.0,), "dcs-spin": (1.0,)}, repetitions=1))
+        # Of two runs each the bootstrap has nothing but the four: no overlap is chance in one case of three.
+        low, high = statistic.describe([1.0, 1.1]), statistic.describe([1.2, 1.3])
+        self.assertEqual((sentences.compare(low, high), sentences.compare(high, low)), ("unclear", "unclear"))
+        low, high = statistic.describe([1.0, 1.01, 1.02]), statistic.describe([1.2, 1.21, 1.22])
+        self.assertEqual((sentences.compare(low, high), sentences.compare(high, low)), ("yes", "no"))
 
     def test_fairness(self):
         runs = list(latency_runs({"spin": (1.5,), "dcs": (1.0,)}))
