@@ -146,18 +146,23 @@ class Run:
             finally:
                 os.close(ended)
 
+    def _is_all_gone(self):
+        """Whether no child is left; then there is no descendant, as orphans become our children. Looking through
+        all processes instead takes milliseconds, for which the next job of a queue would wait."""
+        return self.process.poll() is not None and processes.reap()
+
     def finish(self):
         """Ends what is left of the job: daemonised helpers after a good end, everything after a bad
         one. Returns mpiexec's exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + TERM_GRACE_S
-        while time.monotonic() < deadline and processes.descendants():
-            self.process.poll()
-            if self.process.returncode is not None and processes.reap():
-                break
+        gone = self._is_all_gone()
+        while not gone and time.monotonic() < deadline and processes.descendants():
             time.sleep(0.005)
-        processes.end(processes.descendants(), 0)
+            gone = self._is_all_gone()
+        if not gone:
+            processes.end(processes.descendants(), 0)
         status = self.process.wait()
         processes.reap()
         if self.process.stdout:
