@@ -1,10 +1,11 @@
 """Which recorded runs are drawn: for the telling experiments one workload, with a chart for each scheduler."""
 
-from . import experiments, names
+from . import experiments, names, numbers
 from .blocks import Figure, Table
 from .draw import shapes
 
 PREFERRED = ("workloads", "quick", "dom", "mixed")
+DEGREES = ("dom", "batch")  # whose value is the degree
 WORKLOADS = ("workload-2",)  # the one with most messages, where schedulers differ most
 
 
@@ -55,8 +56,9 @@ def figure(charts):
     if not charts:
         return None
     first = charts[0][0]
-    panels = tuple(shapes.GanttPanel(names.scheduler(entry.scheduler) + ("" if chart.spans else ", from start to end"),
-                                     entry.scheduler, chart) for entry, chart in charts)
+    panels = tuple(shapes.GanttPanel(names.scheduler(entry.scheduler) + _value(entry)
+                                     + ("" if chart.spans else ", from start to end"), entry.scheduler, chart)
+                   for entry, chart in charts)
     where = f"{names.workload(first.workload)}, {names.mpi(first.mpi)}"
     said = [f"{names.scheduler(entry.scheduler)}: {len(chart.jobs)} jobs, the last ends after {_end(chart):.0f} s."
             for entry, chart in charts if _end(chart) is not None]
@@ -64,6 +66,13 @@ def figure(charts):
     name = first.experiment if first.experiment in experiments.KINDS else "run"
     return Figure(f"gantt-{name}", shapes.GanttChart(panels, f"One run, second by second: {where}"),
                   f"Chart of jobs against time, {where}. {' '.join(said)}", _table(charts))
+
+
+def _value(entry):
+    """", degree 5" of a chart of that; of a session that was cut short charts of several may stand together."""
+    if entry.value is None:
+        return ""
+    return f", {'degree ' if entry.experiment in DEGREES else ''}{numbers.setting(entry.value)}"
 
 
 def _end(chart):

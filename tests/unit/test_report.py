@@ -149,6 +149,13 @@ class Selection(unittest.TestCase):
         self.assertEqual([entry.scheduler for entry in batch], ["fcfs", "cosched"])
         self.assertEqual(gantts.choose([]), [])
 
+    def test_charts_say_of_which_value_they_are(self):
+        chart = model.gantt(reportkit.gantt(), "x")
+        entries = [model.GanttEntry("batch", "batch", value, "mpich", scheduler, "x")
+                   for value, scheduler in ((None, "fcfs"), (2, "cosched@1s"), (5, "cosched@500ms"))]
+        titles = [panel.title for panel in gantts.figure([(entry, chart) for entry in entries]).shape.panels]
+        self.assertEqual([title.rpartition(", ")[2] for title in titles], ["queue (FCFS)", "degree 2", "degree 5"])
+
     def test_the_paper_s_tables_stand_beside_our_jobs(self):
         summary, _ = reportkit.complete()
         found = sections.report(results(summary), [], [], PAPER)
