@@ -93,6 +93,7 @@ class Run:
         self.pattern = done_pattern
         self.done_s = None  # when the pattern was last seen
         self.at_done = None  # CPU time of each process then
+        self.worked_s = None  # CPU time of all descendants until then, of earlier runs too
         self.rest = b""
         self.start_s = time.monotonic()
         # stdin: mpiexec leads a new session, where reading a terminal would fail.
@@ -116,6 +117,7 @@ class Run:
         what tells a hang, which spins, from a job that waits for its turn."""
         if self.at_done is None:
             self.at_done = {who["pid"]: processes.cpu_s(who["pid"]) for who in processes.descendants()}
+            self.worked_s = processes.below_cpu_s(os.getpid())
         return used_since_s(self.at_done) > grace_cpu_s
 
     def watch(self, deadline_s, grace_s, grace_cpu_s):
@@ -127,7 +129,8 @@ class Run:
                 selector.register(self.process.stdout, selectors.EVENT_READ, "output")
             try:
                 while True:
-                    limits = [(deadline_s, "timeout")]
+                    # Who has done his work in time has not exceeded it, whatever his end takes.
+                    limits = [(deadline_s, "timeout" if self.done_s is None else "hung")]
                     if self.done_s is not None:
                         limits.append((self.done_s + grace_s, "hung"))
                         limits.append((time.monotonic() + BURN_CHECK_S, "look"))
@@ -232,6 +235,7 @@ def watched(command, environment, job):
               "started": time.time(), "started_monotonic_s": time.monotonic(), "response_s": 0.0,
               "exit_status": 0, "timed_out": False, "hung_in_finalize": 0, "loop": job.loop,
               "seconds": []}
+    burnt_s = 0.0
     for _ in range(job.loop):
         current = Run(command, environment, pattern)
         verdict = "interrupted"
@@ -242,6 +246,7 @@ def watched(command, environment, job):
             status = current.finish()
         if verdict == "hung":
             report["hung_in_finalize"] += 1
+            burnt_s += 0 if current.worked_s is None else max(used_s() - current.worked_s, 0)
             status = 0
         report["seconds"].append(end_s - current.start_s)
         report["response_s"] += end_s - current.start_s
@@ -249,9 +254,14 @@ def watched(command, environment, job):
         report["exit_status"] = 124 if verdict == "timeout" else abs(status)
         if report["exit_status"] != 0:
             break
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    report["cpu_s"] = used.ru_utime + used.ru_stime
+    report["cpu_s"] = used_s() - burnt_s
     return report
+
+
+def used_s():
+    """CPU time of all children that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def write_report(report, path):

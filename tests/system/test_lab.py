@@ -177,13 +177,19 @@ class Mpi(LabTest):
             report = self.reported()
             self.assertEqual((report["hung_in_finalize"], report["timed_out"]), (1, False))
             self.assertLess(report["response_s"], 3)
+            lab(*mpiexec, "--timeout", "2", "--done-pattern", "^done", "--grace", "60", "-n", "2", "sh", "-c",
+                "echo done; sleep 60")
+            report = self.reported()
+            self.assertEqual((report["hung_in_finalize"], report["timed_out"]), (1, False))
 
     def test_a_job_that_spins_after_its_work_is_ended_sooner(self):
         for mpiexec in self.each():
             start = time.monotonic()
-            lab(*mpiexec, "--done-pattern", "^done", "--grace", "60", "--grace-cpu", "0.5", "-n", "2",
+            lab(*mpiexec, "--done-pattern", "^done", "--grace", "60", "--grace-cpu", "2", "-n", "2",
                 "sh", "-c", "echo done; while :; do :; done")
-            self.assertEqual(self.reported()["hung_in_finalize"], 1)
+            report = self.reported()
+            self.assertEqual(report["hung_in_finalize"], 1)
+            self.assertLess(report["cpu_s"], 2)  # without what it has burnt since the line
             self.assertLess(time.monotonic() - start, 30)
 
     def test_cpu_time_of_all_ranks_is_counted(self):
