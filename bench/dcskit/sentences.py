@@ -1,5 +1,6 @@
-"""One sentence on each figure, made from the data alone: who comes before whom is claimed where neither their 90 % intervals of
-the median overlap nor Student's of the mean, as those of two or three runs are too narrow. No system call in here."""
+"""One sentence on each figure, made from the data alone: who comes before whom is claimed where neither their 90 %
+intervals of the median overlap nor Student's of the mean, as the former of two or three runs are too narrow. No system
+call in here."""
 
 from report import names, numbers
 

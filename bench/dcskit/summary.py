@@ -1,8 +1,8 @@
 """summary.json: what follows from the runs. No system call in here.
 
 The unit of response is the program's own timed part where it has one (latency, barrier): launching is no part of it. In
-the mixed workload it is the time from launch to end, for all programs alike. Runs with a job that did not verify are counted, and in
-no figure: a program that crashes leaves the nodes to the others."""
+the mixed workload it is the time from launch to end, for all programs alike. Runs with a job that did not verify are
+counted, and in no figure: a program that crashes leaves the nodes to the others."""
 
 from naskit import records, statistic, workload
 

@@ -41,8 +41,8 @@ def remarks(summary):
         if wait != wanted:
             yield f"{name} ran with wait = {wait}, as this build has no {wanted}."
     if summary["unsound"]:
-        yield (f"Beware: in {summary['unsound']} of {summary['runs']} runs a job did not verify (wrong numbers, or no end). They are in no "
-               "figure.")
+        yield (f"Beware: in {summary['unsound']} of {summary['runs']} runs a job did not verify (wrong numbers, or no end). "
+               "They are in no figure.")
     if summary["disturbed"]:
         yield f"{summary['disturbed']} of {summary['runs']} runs were disturbed by something else on the machine."
     free = summary["alone_share"]

@@ -76,8 +76,8 @@ def _warnings(results, found):
         warnings.append("Some jobs did not verify: see the warnings below and the table of runs at the end.")
     differing = _differing(results.environment or {})
     if differing:
-        warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here may have been "
-                        "measured with either.")
+        warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here "
+                        "may have been measured with either.")
     return [Paragraph(text, "warning") for text in warnings]
 
 

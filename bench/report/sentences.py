@@ -200,8 +200,9 @@ def quality(experiment):
                     "Their runs are in no figure and no ratio.")
     hung = _hung(experiment)
     if hung:
-        said.append(f"After it had verified a program hung in MPI_Finalize ({hung} times), a known fault of MPICH, and was ended. Its "
-                    "time ends with its last result; a job that waits in a queue for the nodes starts that much later.")
+        said.append(f"After it had verified a program hung in MPI_Finalize ({hung} times), a known fault of MPICH, and was "
+                    "ended. Its time ends with its last result; a job that waits in a queue for the nodes starts that much "
+                    "later.")
     if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
         said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")
     return said

@@ -120,7 +120,8 @@ class Plan(unittest.TestCase):
 
     def test_bad_options_are_refused(self):
         for words, said in ((["--competitors", "0"], "from 1"), (["--competitors", "x"], "numbers"),
-                            (["--as", "hogs"], "users or jobs"), (["--runs", "-1"], "--runs"), (["--runs", "0"], "--runs"), (["--scale", "0"], "--scale"),
+                            (["--as", "hogs"], "users or jobs"), (["--runs", "-1"], "--runs"),
+                            (["--runs", "0"], "--runs"), (["--scale", "0"], "--scale"),
                             (["--spread", "101"], "--spread"), (["--slice", "fast"], "duration")):
             with self.assertRaisesRegex(NasError, said):
                 asked(*words)
