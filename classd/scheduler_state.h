@@ -22,7 +22,8 @@ struct sequential {
     bool takes_part;
     uint32_t width; // that it came with
     uint64_t came_ns;
-    uint64_t usage_ns; // as last read
+    uint64_t free_since_ns; // it takes no part
+    uint64_t usage_ns;      // as last read
 };
 
 struct scheduler {

@@ -37,6 +37,14 @@ static void tell_usage(struct scheduler *scheduler, uint64_t usage_ns, uint64_t 
     engine_event(scheduler->engine, &event, now_ns);
 }
 
+// For how long it has held the node: while it takes no part nobody keeps it off.
+static uint64_t held_ns(const struct scheduler *scheduler, uint64_t now_ns)
+{
+    struct engine_job_view view;
+    return find_view(scheduler, &view) ? view.scheduled_total_ns
+                                       : now_ns - scheduler->sequential.free_since_ns;
+}
+
 void sequential_account(struct scheduler *scheduler, uint64_t now_ns)
 {
     struct sequential *sequential = &scheduler->sequential;
@@ -51,12 +59,10 @@ void sequential_account(struct scheduler *scheduler, uint64_t now_ns)
         .interactive_share_ppm = scheduler->config->interactive_share_ppm,
         .time_slice_ns = config_slice_ns(scheduler->config),
     };
-    struct engine_job_view view;
     sequential->usage_ns = look.usage_ns;
     if (sequential->takes_part)
         tell_usage(scheduler, look.usage_ns, now_ns);
-    if (find_view(scheduler, &view))
-        look.held_ns = view.scheduled_total_ns;
+    look.held_ns = held_ns(scheduler, now_ns);
     demand_observe(&sequential->demand, &rules, &look);
 }
 
@@ -121,6 +127,7 @@ static void go(struct scheduler *scheduler, uint64_t now_ns)
     struct engine_event event = {
         .kind = ENGINE_EXIT, .job = SEQUENTIAL_JOB, .width = sequential->width};
     sequential->takes_part = false;
+    sequential->free_since_ns = now_ns;
     decisions_take(scheduler, event, now_ns);
     sequential_class_limit(sequential->class_, &scheduler->moment, false, ENGINE_WHOLE_PPM);
     trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, TURN_NAME, 0, now_ns);

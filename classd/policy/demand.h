@@ -34,7 +34,7 @@ struct demand_rules {
 struct demand_look {
     uint64_t now_ns;
     uint64_t usage_ns; // CPU time of the class in all
-    uint64_t held_ns;  // for how long it has held the node in all, since it came
+    uint64_t held_ns;  // for how long it has held the node in all: also while it takes no part
 };
 
 // All zeros at first.

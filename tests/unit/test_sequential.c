@@ -173,6 +173,31 @@ static void when_the_last_job_leaves_nothing_is_limited(void **state)
     assert_true(said(node, "share sequential-0 50000\n"));
 }
 
+// Who computed before, or beside a job that has left, is no concern of the next one.
+static void who_was_quiet_since_takes_no_turn(void **state)
+{
+    struct node *node = *state;
+    spend(node, 0);
+    spend(node, 1000);
+    for (int i = 0; i < 11; i++)
+        spend(node, 0);
+    struct process *a = come(node, "a", A);
+    spend(node, 0);
+    assert_int_equal(a->job->page->degree, 1);
+    spend(node, 1000);
+    assert_int_equal(a->job->page->degree, 2);
+    scheduler_exit(node->scheduler, a, node->now_ns);
+    for (int i = 0; i < 11; i++)
+        spend(node, 0);
+    clear(node);
+    a = come(node, "a", A);
+    spend(node, 0);
+    turn(node);
+    assert_int_equal(a->job->page->degree, 1);
+    assert_int_equal(status_word_flags(a->job->page->word), STATUS_SCHEDULED);
+    assert_false(said(node, "share sequential-0 50000\n"));
+}
+
 static void a_group_that_is_not_there_is_looked_for(void **state)
 {
     struct node *node = node_new();
@@ -359,6 +384,7 @@ int main(void)
         with(set_up, they_take_turns),
         with(set_up, who_is_quiet_leaves_the_node_to_the_job),
         with(set_up, when_the_last_job_leaves_nothing_is_limited),
+        with(set_up, who_was_quiet_since_takes_no_turn),
         with(NULL, a_group_that_is_not_there_is_looked_for),
         with(set_up, a_group_that_is_gone_is_looked_for),
         with(set_up, a_limit_that_cannot_be_set_is_lifted),
