@@ -64,6 +64,7 @@ static void record_turns(struct scheduler *scheduler)
         struct job *job = table_job_with_id(scheduler->table, view.job);
         if (job == NULL)
             continue;
+        job->page->service_ns = view.service_ns; // also of one whose CPU time was not read yet
         job->page->turns = (struct status_turns){
             .registered_ns = job->registered_ns,
             .scheduled_since_ns = view.scheduled_since_ns,

@@ -1023,6 +1023,30 @@ static void adoption_keeps_the_accounts(void **state)
     end(second);
 }
 
+// Else who had just come, or come back, would have a claim to all that others ever had.
+static void adoption_keeps_who_had_just_come_beside_the_others(void **state)
+{
+    struct node *node = *state;
+    pid_t pids[] = {sleeper(), sleeper()};
+    struct process *a = come(node, "a", pids[0]);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    test_backend_set_usage(node->backend, "job-0-a", 3600 * NS_PER_SEC);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    struct process *b = come(node, "b", pids[1]);
+    assert_int_equal(b->job->page->service_ns, 3600 * NS_PER_SEC);
+    assert_int_equal(a->job->page->service_ns, 3600 * NS_PER_SEC);
+    adopt_anew(node, false);
+    for (int i = 0; i < 4; i++) {
+        const char *turn = jobs_of(node)[0] == 'A' ? "aB" : "Ab";
+        node->now_ns += node->config.time_slice_ns;
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+        assert_string_equal(jobs_of(node), turn);
+    }
+    for (int i = 0; i < 2; i++)
+        end(pids[i]);
+}
+
 // A page of a classd that did not keep turns, or one that tells more scheduled jobs than fit.
 static void adoption_makes_the_best_of_what_pages_tell(void **state)
 {
@@ -1307,6 +1331,7 @@ int main(void)
         TEST(nobody_looks_without_slots),
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
+        TEST(adoption_keeps_who_had_just_come_beside_the_others),
         TEST(adoption_makes_the_best_of_what_pages_tell),
         TEST(a_reused_pid_is_not_adopted),
         TEST(members_listed_twice_are_adopted_once),
