@@ -130,15 +130,21 @@ static bool reserve(engine_t *engine, engine_job_t job)
 // A newcomer could not have been served before now. With an account of 0 it would be the least
 // served until it had caught up with years of the others, and with that of the least served, where
 // newcomers follow each other, it would be one of many that have had nothing yet, and those who
-// stay would never be: it starts as the mean of them.
-static uint64_t newcomer_service_ns(const struct policy_node *node)
+// stay would never be: it starts as the mean of them. While nobody can run, as the most served of
+// those who are suspended: else they would come back as debtors of whoever ran meanwhile.
+static uint64_t newcomer_service_ns(const engine_t *engine)
 {
-    uint64_t mean_ns = 0, rest_ns = 0;
+    const struct policy_node *node = &engine->node;
+    uint64_t mean_ns = 0, rest_ns = 0, most_suspended_ns = 0;
     for (size_t i = 0; i < node->count; i++) {
         mean_ns += node->jobs[i].service_ns / node->count;
         rest_ns += node->jobs[i].service_ns % node->count;
     }
-    return node->count > 0 ? mean_ns + rest_ns / node->count : 0;
+    for (size_t i = 0; i < engine->suspended_count; i++) {
+        if (engine->suspended[i].service_ns > most_suspended_ns)
+            most_suspended_ns = engine->suspended[i].service_ns;
+    }
+    return node->count > 0 ? mean_ns + rest_ns / node->count : most_suspended_ns;
 }
 
 static uint64_t width_of_process(const struct engine_event *event)
@@ -151,7 +157,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     struct policy_node *node = &engine->node;
     struct policy_job *job = find_job(engine, event->job);
     if (job == NULL) {
-        uint64_t service_ns = newcomer_service_ns(node);
+        uint64_t service_ns = newcomer_service_ns(engine);
         job = &node->jobs[node->count++];
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
@@ -204,7 +210,7 @@ static void resume(engine_t *engine, engine_job_t id)
     if (job == NULL)
         return;
     struct policy_job resumed = *job;
-    uint64_t least_ns = newcomer_service_ns(node);
+    uint64_t least_ns = newcomer_service_ns(engine);
     if (resumed.service_ns < least_ns)
         resumed.service_ns = least_ns;
     resumed.boosted_ns = node->now_ns;

@@ -983,6 +983,29 @@ static void test_resumed_in_its_place(void **state)
     caller_close(&node);
 }
 
+// Who runs while all others are suspended starts beside them, and has no claim when they come back.
+static void test_nobody_gains_by_anothers_suspension(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    served(&node, A, 3600);
+    served(&node, B, 3500);
+    suspend(&node, B);
+    suspend(&node, A);
+    enter(&node, C, 1);
+    assert_int_equal(view_of(&node, C).service_ns, 3600 * SECOND);
+    served(&node, C, 3700);
+    resume(&node, A);
+    assert_int_equal(view_of(&node, A).service_ns, 3700 * SECOND);
+    leave(&node, C, 1);
+    suspend(&node, A);
+    resume(&node, B); // the first to come back, with less than the other has had
+    assert_int_equal(view_of(&node, B).service_ns, 3700 * SECOND);
+    caller_close(&node);
+}
+
 // Processes of a suspended job come and go as others do.
 static void test_processes_of_a_suspended_job(void **state)
 {
@@ -1102,6 +1125,7 @@ int main(void)
         cmocka_unit_test(test_a_lone_job_is_suspended_too),
         cmocka_unit_test(test_suspended_takes_no_room),
         cmocka_unit_test(test_resumed_in_its_place),
+        cmocka_unit_test(test_nobody_gains_by_anothers_suspension),
         cmocka_unit_test(test_processes_of_a_suspended_job),
         cmocka_unit_test(test_adopted_as_suspended),
         cmocka_unit_test(test_suspensions_at_random),
