@@ -363,6 +363,19 @@ uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
     return (uint32_t)(own_ppm > fair_ppm / 2 ? own_ppm : fair_ppm / 2);
 }
 
+uint64_t policy_sequential_turns_before(const struct policy_node *node, uint64_t turn)
+{
+    uint64_t slots_ppm = policy_sequential_slots_ppm(node);
+    return turn / ENGINE_WHOLE_PPM * slots_ppm +
+           turn % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
+}
+
+bool policy_sequential_turn(const struct policy_node *node, uint64_t turn)
+{
+    return policy_sequential_turns_before(node, turn + 1) >
+           policy_sequential_turns_before(node, turn);
+}
+
 // The most slices that a job may wait, as long as its turns come evenly: all jobs of the node, or
 // beside the sequential class what its slots leave to each, and one for slices being whole. Where
 // its share is a fair one, the class itself gives up a slot when it is ahead by accounts.

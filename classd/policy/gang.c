@@ -40,10 +40,19 @@ static bool is_overdue(const struct policy_job *job, uint64_t slots)
            job->slices_waited - job->most_jobs >= longest_gap(slots);
 }
 
+// With a fair share the sequential class holds no slots, since their number would change with that
+// of the jobs: it goes first in those that yoo-jette would give it. Their pattern begins one slot
+// later in each round, as it might else fall on the same job's slots each time.
+static bool is_its_turn(const struct policy_node *node, const struct policy_job *job)
+{
+    return job->sequential && node->sequential_share_ppm == 0 &&
+           policy_sequential_turn(node, node->last_turn + node->last_turn / ENGINE_ROUND);
+}
+
 static enum right right_of(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t slots = office_slots(node, job);
-    if (is_overdue(job, slots))
+    if (is_overdue(job, slots) || is_its_turn(node, job))
         return OVERDUE;
     return slots >> node->last_turn % ENGINE_ROUND & 1 ? OWNER : FILLER;
 }

@@ -105,6 +105,11 @@ extern const struct policy policy_uncoordinated;
 // same jobs and the same configuration know, and from nothing else.
 uint32_t policy_sequential_slots_ppm(const struct policy_node *node);
 
+// How many of the slices before this one are the class's own by their numbers, spread as evenly as
+// whole slices can be, and whether this one is.
+uint64_t policy_sequential_turns_before(const struct policy_node *node, uint64_t turn);
+bool policy_sequential_turn(const struct policy_node *node, uint64_t turn);
+
 // The CPUs of the node that the job can use.
 static inline uint64_t policy_usable_cpus(const struct policy_node *node,
                                           const struct policy_job *job)

@@ -15,14 +15,6 @@ static struct policy_job *sequential_class(struct policy_node *node)
     return NULL;
 }
 
-// How many of the slices before this one are its own: spread as evenly as whole slices can be.
-static uint64_t slots_before(const struct policy_node *node, uint64_t turn)
-{
-    uint64_t slots_ppm = policy_sequential_slots_ppm(node);
-    return turn / ENGINE_WHOLE_PPM * slots_ppm +
-           turn % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
-}
-
 static bool comes_before(const struct policy_job *one, const struct policy_job *other)
 {
     return one->name != other->name ? one->name < other->name : one < other;
@@ -68,10 +60,9 @@ static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
     if (turn == 0)
         return NULL;
     if (class_ != NULL) {
-        uint64_t slots = slots_before(node, turn);
-        if (slots_before(node, turn + 1) > slots || jobs == 1)
+        if (policy_sequential_turn(node, turn) || jobs == 1)
             return class_;
-        turn -= slots;
+        turn -= policy_sequential_turns_before(node, turn);
         jobs--;
     }
     uint64_t place = place_in_turn(node, turn, jobs);

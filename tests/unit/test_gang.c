@@ -845,6 +845,47 @@ static void test_sequential_slots(void **state)
     node_close(&node);
 }
 
+static void enter_class(struct node *node)
+{
+    caller_post(&node->caller, (struct engine_event){.kind = ENGINE_REGISTER,
+                                                     .job = D,
+                                                     .width = node->caller.settings.cpus,
+                                                     .sequential = true});
+    caller_event(&node->caller, ENGINE_USAGE, D, 0, 0);
+}
+
+// With a fair share it has as much as each job, with what it has of their slots, and that of all of
+// them alike, also where its slots come in the same distances as theirs.
+static void test_a_fair_share_of_the_slots(void **state)
+{
+    (void)state;
+    static const uint32_t interactive_ppm[] = {50000, 100000, 250000};
+    const unsigned slots = 100 * ENGINE_ROUND;
+    for (unsigned i = 0; i < 3; i++) {
+        struct node node;
+        struct engine_settings settings = gang_settings(1);
+        unsigned out[4] = {0};
+        settings.interactive_share_ppm = interactive_ppm[i];
+        node_open_with(&node, settings);
+        enter(&node, A, 1);
+        enter(&node, B, 1);
+        claim(&node, A, EVENS);
+        claim(&node, B, ODDS);
+        enter_class(&node);
+        for (unsigned k = 0; k < slots; k++) {
+            tick(&node);
+            for (unsigned job = A; job <= D; job++)
+                out[job - A] += job != C && is_out(&node, job);
+        }
+        double part = (double)out[D - A] / slots, of_others = interactive_ppm[i] / 1e6;
+        double least = i < 2 ? 1. / 3 : 1. / 6 + (1 - 1. / 6) * of_others;
+        assert_true(part + (1 - part) * of_others > least - 0.01);
+        assert_true(part + (1 - part) * of_others < least + 0.01);
+        assert_true(out[0] + slots / 100 > out[1] && out[1] + slots / 100 > out[0]);
+        node_close(&node);
+    }
+}
+
 static void test_suspended_jobs_are_offered_nothing(void **state)
 {
     (void)state;
@@ -1031,6 +1072,7 @@ int main(void)
         cmocka_unit_test(test_intersection),
         cmocka_unit_test(test_adoption),
         cmocka_unit_test(test_sequential_slots),
+        cmocka_unit_test(test_a_fair_share_of_the_slots),
         cmocka_unit_test(test_suspended_jobs_are_offered_nothing),
         cmocka_unit_test(test_random_sets),
     };
