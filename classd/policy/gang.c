@@ -139,11 +139,12 @@ static uint64_t out_ns(const struct policy_node *node, const struct policy_job *
     return node->now_ns - since_ns;
 }
 
-// A job that has used next to nothing of its slot so far waits for something.
+// A job that has used next to nothing of its slot so far waits for something. Of the sequential
+// class that cannot be told: its account is weighted, and counts the time that it held the node.
 static bool waits(const struct policy_node *node, const struct policy_job *job)
 {
     enum { PART = 10 };
-    return job->service_ns <= job->tick_service_ns + out_ns(node, job) / PART;
+    return !job->sequential && job->service_ns <= job->tick_service_ns + out_ns(node, job) / PART;
 }
 
 // Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has

@@ -886,6 +886,44 @@ static void test_a_fair_share_of_the_slots(void **state)
     }
 }
 
+static uint64_t every_other(uint64_t slots)
+{
+    uint64_t others = 0;
+    for (; slots != 0; slots &= slots - 1) {
+        others |= slots & -slots;
+        slots &= slots - 1;
+    }
+    return others;
+}
+
+// However large its share is, and however slowly its account grows by that.
+static void test_who_computes_in_sequential_slots_keeps_them(void **state)
+{
+    (void)state;
+    struct node node;
+    struct engine_settings settings = gang_settings(1);
+    settings.sequential_share_ppm = 900000;
+    node_open_with(&node, settings);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    uint64_t slots = claim(&node, A, ENGINE_ALL_SLOTS), used_ns = 0;
+    claim(&node, A, every_other(slots));
+    claim(&node, B, slots & ~every_other(slots));
+    enter_class(&node);
+    for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+        tick(&node);
+        bool its_own = (slots >> node.turn % ENGINE_ROUND & 1) == 0;
+        assert_int_equal(is_out(&node, D), its_own);
+        used_ns += its_own ? 2 * GMET : 0;
+        node.caller.now_ns += 2 * GMET;
+        caller_event(&node.caller, ENGINE_USAGE, D, 0, used_ns);
+        if (its_own)
+            assert_int_equal(request_after(&node, A, 0), ENGINE_DISCARDED_SLOT);
+        node.caller.now_ns -= 2 * GMET;
+    }
+    node_close(&node);
+}
+
 static void test_suspended_jobs_are_offered_nothing(void **state)
 {
     (void)state;
@@ -1073,6 +1111,7 @@ int main(void)
         cmocka_unit_test(test_adoption),
         cmocka_unit_test(test_sequential_slots),
         cmocka_unit_test(test_a_fair_share_of_the_slots),
+        cmocka_unit_test(test_who_computes_in_sequential_slots_keeps_them),
         cmocka_unit_test(test_suspended_jobs_are_offered_nothing),
         cmocka_unit_test(test_random_sets),
     };
