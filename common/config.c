@@ -46,7 +46,9 @@ static const void *const_field_of(const struct config *config, const struct key 
 static bool word_in(const char *words, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = words; length > 0 && (at = strstr(at, word)) != NULL; at += length) {
+    if (length == 0 || strchr(word, ' ') != NULL)
+        return false;
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at += length) {
         if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return true;
     }

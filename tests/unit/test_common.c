@@ -201,6 +201,7 @@ static void config_errors_name_file_and_line(void **state)
          "x.ini:3: [scheduler] gmet: given before, at line 2"},
         {"[scheduler]\nidle_share = 50%\n", "x.ini:2: [scheduler] idle_share: 50% is out of range"},
         {"[scheduler]\npolicy = fifo\n", "x.ini:2: [scheduler] policy: \"fifo\" is not one of"},
+        {"[scheduler]\npolicy = yoo-jette dcs\n", "\"yoo-jette dcs\" is not one of"},
         {"[timer]\nalign = true\n", "x.ini:2: [timer] align: \"true\" is neither yes nor no"},
         {"[daemon]\nmax_jobs = many\n", "x.ini:2: [daemon] max_jobs"},
         {"[cgroup]\nplacement = in place\n", "is not one of: auto move in-place"},
