@@ -102,7 +102,7 @@ enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_ev
     for (size_t i = 0; i < result.decision_count; i++)
         take_one(scheduler, &result.decisions[i], now_ns);
     // A request that is discarded changes nothing, and there may be many.
-    if (result.decision_count > 0 || event.kind == ENGINE_SWITCH)
+    if (result.decision_count > 0 || event.kind != ENGINE_SCHEDULE)
         record_turns(scheduler);
     scheduler->deadline_ns = result.deadline_ns;
     return result.outcome;

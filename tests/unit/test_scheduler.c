@@ -1047,6 +1047,30 @@ static void adoption_keeps_who_had_just_come_beside_the_others(void **state)
         end(pids[i]);
 }
 
+static void track(struct node *node, struct job *job, enum tracking_kind kind)
+{
+    struct tracking_order order = {.kind = kind,
+                                   .means = kind == TRACKING_SUSPEND ? PROTOCOL_MEANS_SHARE : 0};
+    struct tracking_result result;
+    assert_true(scheduler_track(node->scheduler, job, &order, node->now_ns, &result));
+    assert_int_equal(result.fault.code, 0);
+}
+
+// Nobody's share changes by that.
+static void adoption_keeps_who_had_just_come_back_beside_the_others(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    come(node, "b", B);
+    come(node, "c", C);
+    track(node, a->job, TRACKING_SUSPEND);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    test_backend_set_usage(node->backend, "job-0-b", 3600 * NS_PER_SEC);
+    test_backend_set_usage(node->backend, "job-0-c", 3600 * NS_PER_SEC);
+    track(node, a->job, TRACKING_RESUME);
+    assert_int_equal(a->job->page->service_ns, 3600 * NS_PER_SEC);
+}
+
 // A page of a classd that did not keep turns, or one that tells more scheduled jobs than fit.
 static void adoption_makes_the_best_of_what_pages_tell(void **state)
 {
@@ -1332,6 +1356,7 @@ int main(void)
         TEST(adoption_keeps_the_slots),
         TEST(adoption_keeps_the_accounts),
         TEST(adoption_keeps_who_had_just_come_beside_the_others),
+        TEST(adoption_keeps_who_had_just_come_back_beside_the_others),
         TEST(adoption_makes_the_best_of_what_pages_tell),
         TEST(a_reused_pid_is_not_adopted),
         TEST(members_listed_twice_are_adopted_once),
