@@ -246,7 +246,10 @@ static void adopt_process(engine_t *engine, const struct engine_event *event)
     add_process(engine, event);
     if (!new || event->account == NULL)
         return;
-    restore_account(&engine->node, find_job(engine, event->job), event->account);
+    struct policy_job *job = find_job(engine, event->job);
+    restore_account(&engine->node, job, event->account);
+    if (engine->node.changed_ns < job->came_ns)
+        engine->node.changed_ns = job->came_ns; // as its other nodes have it
     if (event->account->suspended)
         suspend(engine, event->job);
 }

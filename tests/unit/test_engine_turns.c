@@ -109,6 +109,57 @@ static void test_nodes_agree_by_the_clock(void **state)
     }
 }
 
+// Another engine takes over, told what pages tell; `came_ns` is when the last job came.
+static void clocked_restart(struct clocked *node, uint64_t came_ns)
+{
+    struct clocked old = *node;
+    struct engine_job_view view;
+    clocked_open(node, old.jobs, 1);
+    node->now_ns = old.now_ns;
+    for (engine_job_t job = 1; engine_job_find(old.engine, job, &view); job++) {
+        struct engine_account account = {.service_ns = view.service_ns,
+                                         .scheduled = view.scheduled,
+                                         .scheduled_since_ns = view.scheduled_since_ns,
+                                         .slices_waited = view.slices_waited,
+                                         .most_jobs = view.most_jobs,
+                                         .came_ns = job < node->jobs ? 1000 : came_ns};
+        struct engine_event adopt = {.kind = ENGINE_ADOPT,
+                                     .job = job,
+                                     .width = 1,
+                                     .name = (uint64_t)job * UINT64_C(0xbf58476d1ce4e5b9),
+                                     .account = &account};
+        engine_event(node->engine, &adopt, node->now_ns);
+        clocked_use(node, job, 0);
+    }
+    engine_free(old.engine);
+}
+
+// The others do not know that one has been restarted right after somebody came.
+static void test_nodes_agree_though_one_was_restarted(void **state)
+{
+    (void)state;
+    struct clocked nodes[2];
+    uint64_t turn = 1000;
+    for (int node = 0; node < 2; node++) {
+        clocked_open(&nodes[node], 5, 1);
+        for (engine_job_t job = 1; job <= 4; job++)
+            clocked_enter(&nodes[node], job);
+    }
+    for (unsigned slice = 0; slice < 20; slice++, turn++)
+        assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+    uint64_t came_ns = nodes[0].now_ns;
+    for (int node = 0; node < 2; node++)
+        clocked_enter(&nodes[node], 5);
+    assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+    clocked_restart(&nodes[0], came_ns);
+    for (unsigned slice = 0; slice < 20; slice++) {
+        turn++;
+        assert_int_equal(run_slice(&nodes[0], turn), run_slice(&nodes[1], turn));
+    }
+    for (int node = 0; node < 2; node++)
+        engine_free(nodes[node].engine);
+}
+
 // On one of them a request has won a job nearly a slice more than the others have: that is no
 // reason to go on with another job than the other node does, neither at a tick nor where one ends.
 static void test_nodes_agree_though_one_has_been_asked(void **state)
@@ -251,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_agree_by_the_clock),
+        cmocka_unit_test(test_nodes_agree_though_one_was_restarted),
         cmocka_unit_test(test_nodes_agree_though_one_has_been_asked),
         cmocka_unit_test(test_nodes_agree_while_jobs_come_and_go),
         cmocka_unit_test(test_turns_are_regular_in_calm_times),
