@@ -272,12 +272,28 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
         job->width = job->processes;
 }
 
-static void begin_slice(struct policy_node *node)
+// Who held the node for a whole slice and used next to none of it had it all the same, as nobody
+// else did. By CPU time alone a job that sleeps, or is stopped, would be the least served for as
+// long as it does, and have most of the turns.
+static bool slept_through_slice(const struct policy_node *node, const struct policy_job *job)
 {
+    enum { PART = 10 };
+    return !job->sequential && job->scheduled && job->told_ns == node->now_ns &&
+           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns &&
+           job->service_ns - job->tick_service_ns < (node->now_ns - node->tick_ns) / PART;
+}
+
+static void begin_slice(engine_t *engine)
+{
+    struct policy_node *node = &engine->node;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (engine->policy->counts_unused && slept_through_slice(node, job))
+            job->service_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
+        job->tick_service_ns = job->service_ns;
+    }
     node->last_turn = node->turn;
     node->tick_ns = node->now_ns;
-    for (size_t i = 0; i < node->count; i++)
-        node->jobs[i].tick_service_ns = node->jobs[i].service_ns;
 }
 
 static void advance_clock(struct policy_node *node, uint64_t now_ns)
@@ -328,6 +344,7 @@ static void account_usage(const engine_t *engine, const struct engine_event *eve
         uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
         uint64_t received_ns = served_ns + held_for_nothing_ns(job, served_ns);
         job->service_ns += job->sequential ? weighted_ns(node, received_ns) : received_ns;
+        job->told_ns = node->now_ns;
     }
     job->usage_ns = event->usage_ns;
     job->held_ns = job->scheduled_total_ns;
@@ -591,7 +608,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     if (node->count != count)
         node->changed_ns = node->now_ns;
     if (event->kind == ENGINE_SWITCH)
-        begin_slice(node);
+        begin_slice(engine);
 
     bool crowded = engine->policy->crowded(node);
     result.outcome = ask_policy(engine, event, crowded);

@@ -19,7 +19,7 @@ struct policy_job {
     bool next;      // the policy's answer; equals `scheduled` when the policy is asked
 
     // CPU time received per CPU that the job can use. Of the sequential class at least the time
-    // that it held the node.
+    // that it held the node, of others, where the policy wants it, that of slices they did not use.
     uint64_t service_ns;
     uint64_t scheduled_since_ns;
     uint64_t scheduled_total_ns;
@@ -52,6 +52,7 @@ struct policy_job {
     uint64_t arrival; // the order of registration
     bool usage_known;
     uint64_t usage_ns;              // the last total that was reported
+    uint64_t told_ns;               // when what it has used since was last added
     uint64_t held_ns;               // scheduled_total_ns at that time
     struct engine_decision decided; // what the caller was told last; job 0: nothing yet
 };
@@ -80,6 +81,9 @@ struct policy_node {
 // of the jobs, said to be its own; `service_ns` it may raise, where a job is to count as served.
 struct policy {
     const char *name;
+
+    // A slice that a job had from end to end counts as served though it used next to none of it.
+    bool counts_unused;
 
     // False: every job is scheduled and nothing is limited.
     bool (*crowded)(const struct policy_node *node);

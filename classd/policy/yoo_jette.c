@@ -196,6 +196,7 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
 
 const struct policy policy_yoo_jette = {
     .name = "yoo-jette",
+    .counts_unused = true,
     .crowded = packing_crowded,
     .on_change = on_change,
     .on_tick = on_tick,

@@ -22,7 +22,9 @@ struct model_job {
     bool usage_known;
     uint64_t usage_ns;
     uint64_t held_ns; // total_ns when its usage was last reported
+    uint64_t told_ns; // when its usage was last reported
     uint64_t service_ns;
+    uint64_t tick_service_ns; // at the last tick
     // Before the event, from the view.
     bool scheduled;
     uint64_t since_ns;
@@ -44,6 +46,7 @@ struct history {
     uint64_t random;
     uint64_t clock_ns; // never goes back, unlike caller.now_ns
     uint64_t turn;     // the number of the slice
+    uint64_t tick_ns;  // when it began
     unsigned most_jobs;
     uint32_t uniform_width; // 0: any
     struct engine_settings first_settings;
@@ -365,7 +368,8 @@ static void step_register(struct history *h)
         for (size_t i = 0; i < h->count; i++)
             sum_ns += h->jobs[i].service_ns;
         uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
-        *job = (struct model_job){.id = ++h->last_id, .service_ns = mean_ns};
+        *job = (struct model_job){
+            .id = ++h->last_id, .service_ns = mean_ns, .tick_service_ns = mean_ns};
         job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
         job->sequential = h->uniform_width == 0 && !has_sequential(h) && draw(h, 4) == 0;
         h->count++;
@@ -385,10 +389,31 @@ static void step_register(struct history *h)
                                   .name = job->id * UINT64_C(0x9e3779b97f4a7c15)});
 }
 
+static uint64_t time_of_event(const struct history *h)
+{
+    return h->caller.now_ns > h->clock_ns ? h->caller.now_ns : h->clock_ns;
+}
+
+// A slice that a job had from end to end is served, used or not.
+static void end_slice(struct history *h)
+{
+    uint64_t now_ns = time_of_event(h), slice_ns = now_ns - h->tick_ns;
+    for (size_t i = 0; i < h->count; i++) {
+        struct model_job *job = &h->jobs[i];
+        bool had_it = job->scheduled && job->since_ns <= h->tick_ns && h->tick_ns != 0;
+        bool slept = job->service_ns - job->tick_service_ns < slice_ns / 10;
+        if (had_it && slept && job->told_ns == now_ns && !job->sequential)
+            job->service_ns = job->tick_service_ns + slice_ns;
+        job->tick_service_ns = job->service_ns;
+    }
+    h->tick_ns = now_ns;
+}
+
 // In every other history nodes know the number of the slice; ticks may be missed, or come twice.
 static void step_tick(struct history *h)
 {
     h->turn += draw(h, 8) < 6 ? 1 : draw(h, 4);
+    end_slice(h);
     step(h, (struct engine_event){.kind = ENGINE_SWITCH, .turn = by_clock(h) ? h->turn : 0});
 }
 
@@ -431,8 +456,10 @@ static void step_usage(struct history *h, struct model_job *job)
         total_ns += h->caller.now_ns - h->clock_ns;
     if (job->sequential && service_ns < total_ns - job->held_ns)
         service_ns = total_ns - job->held_ns;
-    if (job->usage_known)
+    if (job->usage_known) {
         job->service_ns += service_ns;
+        job->told_ns = time_of_event(h);
+    }
     job->held_ns = total_ns;
     job->usage_known = true;
     job->usage_ns = job->cpu_ns;

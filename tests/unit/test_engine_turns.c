@@ -298,6 +298,39 @@ static void test_nodes_agree_on_sets(void **state)
         engine_free(nodes[node].engine);
 }
 
+// The last job is stopped, or waits for something: it has its turns, by the clock or by accounts,
+// and no more.
+static void test_who_sleeps_has_no_more_than_his_part(void **state)
+{
+    (void)state;
+    enum { SLICES = 600 };
+    for (engine_job_t jobs = 2; jobs <= 5; jobs++) {
+        for (uint64_t with_turns = 0; with_turns < 2; with_turns++) {
+            struct clocked node;
+            unsigned slices[MOST_JOBS] = {0};
+            clocked_open(&node, jobs, 1);
+            for (engine_job_t job = 1; job <= jobs; job++) {
+                clocked_enter(&node, job);
+                clocked_use(&node, job, 0);
+            }
+            for (uint64_t slice = 1; slice <= SLICES; slice++) {
+                engine_event(node.engine,
+                             &(struct engine_event){.kind = ENGINE_SWITCH,
+                                                    .turn = with_turns * (1000 + slice)},
+                             node.now_ns);
+                engine_job_t scheduled = scheduled_on(&node);
+                slices[scheduled]++;
+                node.now_ns += SLICE;
+                for (engine_job_t job = 1; job <= jobs; job++)
+                    clocked_use(&node, job, job == scheduled && job < jobs ? SLICE : SLICE / 100);
+            }
+            for (engine_job_t job = 1; job <= jobs; job++)
+                assert_in_range(slices[job], SLICES / jobs - 8, SLICES / jobs + 8);
+            engine_free(node.engine);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_nodes_agree_while_jobs_come_and_go),
         cmocka_unit_test(test_turns_are_regular_in_calm_times),
         cmocka_unit_test(test_nodes_agree_on_sets),
+        cmocka_unit_test(test_who_sleeps_has_no_more_than_his_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
