@@ -130,6 +130,20 @@ struct release {
     struct error *err;
 };
 
+// What cannot be lifted is no reason to leave its processes stopped. 1: the class has gone
+// meanwhile, with its last job.
+static int release_own(const struct release *release, const char *name, const char *path,
+                       struct error *err)
+{
+    int lifted = release->lift(release->backend, name, err);
+    int continued = path != NULL ? groups_release_stopped(release->backend, name, path,
+                                                          lifted == 0 ? err : NULL)
+                                 : -1;
+    if (lifted == 0 && continued == 0)
+        return 0;
+    return path != NULL && !directory_exists(path) ? 1 : -1;
+}
+
 static int release_one(const char *name, void *user)
 {
     struct release *release = user;
@@ -138,10 +152,10 @@ static int release_one(const char *name, void *user)
     int in_place = in_place_release(release->backend, name, err);
     // A record without its group has neither.
     bool own = path == NULL || directory_exists(path);
-    if (in_place < 0 || (own && release->lift(release->backend, name, err) != 0) ||
-        (own && groups_release_stopped(release->backend, name, path, err) != 0))
+    int rc = own ? release_own(release, name, path, in_place < 0 ? NULL : err) : 0;
+    if (in_place < 0 || rc < 0)
         release->failed++;
-    else if (in_place > 0 || own)
+    else if (in_place > 0 || (own && rc == 0))
         release->lifted++;
     return 0;
 }

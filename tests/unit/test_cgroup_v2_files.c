@@ -1,6 +1,6 @@
 // What the v2 backend reads and writes, on a tree of plain files. The kernel's side of it is played
 // by the test: it puts the files there, and looks at what was written.
-#include "cgroup-backend/ops.h"
+#include "cgroup-backend/groups.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -93,6 +93,19 @@ static void open_backend(void)
 {
     struct error err = {0};
     if (v2_open(mount, &settings, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+// The same with a directory for records, which is below the mount point, too.
+static void open_backend_with_records(void)
+{
+    static char records[96];
+    struct backend_settings with_records = settings;
+    struct error err = {0};
+    snprintf(records, sizeof records, "%s/records", mount);
+    mkdir(records, 0700);
+    with_records.records = records;
+    if (v2_open(mount, &with_records, &backend, &err) != 0)
         fail_msg("%s", err.text);
 }
 
@@ -317,6 +330,56 @@ static void release_goes_on_after_a_failure(void **state)
     assert_file("lab/node0/a", "cgroup.freeze", "0\n");
 }
 
+static void who_was_stopped_continues_whatever_else_fails(void **state)
+{
+    (void)state;
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    char text[32];
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    snprintf(text, sizeof text, "%d\n", (int)pid);
+    put_class("lab/node0/a");
+    put("lab/node0/a", "cgroup.procs", text);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
+        usleep(1000);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(WIFSTOPPED(status));
+    class_close(a);
+    unlink_file("lab/node0/a", "cpu.max");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 1);
+    assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), pid);
+    assert_true(WIFCONTINUED(status));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+// Its last process ends, and the daemon removes it, just then.
+static int lift_what_goes(struct cgroup_backend *of, const char *name, struct error *err)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", of->hierarchies[0].root, name);
+    assert_int_equal(rmdir(path), 0);
+    return error_set(err, ENOENT, "%s is gone", path);
+}
+
+static void a_class_that_goes_meanwhile_is_no_failure(void **state)
+{
+    (void)state;
+    unsigned lifted = 1;
+    put("lab/node0/a", "none", "");
+    unlink_file("lab/node0/a", "none");
+    open_backend();
+    assert_int_equal(
+        groups_release_all((struct cgroup_backend *)backend, lift_what_goes, &lifted, NULL), 0);
+    assert_int_equal(lifted, 0);
+}
+
 static void a_busy_group_is_reported(void **state)
 {
     (void)state;
@@ -344,19 +407,20 @@ static void assert_limit(const char *group, const char *expected)
     assert_string_equal(text, expected);
 }
 
+static void assert_no_records(void)
+{
+    char records[96];
+    snprintf(records, sizeof records, "%s/records", mount);
+    assert_int_equal(rmdir(records), 0);
+}
+
 static void a_named_group_is_limited_in_place(void **state)
 {
     (void)state;
-    char records[96];
-    struct backend_settings with_records = settings;
     struct error err = {0};
     class_t *class_ = NULL;
     uint64_t usage_ns = 0;
-    snprintf(records, sizeof records, "%s/records", mount);
-    assert_int_equal(mkdir(records, 0700), 0);
-    with_records.records = records;
-    if (v2_open(mount, &with_records, &backend, &err) != 0)
-        fail_msg("%s", err.text);
+    open_backend_with_records();
     assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, &err), -1);
     assert_int_equal(err.code, ENOENT);
     put_class("user.slice");
@@ -370,19 +434,27 @@ static void a_named_group_is_limited_in_place(void **state)
     assert_int_equal(usage_ns, 1234567000);
     assert_int_equal(class_remove(class_, &err), 0);
     assert_limit("user.slice", "max 100000\n");
-    assert_int_equal(rmdir(records), 0);
+    assert_no_records();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        on_files(cpu_is_enabled_from_the_top),          on_files(a_missing_controller_is_explained),
-        on_files(a_group_with_processes_is_left_alone), on_files(limits_are_one_line),
-        on_files(classes_weigh_as_much_as_the_node),    on_files(usage_comes_from_cpu_stat),
-        on_files(freezing_waits_for_the_event),         on_files(placing_writes_the_pid),
-        on_files(kill_uses_the_kernels_or_its_own),     on_files(a_failed_open_leaves_nothing),
-        on_files(release_goes_on_after_a_failure),      on_files(a_busy_group_is_reported),
+        on_files(cpu_is_enabled_from_the_top),
+        on_files(a_missing_controller_is_explained),
+        on_files(a_group_with_processes_is_left_alone),
+        on_files(limits_are_one_line),
+        on_files(classes_weigh_as_much_as_the_node),
+        on_files(usage_comes_from_cpu_stat),
+        on_files(freezing_waits_for_the_event),
+        on_files(placing_writes_the_pid),
+        on_files(kill_uses_the_kernels_or_its_own),
+        on_files(a_failed_open_leaves_nothing),
+        on_files(release_goes_on_after_a_failure),
+        on_files(a_busy_group_is_reported),
         on_files(a_named_group_is_limited_in_place),
+        on_files(who_was_stopped_continues_whatever_else_fails),
+        on_files(a_class_that_goes_meanwhile_is_no_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
