@@ -36,10 +36,13 @@ struct backend_settings {
     // Directory in which the groups are remembered whose classes are in place, the daemon's runtime
     // directory; null: there are none.
     const char *records;
+    // Nothing but limits to lift: the root is taken as it is, also one in which no class could be
+    // made any more, and is not made.
+    bool only_lifts;
 };
 
-// Finds the hierarchies and makes the root group where it is missing. Errors name the missing
-// controller or permission and the remedy. The caller ends it with backend_close().
+// Finds the hierarchies and makes the root group where it is missing (`only_lifts`). Errors name
+// the missing controller or permission and the remedy. The caller ends it with backend_close().
 int backend_open(const struct backend_settings *settings, backend_t **backend, struct error *err);
 
 // Releases memory and descriptors; groups, limits and processes stay as they are. Null is allowed.

@@ -94,9 +94,10 @@ int groups_each_class(backend_t *base, int (*each)(const char *name, void *user)
     const struct cgroup_backend *backend = (const struct cgroup_backend *)base;
     const char *root = backend->hierarchies[0].root;
     cleanup_closedir DIR *directory = opendir(root);
-    if (directory == NULL)
+    if (directory == NULL && errno != ENOENT)
         return error_errno(err, errno, "cannot read the group %s", root);
-    for (struct dirent *entry;;) {
+    // Without it there are those in place still.
+    for (struct dirent *entry; directory != NULL;) {
         errno = 0;
         entry = readdir(directory);
         if (entry == NULL && errno != 0)

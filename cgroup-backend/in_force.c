@@ -115,10 +115,12 @@ static int release(backend_t *backend, unsigned *lifted, struct error *err)
 int in_force_release(const struct backend_settings *settings, unsigned *lifted, struct error *err)
 {
     struct error fault = {0};
+    struct backend_settings place = *settings;
     backend_t *own = NULL, *other = NULL;
     unsigned count = 0;
-    bool opened = backend_open(settings, &own, &fault) == 0;
-    int there = in_force_open_other(settings, &other, opened ? err : NULL);
+    place.only_lifts = true;
+    bool opened = backend_open(&place, &own, &fault) == 0;
+    int there = in_force_open_other(&place, &other, opened ? err : NULL);
     int rc = opened && there >= 0 ? 0 : -1;
     if (there > 0)
         rc = release(other, &count, err);

@@ -364,11 +364,12 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
                   add_hierarchy(backend, "freezer", mounts->freezer, &backend->freezer, err) == 0);
     if (mounts->freezer == NULL)
         backend->freezer = HIERARCHIES_MAX;
-    if (!added || make_groups(backend, "", err) != 0) {
+    if (!added || (!settings->only_lifts && make_groups(backend, "", err) != 0)) {
         groups_backend_close(&backend->base);
         return -1;
     }
-    weigh(backend, backend->hierarchies[0].root);
+    if (!settings->only_lifts)
+        weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -312,11 +312,13 @@ int v2_open(const char *mount, const struct backend_settings *settings, backend_
     struct cgroup_backend *backend = groups_backend_new(&v2_ops, settings, err);
     if (backend == NULL)
         return -1;
-    if (groups_backend_add(backend, "", mount, err) != 0 || make_root(backend, err) != 0) {
+    if (groups_backend_add(backend, "", mount, err) != 0 ||
+        (!settings->only_lifts && make_root(backend, err) != 0)) {
         groups_backend_close(&backend->base);
         return -1;
     }
-    weigh(backend, backend->hierarchies[0].root);
+    if (!settings->only_lifts)
+        weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -704,7 +704,7 @@ static void adoption_keeps_limit_and_members(void **state)
     class_close(a);
     // Another daemon, with another period: on v1 the class's own goes on being the measure.
     backend_close(backend);
-    struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS, NULL};
+    struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS, NULL, false};
     assert_ok(backend_open(&settings, &backend, &err));
     a = open_class("a");
     assert_int_equal(quota_of("a"), 4000);
@@ -800,7 +800,7 @@ static void a_nested_root(void **state)
     (void)state;
     char nested[96];
     snprintf(nested, sizeof nested, "%s/lab/node0", root);
-    struct backend_settings settings = {version->kind, nested, 2, 100 * NS_PER_MS, NULL};
+    struct backend_settings settings = {version->kind, nested, 2, 100 * NS_PER_MS, NULL, false};
     for (int there = 0; there < 2; there++) {
         backend_close(backend);
         assert_ok(backend_open(&settings, &backend, &err));
@@ -825,16 +825,16 @@ static void bad_names_and_settings(void **state)
     assert_ok(class_remove(open_class(longest), &err));
 
     const struct backend_settings bad[] = {
-        {"v3", root, 2, 100 * NS_PER_MS, NULL},
-        {version == &v1 ? "v2" : "v1", root, 2, 100 * NS_PER_MS, NULL},
-        {version->kind, "", 2, 100 * NS_PER_MS, NULL},
-        {version->kind, "/x", 2, 100 * NS_PER_MS, NULL},
-        {version->kind, "a/../../b", 2, 100 * NS_PER_MS, NULL},
-        {version->kind, "a//b", 2, 100 * NS_PER_MS, NULL},
-        {version->kind, "a/", 2, 100 * NS_PER_MS, NULL},
-        {version->kind, root, 0, 100 * NS_PER_MS, NULL},
-        {version->kind, root, 2, 999999, NULL},
-        {version->kind, root, 2, NS_PER_SEC + 1, NULL},
+        {"v3", root, 2, 100 * NS_PER_MS, NULL, false},
+        {version == &v1 ? "v2" : "v1", root, 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, "", 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, "/x", 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, "a/../../b", 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, "a//b", 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, "a/", 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, root, 0, 100 * NS_PER_MS, NULL, false},
+        {version->kind, root, 2, 999999, NULL, false},
+        {version->kind, root, 2, NS_PER_SEC + 1, NULL, false},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         backend_t *none = NULL;
@@ -858,7 +858,7 @@ static void v1_without_a_freezer(void **state)
 {
     (void)state;
     struct v1_mounts two = {found.cpu, found.cpuacct, NULL, true};
-    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS, NULL};
+    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS, NULL, false};
     backend_close(backend);
     assert_ok(v1_open(&two, &settings, &backend, &err));
     class_t *a = open_class("nofreezer");
@@ -879,7 +879,7 @@ static void v1_by_hand(void **state)
     char nested[96];
     snprintf(nested, sizeof nested, "%s/lab/node0", root);
     struct v1_mounts by_hand = {found.cpu, found.cpuacct, found.freezer, false};
-    struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS, NULL};
+    struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS, NULL, false};
     backend_close(backend);
     assert_ok(v1_open(&by_hand, &settings, &backend, &err));
     check_nested_root(nested);
@@ -904,7 +904,7 @@ static void v1_with_one_hierarchy_for_both(void **state)
         fclose(file);
     }
     struct v1_mounts one = {mount, mount, NULL, false};
-    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS, NULL};
+    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS, NULL, false};
     backend_close(backend);
     assert_ok(v1_open(&one, &settings, &backend, &err));
     class_t *a = open_class("a");
@@ -948,7 +948,7 @@ static void v2_a_root_with_processes_is_refused(void **state)
     enter(mounts[0], from, start(wait_forever, NULL));
     const char *const roots[] = {from, below};
     for (unsigned i = 0; i < 2; i++) {
-        struct backend_settings settings = {"v2", roots[i], 2, 100 * NS_PER_MS, NULL};
+        struct backend_settings settings = {"v2", roots[i], 2, 100 * NS_PER_MS, NULL, false};
         backend_t *none = NULL;
         assert_int_equal(backend_open(&settings, &none, &err), -1);
         assert_int_equal(err.code, EBUSY);
@@ -976,7 +976,7 @@ static void v2_a_threaded_class_is_explained(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS, NULL};
+    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS, NULL, false};
     if (backend_open(&settings, &backend, &err) == 0)
         return 0;
     print_error("%s\n", err.text);
@@ -1043,7 +1043,7 @@ static char records[32];
 
 static void open_with_records(void)
 {
-    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records};
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records, false};
     backend_close(backend);
     assert_ok(backend_open(&settings, &backend, &err));
 }

@@ -19,7 +19,8 @@
 
 static char mount[64];
 static backend_t *backend;
-static const struct backend_settings settings = {"v2", "lab/node0", 4, 100 * NS_PER_MS, NULL};
+static const struct backend_settings settings = {"v2", "lab/node0", 4, 100 * NS_PER_MS,
+                                                 NULL, false};
 
 static void put(const char *directory, const char *name, const char *text)
 {
@@ -393,8 +394,6 @@ static void a_busy_group_is_reported(void **state)
     assert_file("lab/node0/a", "cpu.max", "max\n0\n"); // lifted: the kernel reads the first line
 }
 
-#define on_files(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
-
 static void assert_limit(const char *group, const char *expected)
 {
     char path[256], text[64] = "";
@@ -406,6 +405,48 @@ static void assert_limit(const char *group, const char *expected)
     fclose(file);
     assert_string_equal(text, expected);
 }
+
+// Jobs and named groups in place need no root; whoever lifts what a killed daemon has left must not
+// fail for it.
+static void limits_are_lifted_whatever_became_of_the_root(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct backend_settings lifting = settings;
+    class_t *class_ = NULL;
+    char path[96];
+    snprintf(path, sizeof path, "%s/records", mount);
+    lifting.records = path;
+    lifting.only_lifts = true;
+    put_class("user.slice");
+    open_backend_with_records();
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, NULL), 0);
+    for (int gone = 0; gone < 2; gone++) {
+        put("user.slice", "cpu.max", "max 100000\n"); // (a plain file keeps the end of a line)
+        assert_int_equal(class_set_share(class_, 50000, NULL), 0);
+        assert_limit("user.slice", "20000 100000\n");
+        backend_close(backend);
+        backend = NULL;
+        if (gone) {
+            char command[128];
+            snprintf(command, sizeof command, "rm -r '%s/lab'", mount);
+            assert_int_equal(system(command), 0);
+        } else {
+            put("lab/node0", "cgroup.type", "domain threaded\n");
+            put("lab/node0", "cgroup.procs", "4711\n");
+            assert_int_equal(v2_open(mount, &settings, &backend, &err), -1);
+            assert_int_equal(err.code, EBUSY);
+        }
+        if (v2_open(mount, &lifting, &backend, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(backend_release_all(backend, NULL, &err), 0);
+        assert_limit("user.slice", "max 100000\n");
+    }
+    assert_int_equal(access(path, F_OK), 0); // the record is the next daemon's
+    class_close(class_);
+}
+
+#define on_files(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
 
 static void assert_no_records(void)
 {
@@ -453,6 +494,7 @@ int main(void)
         on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
         on_files(a_named_group_is_limited_in_place),
+        on_files(limits_are_lifted_whatever_became_of_the_root),
         on_files(who_was_stopped_continues_whatever_else_fails),
         on_files(a_class_that_goes_meanwhile_is_no_failure),
     };

@@ -91,7 +91,7 @@ static void nobody_elses_file_is_believed(void **state)
 
 static struct backend_settings at(const char *root)
 {
-    return (struct backend_settings){"auto", root, 2, 100 * NS_PER_MS, directory};
+    return (struct backend_settings){"auto", root, 2, 100 * NS_PER_MS, directory, false};
 }
 
 static backend_t *open_at(const char *root)
@@ -182,6 +182,25 @@ static void both_places_are_lifted(void **state)
     remove_groups(top);
 }
 
+// Lifting is no reason to make what it would then be looked for in.
+static void lifting_makes_no_root(void **state)
+{
+    (void)state;
+    char root[64], path[256];
+    struct discovery found;
+    unsigned lifted = 1;
+    snprintf(root, sizeof root, "cosched-test-%d-none", (int)getpid());
+    struct backend_settings settings = at(root);
+    assert_int_equal(in_force_release(&settings, &lifted, &err), 0);
+    assert_int_equal(lifted, 0);
+    assert_int_equal(discovery_find(&found, NULL), 0);
+    snprintf(path, sizeof path, "%s/%s", found.v2 != NULL ? found.v2 : found.cpu, root);
+    discovery_free(&found);
+    bool made = access(path, F_OK) == 0;
+    remove_groups(root);
+    assert_false(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +209,7 @@ int main(void)
     };
     const struct CMUnitTest real[] = {
         cmocka_unit_test_setup_teardown(both_places_are_lifted, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(lifting_makes_no_root, set_up, clean_up),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     struct discovery found;
