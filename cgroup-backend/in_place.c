@@ -57,8 +57,8 @@ static uint64_t inode_of(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? (uint64_t)status.st_ino : 0;
 }
 
-// The record of this class with the path of its group: 1, 0 when there is none or its group is gone
-// (then the record goes, too, if `tidy`), or -1.
+// The record of this class with the path of its group: 1, 0 when there is none or its group is
+// gone, or the limit of that (then the record goes, too, if `tidy`), or -1.
 static int find_record(const struct cgroup_backend *backend, const char *name, bool tidy,
                        struct record *record, char **path, struct error *err)
 {
@@ -67,7 +67,7 @@ static int find_record(const struct cgroup_backend *backend, const char *name, b
         *path = group_path(&backend->hierarchies[0], record->group);
         if (*path == NULL)
             return error_errno(err, ENOMEM, "class %s", name);
-        if (inode_of(*path) == record->inode)
+        if (inode_of(*path) == record->inode && limit_exists(*path, is_v2(backend)))
             return 1;
         free(*path);
         *path = NULL;

@@ -17,9 +17,27 @@ void limit_close(struct limit_files *files)
     files->quota = files->period = -1;
 }
 
+static const char *quota_file(bool v2)
+{
+    return v2 ? "cpu.max" : "cpu.cfs_quota_us";
+}
+
+bool limit_exists(const char *path, bool v2)
+{
+    cleanup_free char *file = path_join(path, quota_file(v2));
+    return file == NULL || access(file, F_OK) == 0 || errno != ENOENT;
+}
+
 int limit_open(const char *path, bool v2, struct limit_files *files, struct error *err)
 {
-    files->quota = file_open(path, v2 ? "cpu.max" : "cpu.cfs_quota_us", O_RDWR, err);
+    files->quota = files->period = -1;
+    if (v2 && !limit_exists(path, v2))
+        return error_set(
+            err, ENOENT,
+            "%s has no cpu.max: the group above it must pass the cpu controller on, as "
+            "a slice of systemd's does with a CPUWeight= in one of its units",
+            path);
+    files->quota = file_open(path, quota_file(v2), O_RDWR, err);
     files->period = v2 || files->quota < 0 ? -1 : file_open(path, "cpu.cfs_period_us", O_RDWR, err);
     if (files->quota >= 0 && (v2 || files->period >= 0))
         return 0;

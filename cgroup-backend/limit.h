@@ -10,6 +10,10 @@ struct limit_files {
     int period; // cpu.cfs_period_us; -1 on v2
 };
 
+// Whether the group has a limit: on v2 it has none as long as the group above passes no cpu on,
+// which a manager may change at any time, and what was set is gone with it.
+bool limit_exists(const char *path, bool v2);
+
 // Opens the files of the group at `path`, for messages of the following, too. Returns 0 or -1.
 int limit_open(const char *path, bool v2, struct limit_files *files, struct error *err);
 void limit_close(struct limit_files *files);

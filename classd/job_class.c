@@ -43,13 +43,14 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
     return class_open(backend, name, &job->class_, err);
 }
 
-// The job is not alone any more in the group that was made for it, so that its processes go to a
-// class of its own. False when they must stay where they are.
+// The job is not alone any more in the group that was made for it, or that has no limit any more,
+// so that its processes go to a class of its own. False when they must stay where they are.
 static bool displace(const struct config *config, struct job *job, const struct error *why)
 {
     struct error err;
     uint64_t before_ns = 0, after_ns = 0;
-    if (why->code != EXDEV || !class_is_in_place(job->class_) || !is_placement(config, "auto"))
+    bool lost = why->code == EXDEV || why->code == ENODEV;
+    if (!lost || !class_is_in_place(job->class_) || !is_placement(config, "auto"))
         return false;
     bool known = class_usage(job->class_, &before_ns, NULL) == 0;
     if (class_displace(&job->class_, &err) < 0) {

@@ -139,9 +139,14 @@ uint64_t sequential_class_usage(sequential_class_t *class_)
 static void limit_group(struct group *group, const struct phase_moment *moment, uint32_t share_ppm)
 {
     struct error err;
-    if (periods_set_share(&group->phase, moment, group->class_, share_ppm, &err) == 0 ||
-        err.code == ENODEV)
+    if (periods_set_share(&group->phase, moment, group->class_, share_ppm, &err) == 0)
         return;
+    // It may come back, be it the group or on v2 the limit alone.
+    if (err.code == ENODEV) {
+        log_line(LOG_INFO, "sequential group %s is gone, or has no limit any more", group->path);
+        give_back(group);
+        return;
+    }
     class_set_share(group->class_, BACKEND_UNLIMITED, NULL);
     // A kernel that refuses one write will refuse the next.
     if (!group->share_failed)

@@ -406,6 +406,29 @@ static void assert_limit(const char *group, const char *expected)
     assert_string_equal(text, expected);
 }
 
+// As when systemd takes the controller away from a slice in which no unit wants it any more.
+static void a_limit_that_is_gone_needs_no_lifting(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    class_t *class_ = NULL;
+    unsigned lifted = 1;
+    put_class("user.slice");
+    open_backend_with_records();
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, NULL), 0);
+    assert_int_equal(class_set_share(class_, 50000, NULL), 0);
+    unlink_file("user.slice", "cpu.max");
+    assert_int_equal(backend_release_all(backend, &lifted, &err), 0);
+    assert_int_equal(lifted, 0);
+    class_close(class_);
+    // Nor is the class in place any more. (Plain files do not come with a directory that is made.)
+    assert_int_equal(class_open(backend, "s", &class_, &err), -1);
+    assert_non_null(strstr(err.text, "lab/node0/s/cpu.max"));
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_non_null(strstr(err.text, "user.slice has no cpu.max: the group above it must pass"));
+}
+
 // Jobs and named groups in place need no root; whoever lifts what a killed daemon has left must not
 // fail for it.
 static void limits_are_lifted_whatever_became_of_the_root(void **state)
@@ -494,6 +517,7 @@ int main(void)
         on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
         on_files(a_named_group_is_limited_in_place),
+        on_files(a_limit_that_is_gone_needs_no_lifting),
         on_files(limits_are_lifted_whatever_became_of_the_root),
         on_files(who_was_stopped_continues_whatever_else_fails),
         on_files(a_class_that_goes_meanwhile_is_no_failure),

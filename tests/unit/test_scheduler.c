@@ -1247,6 +1247,21 @@ static void a_stranger_makes_it_move(void **state)
     assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
 }
 
+// On cgroup v2 it goes when the group above does not pass cpu on any more.
+static void a_group_without_a_limit_makes_it_move(void **state)
+{
+    struct node *node = *state;
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    come(node, "b", B);
+    clear(node);
+    test_backend_fail(node->backend, "share", ENODEV, 1);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    const char *expected = "displace job-0-a\nplace job-0-a 5000001\nshare job-0-a 10000\n";
+    assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
+}
+
 static void a_rank_that_lives_elsewhere_makes_it_move(void **state)
 {
     struct node *node = *state;
@@ -1367,6 +1382,7 @@ int main(void)
         TEST(placement_move_does_not_ask),
         TEST(placement_in_place_never_moves),
         TEST(a_stranger_makes_it_move),
+        TEST(a_group_without_a_limit_makes_it_move),
         TEST(a_rank_that_lives_elsewhere_makes_it_move),
         TEST(what_cannot_move_is_not_limited),
         TEST(an_idle_job_in_place_is_looked_at_every_turn),

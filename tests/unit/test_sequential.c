@@ -234,6 +234,20 @@ static void a_group_that_is_gone_is_looked_for(void **state)
     assert_true(said(node, "named sequential-0 user.slice\n"));
 }
 
+static void a_limit_that_is_gone_is_looked_for(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    spend(node, 0);
+    clear(node);
+    test_backend_fail(node->backend, "share", ENODEV, 2); // the job's is the first
+    spend(node, 500);
+    assert_true(said(node, "remove sequential-0\n"));
+    usage_ns[0] = 0;
+    turn(node);
+    assert_true(said(node, "named sequential-0 user.slice\n"));
+}
+
 static void a_limit_that_cannot_be_set_is_lifted(void **state)
 {
     struct node *node = *state;
@@ -387,6 +401,7 @@ int main(void)
         with(set_up, who_was_quiet_since_takes_no_turn),
         with(NULL, a_group_that_is_not_there_is_looked_for),
         with(set_up, a_group_that_is_gone_is_looked_for),
+        with(set_up, a_limit_that_is_gone_is_looked_for),
         with(set_up, a_limit_that_cannot_be_set_is_lifted),
         with(set_up, the_end_gives_the_groups_back),
         with(set_up, what_a_killed_one_left_is_given_back),
