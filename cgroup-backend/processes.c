@@ -380,7 +380,8 @@ static int add_subtree(const char *directory, unsigned depth, struct pid_list *l
     if (read_group(directory, list, &hidden, &fault) != 0)
         return fault.code == ENOENT || fault.code == ENODEV
                    ? 0
-                   : error_set(err, fault.code, "%s", fault.text);
+                   : error_set(err, fault.code == EOPNOTSUPP ? EXDEV : fault.code, "%s",
+                               fault.text);
     if (hidden > 0)
         return error_set(err, EXDEV, "%s: %zu processes live in a pid namespace out of sight",
                          directory, hidden);
@@ -392,7 +393,7 @@ static int add_subtree(const char *directory, unsigned depth, struct pid_list *l
             continue;
         // Nobody could say that there is no stranger below.
         if (depth == 0)
-            return error_set(err, ELOOP, "%s: groups are nested too deeply", directory);
+            return error_set(err, EXDEV, "%s: groups are nested too deeply", directory);
         cleanup_free char *below = path_join(directory, entry->d_name);
         if (below == NULL)
             return error_errno(err, ENOMEM, "%s", directory);

@@ -73,7 +73,8 @@ int processes_descendants(const char *proc, const struct process_id *root, size_
 int processes_of_group(const char *directory, struct pid_list *list, struct error *err);
 
 // The same for `directory` and every group below it; groups that vanish meanwhile have nobody.
-// EXDEV when somebody there cannot be seen, as he lives in a pid namespace that is not below ours.
+// EXDEV when somebody there may not be seen, as he lives in a pid namespace that is not below ours,
+// in a threaded group, or too deep down.
 int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
 
 // The members of a group with their start times, sorted, in place of what *list had: each of them

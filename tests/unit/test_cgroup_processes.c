@@ -213,6 +213,16 @@ static void members_of_groups(void **state)
     put("top/a/cgroup.procs", "0\n");
     assert_int_equal(processes_of_subtree(top, &list, &err), -1);
     assert_int_equal(err.code, EXDEV);
+    // Nor who is where nobody looks.
+    put("top/a/cgroup.procs", "");
+    char deep[80] = "top", file[96];
+    for (int i = 0; i < 17; i++) {
+        strcat(deep, "/d");
+        snprintf(file, sizeof file, "%s/cgroup.procs", deep);
+        put(file, "14\n");
+    }
+    assert_int_equal(processes_of_subtree(top, &list, &err), -1);
+    assert_int_equal(err.code, EXDEV);
     pid_list_free(&list);
 }
 
