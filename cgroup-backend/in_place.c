@@ -461,6 +461,9 @@ static int change(struct in_place *class_, const struct limit *now, const struct
     struct record *record = &class_->record;
     if (limit_same(limit, now))
         return 0;
+    // There may have been no space for it before.
+    if (class_->record_fd < 0 && note(class_, err) != 0)
+        return -1;
     record->set[0] = *now;
     record->set[1] = *limit;
     if (record_intend(class_->record_fd, record, err) != 0)

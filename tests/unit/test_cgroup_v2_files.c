@@ -406,6 +406,29 @@ static void assert_limit(const char *group, const char *expected)
     assert_string_equal(text, expected);
 }
 
+// Somebody else sets a limit just when there is no space for the record of it.
+static void a_record_is_written_as_soon_as_there_is_space(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    class_t *class_ = NULL;
+    char draft[128];
+    put_class("user.slice");
+    open_backend_with_records();
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, NULL), 0);
+    snprintf(draft, sizeof draft, "%s/records/placed/.s", mount);
+    assert_int_equal(mkdir(draft, 0700), 0);
+    put("user.slice", "cpu.max", "300000 100000\n");
+    assert_int_equal(class_set_share(class_, 50000, &err), -1);
+    assert_int_equal(err.code, EISDIR);
+    assert_limit("user.slice", "300000 100000\n");
+    assert_int_equal(rmdir(draft), 0);
+    assert_int_equal(class_set_share(class_, 50000, NULL), 0);
+    assert_limit("user.slice", "20000 100000\n");
+    assert_int_equal(class_remove(class_, NULL), 0);
+    assert_limit("user.slice", "300000 100000\n");
+}
+
 // As when systemd takes the controller away from a slice in which no unit wants it any more.
 static void a_limit_that_is_gone_needs_no_lifting(void **state)
 {
@@ -517,6 +540,7 @@ int main(void)
         on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
         on_files(a_named_group_is_limited_in_place),
+        on_files(a_record_is_written_as_soon_as_there_is_space),
         on_files(a_limit_that_is_gone_needs_no_lifting),
         on_files(limits_are_lifted_whatever_became_of_the_root),
         on_files(who_was_stopped_continues_whatever_else_fails),
