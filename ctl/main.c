@@ -116,8 +116,9 @@ static int do_release(const struct config *config, const struct wishes *wishes, 
         return error_set(err, EBUSY,
                          "classd is running and would set its limits again; use \"coschedctl "
                          "shutdown\", or --force to lift them for a moment");
-    if (in_force_release(&settings, &lifted, err) < 0 ||
-        status_page_free_all(config->runtime_dir, err) < 0)
+    // Jobs are told also when a limit stays: they would wait for turns that nobody gives them.
+    int rc = in_force_release(&settings, &lifted, err);
+    if (status_page_free_all(config->runtime_dir, rc == 0 ? err : NULL) < 0 || rc < 0)
         return -1;
     if (wishes->json)
         printf("{\"lifted\": %u}\n", lifted);
@@ -208,11 +209,20 @@ static void print_help(void)
          "The exit status is 0, 1 when it could not be done, 2 when it was not understood.");
 }
 
-// Without a file at the default place the defaults hold.
-static int load(const char *given, struct config *config, struct error *err)
+// Without a file at the default place the defaults hold. Limits must be lifted even when it is
+// broken.
+static int load(const char *given, const struct command *command, struct config *config,
+                struct error *err)
 {
-    if (config_load(given != NULL ? given : COSCHED_CONFIG_FILE, config, err) == 0)
+    const char *file = given != NULL ? given : COSCHED_CONFIG_FILE;
+    if (config_load(file, config, err) == 0)
         return 0;
+    if (err->code != ENOENT && command->run == do_release) {
+        config_salvage(file, config);
+        fprintf(stderr, "coschedctl: %s; releasing below the root \"%s\"\n", err->text,
+                config->cgroup_root);
+        return 0;
+    }
     if (given != NULL || err->code != ENOENT)
         return -1;
     config_defaults(config);
@@ -230,7 +240,7 @@ static int execute(const char *config_file, const struct command *command,
 {
     struct config config;
     struct error err = {0};
-    if (load(config_file, &config, &err) == 0 && command->run(&config, wishes, &err) == 0)
+    if (load(config_file, command, &config, &err) == 0 && command->run(&config, wishes, &err) == 0)
         return EXIT_SUCCESS;
     fprintf(stderr, "coschedctl: %s\n", err.text);
     return EXIT_FAILURE;

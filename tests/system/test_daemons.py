@@ -292,6 +292,9 @@ class Ends(Node):
                              text=True, check=True)
         self.assertIn(f'releasing below the root "{ROOT}"', run.stderr)
         self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        by_hand = self.ctl("release", "--json")
+        self.assertEqual((by_hand.returncode, by_hand.stdout), (0, '{"lifted": 2}\n'))
+        self.assertIn(f'releasing below the root "{ROOT}"', by_hand.stderr)
         self.configure()
 
     def move_root(self):
