@@ -16,7 +16,7 @@ import time
 import unittest
 
 import daemonkit
-from daemonkit import (CLASSD, CONTENDED, CTL, DEADLINE_S, EXIT, NOBODY, QUERY, REGISTER, ROOT,
+from daemonkit import (BUILD, CLASSD, CONTENDED, CTL, DEADLINE_S, EXIT, NOBODY, QUERY, REGISTER, ROOT,
                        SCHEDULED, SHUTDOWN, SWITCH, TIMERD, VERSION, Node, classes, members, packet,
                        quota, register_body, remove_groups)
 
@@ -609,6 +609,12 @@ class Programs(unittest.TestCase):
             file.write(text)
             file.flush()
             subprocess.run([CLASSD, "--check-config", "--config", file.name], check=True)
+
+    def test_the_installed_example_has_the_defaults_of_no_machine(self):
+        text = subprocess.run([CLASSD, "--print-config", "--config", "/dev/null"],
+                              capture_output=True, text=True, check=True).stdout
+        with open(os.path.join(BUILD, "etc", "cosched.ini"), encoding="ascii") as file:
+            self.assertEqual(file.read(), text)
 
     def test_check_config_names_the_line(self):
         with tempfile.NamedTemporaryFile("w", suffix=".ini") as file:
