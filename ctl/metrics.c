@@ -93,7 +93,9 @@ static void print_job_metric(const struct job_metric *metric,
 void metrics_print(const struct protocol_node_record *node, const struct protocol_job_record *jobs,
                    size_t count, FILE *stream)
 {
-    head(stream, "classd", "info", "The scheduler of this node.");
+    // Prometheus' text format, which textfile collectors read, has no type "info", and all of a
+    // file with one is refused.
+    head(stream, "classd_info", "gauge", "The scheduler of this node.");
     fprintf(stream, "cosched_classd_info{version=\"%s\",policy=\"%s\",backend=\"%s\"} 1\n",
             node->version, node->policy, node->backend);
     gauge(stream, "uptime_seconds", "Time since the start of classd.", seconds(node->uptime_ns));
