@@ -115,6 +115,24 @@ void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX]
         snprintf(text, SHOW_SLOTS_MAX, "%u/%u", slots_count(job->slots & SLOTS_ALL), SLOTS_ROUND);
 }
 
+// The record of the sequential class, which has no processes of its own; its age is that in the
+// turns.
+static bool sequential_takes_turns(const struct protocol_job_record *job)
+{
+    return job->processes == 0 && job->registered_ns > 0;
+}
+
+uint32_t show_turn_takers(const struct protocol_node_record *node,
+                          const struct protocol_job_record *jobs, size_t count)
+{
+    uint32_t takers = node->jobs, suspended = 0;
+    for (size_t i = 0; i < count; i++) {
+        takers += sequential_takes_turns(&jobs[i]);
+        suspended += suspended_by(&jobs[i]) != NULL;
+    }
+    return takers > suspended ? takers - suspended : 1;
+}
+
 // Their numbers, or null.
 static json_t *json_slots(const struct protocol_job_record *job)
 {

@@ -26,6 +26,11 @@ void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX]
 // that is right.
 void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]);
 
+// Among how many the node's turns are shared: its jobs without those that are suspended (as far as
+// the caller may see them among `jobs`), and the sequential class while it takes part. At least 1.
+uint32_t show_turn_takers(const struct protocol_node_record *node,
+                          const struct protocol_job_record *jobs, size_t count);
+
 // The job for programs, a new reference; null without memory.
 json_t *show_job_json(const struct protocol_job_record *job);
 

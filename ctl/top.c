@@ -54,9 +54,9 @@ static double per_second(uint64_t now, uint64_t before, double elapsed_s)
 }
 
 // Time here over what it would be if the job had always held its equal part: 1 is a fair share.
-static double stretch(const struct protocol_job_record *job, uint32_t jobs)
+static double stretch(const struct protocol_job_record *job, uint32_t takers)
 {
-    double fair = (double)job->scheduled_ns * jobs;
+    double fair = (double)job->scheduled_ns * takers;
     return fair > 0 ? (double)job->registered_ns / fair : 0;
 }
 
@@ -96,7 +96,7 @@ static void format_job(char text[LINE_MAX_BYTES], const struct look *look, size_
         old == NULL ? 0
                     : 100 * per_second(job->cpu_ns, old->cpu_ns, elapsed_s) / (double)NS_PER_SEC,
         (double)job->scheduled_ns / (double)NS_PER_SEC,
-        stretch(job, look->node.jobs > 0 ? look->node.jobs : 1),
+        stretch(job, show_turn_takers(&look->node, look->jobs, look->count)),
         old == NULL ? 0 : per_second(job->requests, old->requests, elapsed_s));
 }
 

@@ -138,6 +138,24 @@ static void a_clock_that_is_off_is_shown(void **state)
     assert_in_range(strlen(text), 1, SHOW_CLOCK_MAX - 1);
 }
 
+static void who_takes_turns_is_counted(void **state)
+{
+    (void)state;
+    struct protocol_node_record node = {.jobs = 3};
+    struct protocol_job_record jobs[] = {
+        {.job_id = "a", .processes = 2, .registered_ns = NS_PER_SEC},
+        {.job_id = "b", .processes = 1, .registered_ns = NS_PER_SEC},
+        {.job_id = "sequential"}, // nobody computes there
+    };
+    assert_int_equal(show_turn_takers(&node, jobs, 3), 3); // one is not shown to this user
+    jobs[2].registered_ns = NS_PER_SEC;
+    assert_int_equal(show_turn_takers(&node, jobs, 3), 4);
+    jobs[1].suspended = PROTOCOL_MEANS_FREEZER;
+    assert_int_equal(show_turn_takers(&node, jobs, 3), 3);
+    node.jobs = 0; // it was asked a moment before
+    assert_int_equal(show_turn_takers(&node, jobs, 2), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +166,7 @@ int main(void)
         cmocka_unit_test(programs_read_the_terms_of_dcs),
         cmocka_unit_test(slots_are_shown_where_there_are_some),
         cmocka_unit_test(a_clock_that_is_off_is_shown),
+        cmocka_unit_test(who_takes_turns_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
