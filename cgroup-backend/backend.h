@@ -36,12 +36,12 @@ struct backend_settings {
     // Directory in which the groups are remembered whose classes are in place, the daemon's runtime
     // directory; null: there are none.
     const char *records;
-    // Nothing but limits to lift: the root is taken as it is, also one in which no class could be
-    // made any more, and is not made.
-    bool only_lifts;
+    // To lift limits, or to look: no group is made, neither the root nor a class (ENOENT), and the
+    // root may be one in which no class could be made any more. No record goes.
+    bool as_it_is;
 };
 
-// Finds the hierarchies and makes the root group where it is missing (`only_lifts`). Errors name
+// Finds the hierarchies and makes the root group where it is missing (`as_it_is`). Errors name
 // the missing controller or permission and the remedy. The caller ends it with backend_close().
 int backend_open(const struct backend_settings *settings, backend_t **backend, struct error *err);
 

@@ -45,6 +45,7 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     backend->base.ops = ops;
     backend->cpus = settings->cpus;
     backend->period_us = settings->period_ns / 1000;
+    backend->as_it_is = settings->as_it_is;
     return backend;
 }
 
@@ -211,6 +212,15 @@ void groups_class_close(class_t *base)
         close(class_->usage_fd);
     tracking_close(&class_->base);
     free(class_);
+}
+
+int groups_are_missing(const struct cgroup_class *class_, struct error *err)
+{
+    if (directory_exists(class_->groups[0].path))
+        return 0;
+    return class_->backend->as_it_is
+               ? error_set(err, ENOENT, "there is no group %s", class_->groups[0].path)
+               : 1;
 }
 
 int groups_make_path(const char *mount, const char *relative, struct error *err)

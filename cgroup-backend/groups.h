@@ -26,6 +26,7 @@ struct cgroup_backend {
     unsigned hierarchy_count;
     unsigned cpuacct, freezer; // their indices; freezer == hierarchy_count: there is none
     bool libcgroup;
+    bool as_it_is; // the settings'
 };
 
 // A class's directory in one hierarchy.
@@ -66,6 +67,9 @@ int groups_release_all(struct cgroup_backend *backend,
 struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char *name,
                                       struct error *err);
 void groups_class_close(class_t *class_);
+
+// Whether the class's directories have to be made: 1, 0, or -1 when they may not be (ENOENT).
+int groups_are_missing(const struct cgroup_class *class_, struct error *err);
 
 // Makes the directory of each component of `relative` below `mount`.
 int groups_make_path(const char *mount, const char *relative, struct error *err);

@@ -118,7 +118,7 @@ int in_force_release(const struct backend_settings *settings, unsigned *lifted, 
     struct backend_settings place = *settings;
     backend_t *own = NULL, *other = NULL;
     unsigned count = 0;
-    place.only_lifts = true;
+    place.as_it_is = true;
     bool opened = backend_open(&place, &own, &fault) == 0;
     int there = in_force_open_other(&place, &other, opened ? err : NULL);
     int rc = opened && there >= 0 ? 0 : -1;

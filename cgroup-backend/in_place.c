@@ -373,7 +373,7 @@ int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **o
 {
     struct record record;
     char *path = NULL;
-    int rc = find_record(backend, name, true, &record, &path, err);
+    int rc = find_record(backend, name, !backend->as_it_is, &record, &path, err);
     if (rc <= 0)
         return rc;
     struct in_place *class_ = new_class(backend, name, &path, &record);

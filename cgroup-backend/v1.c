@@ -124,13 +124,14 @@ static int v1_class_open(backend_t *base, const char *name, class_t **opened, st
     struct cgroup_class *class_ = groups_class_new(backend, name, err);
     if (class_ == NULL)
         return -1;
-    bool fresh = !directory_exists(class_->groups[0].path);
-    if ((is_there(class_) || make_groups(backend, name, err) == 0) &&
+    int fresh = groups_are_missing(class_, err);
+    if (fresh >= 0 &&
+        (is_there(class_) || backend->as_it_is || make_groups(backend, name, err) == 0) &&
         open_files(class_, fresh, err) == 0) {
         *opened = &class_->base;
         return 0;
     }
-    if (fresh)
+    if (fresh > 0)
         groups_rmdir(class_);
     groups_class_close(&class_->base);
     return error_context(err, "class %s", name);
@@ -364,11 +365,11 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
                   add_hierarchy(backend, "freezer", mounts->freezer, &backend->freezer, err) == 0);
     if (mounts->freezer == NULL)
         backend->freezer = HIERARCHIES_MAX;
-    if (!added || (!settings->only_lifts && make_groups(backend, "", err) != 0)) {
+    if (!added || (!settings->as_it_is && make_groups(backend, "", err) != 0)) {
         groups_backend_close(&backend->base);
         return -1;
     }
-    if (!settings->only_lifts)
+    if (!settings->as_it_is)
         weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;

@@ -105,15 +105,15 @@ static int v2_class_open(backend_t *base, const char *name, class_t **opened, st
     struct cgroup_class *class_ = groups_class_new(backend, name, err);
     if (class_ == NULL)
         return -1;
-    bool fresh = !directory_exists(class_path(class_));
-    if (directory_make(class_path(class_), err) == 0 &&
+    int fresh = groups_are_missing(class_, err);
+    if ((fresh == 0 || (fresh > 0 && directory_make(class_path(class_), err) == 0)) &&
         (class_->limit_fd = file_open(class_path(class_), "cpu.max", O_RDWR, err)) >= 0 &&
         (class_->usage_fd = file_open(class_path(class_), "cpu.stat", O_RDONLY, err)) >= 0) {
         weigh(backend, class_path(class_));
         *opened = &class_->base;
         return 0;
     }
-    if (fresh)
+    if (fresh > 0)
         groups_rmdir(class_);
     groups_class_close(&class_->base);
     return error_context(err, "class %s", name);
@@ -313,11 +313,11 @@ int v2_open(const char *mount, const struct backend_settings *settings, backend_
     if (backend == NULL)
         return -1;
     if (groups_backend_add(backend, "", mount, err) != 0 ||
-        (!settings->only_lifts && make_root(backend, err) != 0)) {
+        (!settings->as_it_is && make_root(backend, err) != 0)) {
         groups_backend_close(&backend->base);
         return -1;
     }
-    if (!settings->only_lifts)
+    if (!settings->as_it_is)
         weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;

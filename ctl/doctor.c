@@ -315,14 +315,17 @@ static void check_bindings(struct doctor *doctor)
                                         .root = doctor->config->cgroup_root,
                                         .cpus = config_cpus(doctor->config),
                                         .period_ns = doctor->config->period_ns,
-                                        .records = doctor->config->runtime_dir};
-    if (bindings.list != NULL && geteuid() == 0 &&
-        backend_open(&settings, &bindings.backend, NULL) == 0) {
+                                        .records = doctor->config->runtime_dir,
+                                        .as_it_is = true};
+    struct error err = {.text = "no memory"};
+    if (geteuid() != 0) {
+        note("bindings of jobs are looked at for root only");
+    } else if (bindings.list != NULL && backend_open(&settings, &bindings.backend, &err) == 0) {
         backend_each_class(bindings.backend, look_at_class, &bindings, NULL);
         compare_bindings(doctor, &bindings);
         backend_close(bindings.backend);
     } else {
-        note("bindings of jobs are looked at for root only");
+        note("bindings of jobs could not be looked at: %s", err.text);
     }
     free(bindings.list);
 }

@@ -452,6 +452,26 @@ static void a_limit_that_is_gone_needs_no_lifting(void **state)
     assert_non_null(strstr(err.text, "user.slice has no cpu.max: the group above it must pass"));
 }
 
+// Whoever looks at a class whose job ends just then must not make it anew.
+static void who_looks_makes_nothing(void **state)
+{
+    (void)state;
+    struct backend_settings looking = settings;
+    struct error err = {0};
+    class_t *class_ = NULL;
+    char path[96];
+    looking.as_it_is = true;
+    if (v2_open(mount, &looking, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_file("lab", "cgroup.subtree_control", "");
+    assert_int_equal(class_open(backend, "a", &class_, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    snprintf(path, sizeof path, "%s/lab/node0/a", mount);
+    assert_int_equal(access(path, F_OK), -1);
+    put_class("lab/node0/a");
+    class_close(open_class("a"));
+}
+
 // Jobs and named groups in place need no root; whoever lifts what a killed daemon has left must not
 // fail for it.
 static void limits_are_lifted_whatever_became_of_the_root(void **state)
@@ -463,7 +483,7 @@ static void limits_are_lifted_whatever_became_of_the_root(void **state)
     char path[96];
     snprintf(path, sizeof path, "%s/records", mount);
     lifting.records = path;
-    lifting.only_lifts = true;
+    lifting.as_it_is = true;
     put_class("user.slice");
     open_backend_with_records();
     assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, NULL), 0);
@@ -542,6 +562,7 @@ int main(void)
         on_files(a_named_group_is_limited_in_place),
         on_files(a_record_is_written_as_soon_as_there_is_space),
         on_files(a_limit_that_is_gone_needs_no_lifting),
+        on_files(who_looks_makes_nothing),
         on_files(limits_are_lifted_whatever_became_of_the_root),
         on_files(who_was_stopped_continues_whatever_else_fails),
         on_files(a_class_that_goes_meanwhile_is_no_failure),
