@@ -307,10 +307,10 @@ static int check_together(struct pass *pass)
                          "can enforce; set [cgroup] period to at least %s",
                          pass->name, cpus, need);
     }
-    if (config->cgroup_root[0] == '/' || strstr(config->cgroup_root, "..") != NULL)
+    if (!group_path_valid(config->cgroup_root))
         return error_set(pass->err, EINVAL,
-                         "%s: [cgroup] root must be relative and without \"..\", for example "
-                         "cosched",
+                         "%s: [cgroup] root must be relative, without \"..\", \".\" and empty "
+                         "parts, for example cosched",
                          pass->name);
     if (config->runtime_dir[0] != '/')
         return error_set(pass->err, EINVAL, "%s: [daemon] runtime_dir must be an absolute path",
