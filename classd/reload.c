@@ -9,7 +9,7 @@ static const char kept[] = "restart classd, jobs are kept";
 static const char left[] = "restart classd; jobs that run now go on unmanaged and without a limit";
 // A directory that the new file does not name nobody looks into.
 static const char stopped[] =
-    "put it back, stop classd, change it, start classd; jobs that run now go on unmanaged";
+    "put it back, stop both daemons, change it, start them; jobs that run now go on unmanaged";
 
 // The key that the running daemon has built upon and that differs, or null; *remedy gets what to
 // do.
