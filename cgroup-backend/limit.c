@@ -33,7 +33,7 @@ int limit_open(const char *path, bool v2, struct limit_files *files, struct erro
     files->quota = files->period = -1;
     if (v2 && !limit_exists(path, v2))
         return error_set(
-            err, ENOENT,
+            err, ENOTSUP,
             "%s has no cpu.max: the group above it must pass the cpu controller on, as "
             "a slice of systemd's does with a CPUWeight= in one of its units",
             path);

@@ -14,7 +14,8 @@ struct limit_files {
 // which a manager may change at any time, and what was set is gone with it.
 bool limit_exists(const char *path, bool v2);
 
-// Opens the files of the group at `path`, for messages of the following, too. Returns 0 or -1.
+// Opens the files of the group at `path`, for messages of the following, too. Returns 0 or -1:
+// ENOTSUP where there is no limit on v2.
 int limit_open(const char *path, bool v2, struct limit_files *files, struct error *err);
 void limit_close(struct limit_files *files);
 
