@@ -477,8 +477,8 @@ class Body:
         if f.role == "waitany":  # MPICH's MPI_Testany leaves the status alone when there is nothing
             lines += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]
         if f.role == "waitall":
-            lines = ["if (wait_persistent_collectives) {",
-                     "    wait_for_collectives(next, count, array_of_requests);",
+            lines = ["if (wait_one_by_one) {",
+                     "    wait_for_each(next, count, array_of_requests);",
                      "    " + direct, "} else {", *indent(lines), "}"]
         return lines
 
@@ -587,8 +587,8 @@ def entry_lines(f):
         yield "    header_matched(comm, *message, status);"
     if f.role == "start":
         yield "carrier_look();"
-    if f.name.endswith(("_init", "_init_c")) and f.role == "icollective":
-        yield "wait_persistent_collectives = true;"
+    if f.role == "part" or (f.name.endswith(("_init", "_init_c")) and f.role == "icollective"):
+        yield "wait_one_by_one = true;"
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"

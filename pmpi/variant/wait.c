@@ -32,7 +32,7 @@ bool wait_yields;
 bool wait_blocks;
 bool wait_adapts;
 bool wait_collectives_polled;
-_Atomic bool wait_persistent_collectives;
+_Atomic bool wait_one_by_one;
 static uint64_t yield_limit_ns; // 0: POLLS_BEFORE_YIELD
 static _Atomic bool strangers;  // are in some intracommunicator
 
@@ -175,7 +175,7 @@ void wait_merged(MPI_Comm comm)
         atomic_store_explicit(&strangers, true, memory_order_relaxed);
 }
 
-void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Request *requests)
+void wait_for_each(const struct mpi_next *next, int count, const MPI_Request *requests)
 {
     struct wait wait = wait_new();
     for (int i = 0; i < count; i++) {

@@ -68,10 +68,10 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 
-// Set by the first persistent collective. With those MPICH 4.0's MPI_Testall fails, so they are
-// waited for one by one before it is called.
-extern _Atomic bool wait_persistent_collectives;
-void wait_for_collectives(const struct mpi_next *next, int count, const MPI_Request *requests);
+// Set by the first persistent collective or partitioned message. With those MPICH 4.0's MPI_Testall
+// fails, so requests are waited for one by one then, before MPI_Waitall is called.
+extern _Atomic bool wait_one_by_one;
+void wait_for_each(const struct mpi_next *next, int count, const MPI_Request *requests);
 
 // Polls a request of the library's own making until it is complete. `peer` as in struct wait.
 int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status, int peer);

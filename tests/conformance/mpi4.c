@@ -176,6 +176,36 @@ CASE(partitioned_beside_messages)
     OK(MPI_Request_free(&requests[0]));
 }
 
+CASE(partitioned_completed_together)
+{
+    int part = -1, plain = -1;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    if (rank == 0)
+        OK(MPI_Psend_init(&part, 1, 1, MPI_INT, 1, TAG, comm, MPI_INFO_NULL, &requests[0]));
+    else
+        OK(MPI_Precv_init(&part, 1, 1, MPI_INT, 0, TAG, comm, MPI_INFO_NULL, &requests[0]));
+    for (int round = 0; round < 4; round++) {
+        if (rank == 0) {
+            part = 11 + round;
+            plain = 22 + round;
+        } else {
+            part = plain = -1;
+        }
+        OK(MPI_Start(&requests[0]));
+        if (rank == 0) {
+            OK(MPI_Pready(0, requests[0]));
+            OK(MPI_Isend(&plain, 1, MPI_INT, 1, TAG, comm, &requests[1]));
+        } else {
+            OK(MPI_Irecv(&plain, 1, MPI_INT, 0, TAG, comm, &requests[1]));
+        }
+        OK(MPI_Waitall(2, requests, round % 2 == 0 ? statuses : MPI_STATUSES_IGNORE));
+        EQUAL(11 + round, part);
+        EQUAL(22 + round, plain);
+    }
+    OK(MPI_Request_free(&requests[0]));
+}
+
 CASE(session_beside_init)
 {
     MPI_Session session;
