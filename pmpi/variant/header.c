@@ -227,6 +227,24 @@ void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
     pack_bounced(parcel, bytes);
 }
 
+void header_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
+{
+    size_t size = wire_basic_size(parcel->type);
+    if (is_wrong(parcel, size) || parcel->buf == MPI_BOTTOM)
+        return;
+    if (dest >= 0 && size == 0 &&
+        (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
+        return;
+    size_t bytes = dest >= 0 ? size_of(parcel) : 0;
+    struct wire *wire = bytes <= INT_MAX ? wire_new(bytes) : NULL;
+    if (wire == NULL || pack_into(parcel, wire, bytes) != MPI_SUCCESS) {
+        if (wire != NULL)
+            wire_free(wire);
+        return;
+    }
+    *parcel = (struct parcel){wire->header + 1, (MPI_Count)bytes, MPI_PACKED, wire, MPI_SUCCESS};
+}
+
 static struct wire *incoming(size_t room)
 {
     struct wire *wire = wire_new(room);

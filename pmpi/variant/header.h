@@ -80,6 +80,10 @@ static inline bool header_covers(MPI_Comm comm)
 // The slow paths of the functions below.
 void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm);
 void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm);
+
+// A packed copy without a header, so that a call that sends from and receives into one buffer can
+// be polled: as MPIs make one themselves. Where there can be none, the parcel stays the user's own.
+void header_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm);
 void header_expect(struct parcel *parcel, enum header_use use, int source, int tag, MPI_Comm comm);
 void header_expect_matched(struct parcel *parcel, enum header_use use, MPI_Message message);
 void header_release(struct wire *wire);

@@ -16,6 +16,7 @@
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/wait.h"
+#include "pmpi/variant/wire.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -455,6 +456,8 @@ static void job_start(void)
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)
         core_bypass();
+    else
+        wire_start();
 }
 
 // In a call of the program to one of the functions below, which an MPI may make of each other. The

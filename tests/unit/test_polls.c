@@ -1,14 +1,16 @@
 // Calls that block are made of polls where ranks yield, and come to the same.
 #include "pmpi/variant/wait.h"
+#include "pmpi/variant/wire.h"
 #include "tests/unit/mock_mpi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { TAG = 5 };
+enum { TAG = 5, ELEMENTS = 3, LARGE = 20000 };
 
 static bool partitioned; // there has been a request that MPICH 4.0's MPI_Testall does not know
 static int polled_together;
@@ -37,6 +39,7 @@ static int start(void **state)
         mpi_next[entry].Testall = test_all;
         mpi_next[entry].Psend_init = make_partitioned;
     }
+    wire_start();
     core_active = wait_yields = true;
     return 0;
 }
@@ -46,6 +49,57 @@ static int stop(void **state)
     (void)state;
     core_active = wait_yields = false;
     return mock_requests_left() + mock_messages_left() + mock_types_left();
+}
+
+// ---- one buffer for both ways
+
+static void exchange(void *buf, int count, MPI_Datatype type, size_t bytes)
+{
+    static char theirs[LARGE], sent[LARGE + 1];
+    MPI_Status status;
+    memset(theirs, 'b', bytes);
+    mock_peer_send(MPI_COMM_WORLD, TAG, theirs, bytes);
+    assert_int_equal(lib.Sendrecv_replace(buf, count, type, MOCK_PEER, TAG, MOCK_PEER, TAG,
+                                          MPI_COMM_WORLD, &status),
+                     MPI_SUCCESS);
+    assert_int_equal(status.MPI_SOURCE, MOCK_PEER);
+    assert_int_equal(mock_bytes(&status), bytes);
+    assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, sent, sizeof sent), bytes);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(sent[i], 'a');
+}
+
+static void one_buffer_goes_out_before_it_comes_in(void **state)
+{
+    static const size_t lengths[] = {0, 1, 8, 1000, 9000, LARGE};
+    char buf[LARGE];
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memset(buf, 'a', sizeof buf);
+        exchange(buf, (int)lengths[i], MPI_BYTE, lengths[i]);
+        for (size_t k = 0; k < sizeof buf; k++)
+            assert_int_equal(buf[k], k < lengths[i] ? 'b' : 'a');
+    }
+}
+
+static void so_does_one_with_gaps(void **state)
+{
+    int lengths[] = {3, 2};
+    MPI_Aint places[] = {0, 5};
+    MPI_Datatype types[] = {MPI_CHAR, MPI_CHAR}, type;
+    char buf[ELEMENTS * 7];
+    (void)state;
+    memset(buf, '-', sizeof buf);
+    for (int i = 0; i < ELEMENTS; i++) {
+        memcpy(buf + i * 7L, "aaa", 3);
+        memcpy(buf + i * 7L + 5, "aa", 2);
+    }
+    mpi_next[1].Type_create_struct(2, lengths, places, types, &type);
+    mpi_next[1].Type_commit(&type);
+    exchange(buf, ELEMENTS, type, 5 * (size_t)ELEMENTS);
+    mpi_next[1].Type_free(&type);
+    for (int i = 0; i < ELEMENTS; i++)
+        assert_memory_equal(buf + i * 7L, "bbb--bb", 7);
 }
 
 // ---- several requests
@@ -79,6 +133,8 @@ static void partitioned_requests_are_waited_for_one_by_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_buffer_goes_out_before_it_comes_in),
+        cmocka_unit_test(so_does_one_with_gaps),
         cmocka_unit_test(partitioned_requests_are_waited_for_one_by_one),
     };
     return cmocka_run_group_tests(tests, start, stop);
