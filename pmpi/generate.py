@@ -275,7 +275,7 @@ BEFORE = {
     "look": "carrier_look();",
     "rma_sync": "carrier_look();",
     "win_wait": "carrier_look();",
-    "comm_free": "carrier_forget(*comm);",
+    "comm_free": "bool known = carrier_forget(*comm);",
 }
 AFTER = {
     "recv": "carrier_arrived_from(comm, status->MPI_SOURCE);",
@@ -597,6 +597,9 @@ def entry_lines(f):
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"
+    if f.role == "comm_free":  # a delete callback may have kept it
+        yield "if (rc != MPI_SUCCESS && known)"
+        yield "    peers_learn(*comm);"
     if f.name in MERGES:
         yield "if (rc == MPI_SUCCESS)"
         yield "    wait_merged(*newcomm);"

@@ -180,11 +180,11 @@ static inline void carrier_finish_freed(void)
         header_look_after_orphans();
 }
 
-// A communicator is about to be freed.
-static inline void carrier_forget(MPI_Comm comm)
+// A communicator is about to be freed. True: it was known.
+static inline bool carrier_forget(MPI_Comm comm)
 {
     atomic_store_explicit(&carrier.collective, 0, memory_order_relaxed);
-    peers_forget(comm);
+    return peers_forget(comm);
 }
 
 // A message of the given rank, or of somebody, has been received. An idle receiver whose sender is

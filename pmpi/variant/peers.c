@@ -290,10 +290,10 @@ static void clear_removed(unsigned slot)
         atomic_store_explicit(&entries[slot].key, 0, memory_order_relaxed);
 }
 
-void peers_forget(MPI_Comm comm)
+bool peers_forget(MPI_Comm comm)
 {
     if (comm == MPI_COMM_NULL)
-        return;
+        return false;
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
     if (entry != NULL) {
@@ -304,4 +304,5 @@ void peers_forget(MPI_Comm comm)
         clear_removed((unsigned)(entry - entries));
     }
     pthread_mutex_unlock(&lock);
+    return entry != NULL;
 }

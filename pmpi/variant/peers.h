@@ -50,7 +50,8 @@ static inline int peers_world_rank(MPI_Comm comm, int rank)
 // for the same communicator does nothing.
 void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank));
 
-// The communicator is about to be freed: its handle may come back for another one.
-void peers_forget(MPI_Comm comm);
+// The communicator is about to be freed: its handle may come back for another one. True: it was
+// known.
+bool peers_forget(MPI_Comm comm);
 
 #endif

@@ -112,12 +112,37 @@ static void duplicates_of_unknown_ones_are_asked_for(void **state)
     assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
 }
 
+static int keep(MPI_Comm *comm)
+{
+    (void)comm;
+    return MPI_ERR_OTHER;
+}
+
+// A callback that deletes an attribute has refused. Peers go on as before, with headers or without.
+static void one_that_is_not_freed_stays_known(void **state)
+{
+    MPI_Comm made, unknown = mock_comm();
+    __typeof__(mpi_next[0].Comm_free) free_it = mpi_next[0].Comm_free;
+    (void)state;
+    assert_int_equal(lib.Comm_split(MPI_COMM_WORLD, 0, 0, &made), MPI_SUCCESS);
+    mpi_next[0].Comm_free = keep;
+    assert_int_equal(lib.Comm_free(&made), MPI_ERR_OTHER);
+    assert_known(made, false);
+    taken();
+    assert_int_equal(lib.Comm_free(&unknown), MPI_ERR_OTHER);
+    assert_int_equal(taken(), 0);
+    mpi_next[0].Comm_free = free_it;
+    assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
+    assert_int_equal(peers_world_rank(made, 0), PEERS_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_world_is_not_asked_for),
         cmocka_unit_test(duplicates_are_as_what_they_are_of),
         cmocka_unit_test(duplicates_of_unknown_ones_are_asked_for),
+        cmocka_unit_test(one_that_is_not_freed_stays_known),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
