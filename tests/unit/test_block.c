@@ -168,6 +168,24 @@ static void completions_ring(void **state)
     assert_true(flag);
 }
 
+static int complete_generalized(MPI_Request request)
+{
+    (void)request;
+    return MPI_SUCCESS;
+}
+
+// It is a thread of this process that waits for it.
+static void completing_a_generalized_request_rings(void **state)
+{
+    (void)state;
+    for (int entry = 0; entry < 2; entry++)
+        mpi_next[entry].Grequest_complete = complete_generalized;
+    uint32_t before = rings(MOCK_SELF);
+    sleeps(MOCK_SELF);
+    assert_int_equal(lib.Grequest_complete(MPI_REQUEST_NULL), MPI_SUCCESS);
+    assert_int_equal(rings(MOCK_SELF), before + 1);
+}
+
 static void only_the_receiver_of_a_message_is_rung(void **state)
 {
     (void)state;
@@ -434,6 +452,7 @@ int main(void)
         TEST(sends_ring),
         TEST(receives_ring),
         TEST(completions_ring),
+        TEST(completing_a_generalized_request_rings),
         TEST(only_the_receiver_of_a_message_is_rung),
         TEST(looking_in_vain_rings_now_and_then),
         TEST(every_wait_sleeps_until_it_is_rung),
