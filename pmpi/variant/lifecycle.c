@@ -505,12 +505,12 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
 // not given back: MPI_Comm_free sends messages, which take the ranks apart again.
 static void part(void)
 {
-    bool in_turns = parting_meet(job.comm, PARTING_ANSWERS);
+    enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);
     contention_stop();
     doorbell_leave();
     peers_stop();
     if (PARTING_ANSWERS)
-        parting_linger(job.size, in_turns, job.crowded);
+        parting_linger(job.size, state, job.crowded);
     else
         job.mpi->Comm_free(&job.comm);
 }

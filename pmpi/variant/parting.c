@@ -11,12 +11,10 @@
 #define LINGER_NS          (5 * NS_PER_MS)
 #define IN_TURNS_LINGER_NS (20 * NS_PER_MS)
 #define CROWDED_LINGER_NS  (80 * NS_PER_MS)
+#define LATE_LINGER_NS     NS_PER_SEC       // by the idle share: ten periods of it
 #define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave, lingering included
 #define ROUNDS_MOST        2
-#define WAIT_MOST_NS       (60 * NS_PER_SEC)
-
-// What each rank says of itself; all go by the greatest.
-enum state { ALONE, TOGETHER, APART };
+#define WAIT_MOST_NS       (2 * NS_PER_SEC)
 
 struct parting_place parting_place_now(void)
 {
@@ -58,14 +56,14 @@ static void wait_for_turn(uint64_t deadline_ns)
 }
 
 // The first exchange may have taken as long as the program's ranks are apart.
-static enum state own_state(uint64_t took_ns, uint64_t deadline_ns)
+static enum parting_state own_state(uint64_t took_ns, uint64_t deadline_ns)
 {
     struct parting_place place = parting_place_now();
     if (!place.contended)
-        return ALONE;
+        return PARTING_ALONE;
     if (clock_now_ns() >= deadline_ns)
-        return TOGETHER;
-    return parting_runs(&place) && took_ns <= TOGETHER_NS ? TOGETHER : APART;
+        return parting_runs(&place) ? PARTING_TOGETHER : PARTING_LATE;
+    return parting_runs(&place) && took_ns <= TOGETHER_NS ? PARTING_TOGETHER : PARTING_APART;
 }
 
 static bool exchange(MPI_Comm comm, int own, int *greatest)
@@ -76,28 +74,33 @@ static bool exchange(MPI_Comm comm, int own, int *greatest)
            patience_wait(&request, PATIENCE_FOR_EVER);
 }
 
-bool parting_meet(MPI_Comm comm, bool answers)
+enum parting_state parting_meet(MPI_Comm comm, bool answers)
 {
     struct parting_place place = parting_place_now();
     uint64_t deadline_ns = clock_now_ns() + patience_of(&place), took_ns = UINT64_MAX;
-    int own = ALONE, greatest = ALONE;
+    int own = PARTING_ALONE, greatest = PARTING_ALONE;
     do {
         if (answers) {
             wait_for_turn(deadline_ns);
-            own = own_state(took_ns, deadline_ns);
+            own = (int)own_state(took_ns, deadline_ns);
         }
         uint64_t begin_ns = clock_now_ns();
         if (!exchange(comm, own, &greatest))
-            return false;
+            return PARTING_APART;
         took_ns = clock_now_ns() - begin_ns;
-    } while (greatest == APART);
-    return greatest != ALONE;
+    } while (greatest == PARTING_APART);
+    return (enum parting_state)greatest;
 }
 
-void parting_linger(int size, bool in_turns, bool crowded)
+void parting_linger(int size, enum parting_state state, bool crowded)
 {
+    uint64_t linger_ns = LINGER_NS;
+    if (state >= PARTING_LATE)
+        linger_ns = LATE_LINGER_NS;
+    else if (crowded)
+        linger_ns = CROWDED_LINGER_NS;
+    else if (state == PARTING_TOGETHER)
+        linger_ns = IN_TURNS_LINGER_NS;
     if (size > 1)
-        core_linger((uint32_t)size, crowded    ? CROWDED_LINGER_NS
-                                    : in_turns ? IN_TURNS_LINGER_NS
-                                               : LINGER_NS);
+        core_linger((uint32_t)size, linger_ns);
 }

@@ -32,14 +32,21 @@ struct parting_place parting_place_now(void);
 // True when a rank that is there can be expected to run on for long enough to leave.
 bool parting_runs(const struct parting_place *place);
 
+// How ranks are when they go on; all go by the greatest.
+enum parting_state {
+    PARTING_ALONE,    // nobody takes turns with other jobs
+    PARTING_TOGETHER, // all run
+    PARTING_LATE,     // somebody does not, and has waited for long enough
+    PARTING_APART,    // somebody does not: they wait on, and are never left so but when MPI fails
+};
+
 // All ranks meet before the real MPI_Finalize, which is collective anyway. With an MPI that hangs
 // as above (`answers`) a rank whose node is contended waits for its turn first, for two rounds of
-// the turns at most, and the ranks go on when all run at once. Returns true when they took turns
-// with other jobs, on any node.
-bool parting_meet(MPI_Comm comm, bool answers);
+// the turns or two seconds at most, and the ranks go on when all run at once.
+enum parting_state parting_meet(MPI_Comm comm, bool answers);
 
-// After that: has each of the `size` ranks answer for as long as others need that took turns with
-// other jobs, or share CPUs with each other (`crowded`).
-void parting_linger(int size, bool in_turns, bool crowded);
+// After that: has each of the `size` ranks answer for as long as others need by `state`, or since
+// ranks share CPUs with each other (`crowded`).
+void parting_linger(int size, enum parting_state state, bool crowded);
 
 #endif

@@ -24,7 +24,7 @@ static int reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_O
 {
     (void)count, (void)type, (void)op, (void)comm;
     uint64_t until_ns = clock_now_ns() + slow_ns;
-    int own = *(const int *)in, other = exchanges < apart_for ? 2 : 0;
+    int own = *(const int *)in, other = exchanges < apart_for ? PARTING_APART : PARTING_ALONE;
     assert_true(exchanges < 8);
     own_state[exchanges++] = own;
     while (clock_now_ns() < until_ns) {
@@ -52,7 +52,7 @@ static int begin(void **state)
 static void who_is_alone_meets_once(void **state)
 {
     (void)state;
-    assert_false(parting_meet(mock_comm(), true));
+    assert_int_equal(parting_meet(mock_comm(), true), PARTING_ALONE);
     assert_int_equal(exchanges, 1);
 }
 
@@ -62,17 +62,17 @@ static void who_takes_turns_meets_until_all_run(void **state)
     (void)state;
     mock_status(BESIDE_OTHERS);
     apart_for = 3;
-    assert_true(parting_meet(mock_comm(), true));
+    assert_int_equal(parting_meet(mock_comm(), true), PARTING_TOGETHER);
     assert_int_equal(exchanges, 4);
-    assert_int_equal(own_state[0], 2);
-    assert_int_equal(own_state[1], 1);
+    assert_int_equal(own_state[0], PARTING_APART);
+    assert_int_equal(own_state[1], PARTING_TOGETHER);
 }
 
 static void all_go_by_the_one_that_takes_turns(void **state)
 {
     (void)state;
     apart_for = 2;
-    assert_false(parting_meet(mock_comm(), true));
+    assert_int_equal(parting_meet(mock_comm(), true), PARTING_ALONE);
     assert_int_equal(exchanges, 3);
 }
 
@@ -82,9 +82,9 @@ static void a_slow_exchange_is_not_one_of_running_ranks(void **state)
     mock_status(BESIDE_OTHERS);
     slow_ns = 11 * NS_PER_MS;
     page.time_slice_ns = 5 * NS_PER_MS; // of 30 ms patience
-    assert_true(parting_meet(mock_comm(), true));
+    assert_int_equal(parting_meet(mock_comm(), true), PARTING_TOGETHER);
     assert_in_range(exchanges, 3, 4);
-    assert_int_equal(own_state[1], 2);
+    assert_int_equal(own_state[1], PARTING_APART);
 }
 
 static void an_idle_rank_waits_for_its_turn_and_not_for_ever(void **state)
@@ -93,10 +93,9 @@ static void an_idle_rank_waits_for_its_turn_and_not_for_ever(void **state)
     mock_status(IDLE);
     page.time_slice_ns = NS_PER_MS;
     uint64_t begin_ns = clock_now_ns();
-    assert_true(parting_meet(mock_comm(), true));
+    assert_int_equal(parting_meet(mock_comm(), true), PARTING_LATE);
     assert_true(clock_now_ns() - begin_ns >= 6 * NS_PER_MS); // two rounds of three slices
     assert_int_equal(exchanges, 1);
-    assert_int_equal(own_state[0], 1);
 }
 
 // Another MPI does not hang.
@@ -105,7 +104,7 @@ static void no_rank_waits_where_nothing_is_asked(void **state)
     (void)state;
     mock_status(IDLE);
     page.time_slice_ns = 1000 * NS_PER_SEC;
-    assert_false(parting_meet(mock_comm(), false));
+    assert_int_equal(parting_meet(mock_comm(), false), PARTING_ALONE);
     assert_int_equal(exchanges, 1);
 }
 
