@@ -319,6 +319,9 @@ BLOCKING = {
     "waitsome", "collective", "creation", "dup", "rma_sync", "win_wait",
 }
 
+# Of these some, or all, are left to the MPI as a whole.
+WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync"}
+
 # The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count
 # and datatype: these themselves where no header travels.
 OUT = {"send": "ONCE", "isend": "KEPT", "send_init": "PERSISTENT", "sendrecv": "ONCE", "isendrecv": "JOINED"}
@@ -387,7 +390,7 @@ class Body:
         f = self.f
         if f.name.startswith(("Sendrecv_replace", "Isendrecv_replace")):
             return self.replacing()
-        direct = [f"rc = next->{f.name}({f.call(self.replace)});"]
+        direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"])
         polled = self.polled()
         if not polled:
             return direct
@@ -502,6 +505,27 @@ class Body:
             yield "header_received(&in, rc, status);"
 
 
+def waits(f):
+    return f.role in BLOCKING | WITHIN or f.name.startswith("Buffer_detach")
+
+
+def before_real(f):
+    yield "core_before_real(&call);"
+    if waits(f):
+        yield "within_take_over();"
+
+
+def after_real(f):
+    if waits(f):
+        yield "within_give_back();"
+    yield "core_after_real(&call);"
+
+
+def within(role, call):
+    """A call that is left to the MPI as a whole, and may wait for others."""
+    return ["within_begin();", *call, "within_end();"] if role in WITHIN else call
+
+
 def indent(lines):
     return ["    " + line for line in lines]
 
@@ -513,9 +537,9 @@ def completion(f, body):
     body.replace[statuses] = "given"
     yield "struct header_batch batch;"
     yield f"MPI_Status *given = header_before(&batch, HEADER_{shape}, {count}, {requests}, {statuses});"
-    yield "core_before_real(&call);"
+    yield from before_real(f)
     yield from body.real()
-    yield "core_after_real(&call);"
+    yield from after_real(f)
     yield f"header_after(&batch, rc, {done}, {outcount}, {index});"
 
 
@@ -527,7 +551,9 @@ BUFFER = {
         "header_attached(rc);",
     ],
     "Buffer_detach": [
+        "within_begin();",
         "rc = next->{name}(buffer_addr, size);",
+        "within_end();",
         "if (rc == MPI_SUCCESS) {{",
         "    MPI_Count bytes = *size;",
         "    header_detached(buffer_addr, &bytes);",
@@ -557,7 +583,7 @@ def entry_lines(f):
         yield from completion(f, body)
     elif f.role in OUT or f.role in IN:
         yield from body.parcels()
-        yield "core_before_real(&call);"
+        yield from before_real(f)
         yield f"if ({body.ok}) {{"
         yield from indent(body.real())
         yield "} else {"
@@ -565,13 +591,13 @@ def entry_lines(f):
         yield "    rc = " + ("out.rc != MPI_SUCCESS ? out.rc : in.rc;" if both
                              else "out.rc;" if f.role in OUT else "in.rc;")
         yield "}"
-        yield "core_after_real(&call);"
+        yield from after_real(f)
         yield from body.after_parcels()
     else:
         if f.role == "start":
             yield ("header_starting(1, request);" if f.name == "Start"
                    else "header_starting(count, array_of_requests);")
-        yield "core_before_real(&call);"
+        yield from before_real(f)
         if f.role == "get_status":
             yield "rc = header_get_status(next, request, flag, status);"
         elif f.role == "request_free":
@@ -581,7 +607,7 @@ def entry_lines(f):
                 yield line.format(name=f.name, cast=body.cast)
         else:
             yield from body.real()
-        yield "core_after_real(&call);"
+        yield from after_real(f)
     if f.role in ("probe", "iprobe"):
         there = " && *flag" if f.role == "iprobe" else ""
         yield f"if (rc == MPI_SUCCESS{there})"
@@ -693,6 +719,7 @@ def wrappers(functions):
     yield '#include "pmpi/variant/stats.h"'
     yield '#include "pmpi/variant/wait.h"'
     yield '#include "pmpi/variant/wire.h"'
+    yield '#include "pmpi/variant/within.h"'
     yield "#ifdef OPEN_MPI"
     yield "#define OPENMPI true"
     yield "#else"

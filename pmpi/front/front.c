@@ -70,6 +70,7 @@ static const struct front_api api = {
     .real = front_real,
     .bypass = front_bypass,
     .linger = ucx_linger,
+    .when_nothing_moved = ucx_when_nothing_moved,
 };
 
 // An MPI that a program such as Python opened for itself. It is promoted to global, so that the

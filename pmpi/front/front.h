@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRONT_API_VERSION 2u
+#define FRONT_API_VERSION 3u
 
 enum front_entry {
     FRONT_ENTRY_MPI = 0,  // called as MPI_X
@@ -23,6 +23,8 @@ struct front_api {
     void (*bypass)(const char *except);
     // As ucx_linger().
     void (*linger)(uint32_t connections, uint64_t linger_ns);
+    // As ucx_when_nothing_moved().
+    void (*when_nothing_moved)(void (*look)(void));
 };
 
 // A variant's only exported function, "cosched_pmpi_variant". It fills `entries`, two for each

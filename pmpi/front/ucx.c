@@ -25,10 +25,18 @@ enum { UCX_OK = 0, UCX_ERR_UNSUPPORTED = -22 };
 EXPORTED ucx_status ucp_worker_create(void *context, const void *params, void **worker);
 EXPORTED void ucp_worker_destroy(void *worker);
 EXPORTED void *ucp_disconnect_nb(void *connection);
+EXPORTED unsigned ucp_worker_progress(void *worker);
 
 static _Atomic(void *) workers[WORKERS_MAX];
 static _Atomic uint32_t connections_left;
 static _Atomic uint64_t linger_ns;
+
+typedef unsigned progress_function(void *worker);
+
+static progress_function find_progress;
+static _Atomic(progress_function *) ucx_progress; // UCX's own; null: not found yet
+static _Atomic(progress_function *) progress = find_progress;
+static void (*_Atomic when_nothing_moved)(void);
 
 static int is_ucp(struct dl_phdr_info *object, size_t size, void *handle)
 {
@@ -76,12 +84,57 @@ void ucp_worker_destroy(void *worker)
         destroy(worker);
 }
 
-static unsigned progress_all(unsigned (*progress)(void *))
+static unsigned no_progress(void *worker)
+{
+    (void)worker;
+    return 0;
+}
+
+static progress_function *own_progress(void)
+{
+    progress_function *own = atomic_load_explicit(&ucx_progress, memory_order_relaxed);
+    if (own != NULL)
+        return own;
+    own = (progress_function *)find("ucp_worker_progress");
+    if (own == NULL)
+        return no_progress;
+    atomic_store_explicit(&ucx_progress, own, memory_order_relaxed);
+    return own;
+}
+
+static unsigned find_progress(void *worker)
+{
+    progress_function *expected = find_progress, *own = own_progress();
+    if (own != no_progress)
+        atomic_compare_exchange_strong(&progress, &expected, own);
+    return own(worker);
+}
+
+static unsigned watched_progress(void *worker)
+{
+    unsigned moved = own_progress()(worker);
+    if (moved == 0)
+        atomic_load_explicit(&when_nothing_moved, memory_order_acquire)();
+    return moved;
+}
+
+void ucx_when_nothing_moved(void (*look)(void))
+{
+    atomic_store_explicit(&when_nothing_moved, look, memory_order_release);
+    atomic_store_explicit(&progress, watched_progress, memory_order_release);
+}
+
+unsigned ucp_worker_progress(void *worker)
+{
+    return atomic_load_explicit(&progress, memory_order_acquire)(worker);
+}
+
+static unsigned progress_all(progress_function *function)
 {
     unsigned moved = 0;
     for (size_t i = 0; i < WORKERS_MAX; i++) {
         void *worker = atomic_load(&workers[i]);
-        moved += worker != NULL ? progress(worker) : 0;
+        moved += worker != NULL ? function(worker) : 0;
     }
     return moved;
 }
@@ -89,10 +142,10 @@ static unsigned progress_all(unsigned (*progress)(void *))
 // Gives the CPU away between answers: those who have not asked yet need it.
 static void answer_for(uint64_t long_ns)
 {
-    unsigned (*progress)(void *) = (unsigned (*)(void *))find("ucp_worker_progress");
+    progress_function *function = own_progress();
     uint64_t begin_ns = clock_now_ns(), elapsed_ns = 0;
-    for (; progress != NULL && elapsed_ns < long_ns; elapsed_ns = clock_now_ns() - begin_ns) {
-        if (progress_all(progress) > 0)
+    for (; elapsed_ns < long_ns; elapsed_ns = clock_now_ns() - begin_ns) {
+        if (progress_all(function) > 0)
             continue;
         if (elapsed_ns < YIELD_NS)
             sched_yield();

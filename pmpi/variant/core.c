@@ -22,6 +22,11 @@ void core_linger(uint32_t connections, uint64_t linger_ns)
     front->linger(connections, linger_ns);
 }
 
+void core_when_nothing_moved(void (*look)(void))
+{
+    front->when_nothing_moved(look);
+}
+
 front_variant_fn cosched_pmpi_variant __attribute__((visibility("default")));
 
 int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t count)

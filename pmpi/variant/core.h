@@ -36,6 +36,9 @@ void core_bypass(void);
 // Has the front answer ranks whose connections are not closed yet: see pmpi/front/ucx.h.
 void core_linger(uint32_t connections, uint64_t linger_ns);
 
+// Has the front call this whenever the MPI's transport was polled and had nothing; the same place.
+void core_when_nothing_moved(void (*look)(void));
+
 #define CORE_INLINE static inline __attribute__((always_inline)) // into the frame that is meant
 
 CORE_INLINE uintptr_t core_own_frame(void)

@@ -17,6 +17,7 @@
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/wait.h"
 #include "pmpi/variant/wire.h"
+#include "pmpi/variant/within.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -408,7 +409,7 @@ static void start_leaders(const struct ballot *ballots)
     free(leaders);
 }
 
-static void job_start(void)
+static void job_start(int thread_level)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
     settings_read(&job.settings);
@@ -452,6 +453,8 @@ static void job_start(void)
     }
     free(ballots);
     job.nodes = NULL;
+    if (wait_yields)
+        within_start(thread_level < MPI_THREAD_MULTIPLE);
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)
@@ -485,7 +488,7 @@ int lifecycle_Init(const struct mpi_next *next, int *argc, char ***argv)
     enter();
     int rc = next->Init(argc, argv);
     if (rc == MPI_SUCCESS)
-        job_start();
+        job_start(MPI_THREAD_SINGLE);
     return leave(rc);
 }
 
@@ -497,7 +500,7 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     enter();
     int rc = next->Init_thread(argc, argv, required, provided);
     if (rc == MPI_SUCCESS)
-        job_start();
+        job_start(*provided);
     return leave(rc);
 }
 

@@ -33,7 +33,8 @@ bool wait_blocks;
 bool wait_adapts;
 bool wait_collectives_polled;
 _Atomic bool wait_one_by_one;
-static uint64_t yield_limit_ns; // 0: POLLS_BEFORE_YIELD
+static uint64_t yield_limit_ns; // 0: polls_before_yield
+static uint32_t polls_before_yield = POLLS_BEFORE_YIELD;
 static _Atomic bool strangers;  // are in some intracommunicator
 
 _Static_assert(PEERS_UNKNOWN == DOORBELL_ALL, "a seat is a rank in MPI_COMM_WORLD");
@@ -43,6 +44,11 @@ void wait_set_spin_limit(uint64_t spin_limit_ns)
     yield_limit_ns = spin_limit_ns;
     if (spin_limit_ns != 0)
         block.spin_limit_ns = spin_limit_ns;
+}
+
+void wait_yield_at_once(void)
+{
+    polls_before_yield = 0;
 }
 
 static void pause_scheduled(struct wait *wait, bool sleeps)
@@ -88,7 +94,7 @@ static void pause_idle(const struct wait *wait)
 static bool time_to_yield(struct wait *wait)
 {
     if (yield_limit_ns == 0)
-        return wait->polls > POLLS_BEFORE_YIELD;
+        return wait->polls > polls_before_yield;
     uint64_t now = clock_now_ns();
     if (wait->yield_after_ns == 0)
         wait->yield_after_ns = now + yield_limit_ns;
@@ -106,38 +112,43 @@ static void note_yield(struct wait *wait)
         contention_yielded(wait->yielded_ns, wait->yielded_ns - before);
 }
 
-static void pause_yielding(struct wait *wait)
+static void prepare_yield(struct wait *wait)
 {
-    if (!time_to_yield(wait))
-        return;
     wait->yields++;
     doorbell_ring_now_and_then(wait->yields, wait->yields == 1 ? wait->peer : DOORBELL_ALL);
     if (wait_adapts && wait->yielded_ns == 0)
         wait->yielded_ns = clock_now_ns();
+}
+
+static void pause_yielding(struct wait *wait)
+{
+    if (!time_to_yield(wait))
+        return;
+    prepare_yield(wait);
     sched_yield();
     stats_add(STATS_YIELDS, 1);
     if (wait_adapts)
         note_yield(wait);
 }
 
-static bool sleeps_now(void)
+void wait_yielded_within(struct wait *wait)
 {
-    return wait_blocks && (!wait_adapts || contention_known());
+    if (doorbell_announced)
+        doorbell_withdraw();
+    if (wait_adapts && wait->yielded_ns != 0)
+        note_yield(wait);
+    prepare_yield(wait);
 }
 
-void wait_pause(struct wait *wait)
+bool wait_sleeps_now(void)
 {
-    bool idle = false, sleeps = sleeps_now();
-    wait->polls++;
-    if (carrier.on) {
-        carrier_look();
-        idle = session_word_idle(session_word());
-        if (idle)
-            pause_idle(wait);
-        else
-            pause_scheduled(wait, sleeps);
-    }
-    if (sleeps && !idle) {
+    return wait_blocks && (!wait_adapts || contention_known()) &&
+           !(carrier.on && session_word_idle(session_word()));
+}
+
+static void give_away(struct wait *wait, bool sleeps)
+{
+    if (sleeps) {
         wait->yielded_ns = 0;
         block_pause(&wait->block, wait->peer);
         return;
@@ -146,6 +157,26 @@ void wait_pause(struct wait *wait)
         doorbell_withdraw();
     if (wait_yields)
         pause_yielding(wait);
+}
+
+void wait_pause(struct wait *wait)
+{
+    bool sleeps = wait_sleeps_now();
+    wait->polls++;
+    if (carrier.on) {
+        carrier_look();
+        if (session_word_idle(session_word()))
+            pause_idle(wait);
+        else
+            pause_scheduled(wait, sleeps);
+    }
+    give_away(wait, sleeps);
+}
+
+void wait_pause_within(struct wait *wait, bool sleeps)
+{
+    wait->polls++;
+    give_away(wait, sleeps);
 }
 
 void wait_tested_in_vain(void)

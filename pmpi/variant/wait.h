@@ -32,6 +32,9 @@ extern bool wait_collectives_polled HIDDEN;
 // How long to poll before the CPU is given away, by the user or the admin; 0: by the cost of that.
 void wait_set_spin_limit(uint64_t spin_limit_ns);
 
+// With the first poll, unless by the user or the admin: as an MPI does in whose place it is.
+void wait_yield_at_once(void);
+
 static inline struct wait wait_new_for(int peer)
 {
     return (struct wait){.peer = peer};
@@ -67,6 +70,14 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
 
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
+
+// The same in the midst of a call of the MPI's, so without any of its functions. The second one where
+// the MPI gives the CPU away by itself after this.
+void wait_pause_within(struct wait *wait, bool sleeps);
+void wait_yielded_within(struct wait *wait);
+
+// Does a rank of this job that is scheduled wait by sleep now?
+bool wait_sleeps_now(void);
 
 // Set by the first persistent collective or partitioned message. With those MPICH 4.0's MPI_Testall
 // fails, so requests are waited for one by one then, before MPI_Waitall is called.

@@ -72,6 +72,7 @@ PROGRAMS = [
     Program("errors"),
     Program("comms", ranks=4),
     Program("collectives", ranks=4),
+    *[Program(f"sums_of_{ranks}", ranks=ranks, kind="text", sources=["sums.c"]) for ranks in (3, 4)],
     Program("threads"),
     Program("rma"),
     Program("large"),

@@ -43,6 +43,9 @@ void mock_hold_sends(MPI_Comm comm);
 // The bytes that a status counts.
 size_t mock_bytes(const MPI_Status *status);
 
+// What the library wants called when MPI was polled and had nothing; null: nothing.
+extern void (*mock_look)(void);
+
 // How many requests, datatypes, and messages that nobody received there are.
 int mock_requests_left(void);
 int mock_types_left(void);

@@ -3,6 +3,7 @@
 
 int mock_ucx_progressed[3], mock_ucx_destroyed, mock_ucx_disconnected;
 int mock_ucx_fails;
+unsigned mock_ucx_moves;
 
 MOCK_UCX_EXPORTED signed char ucp_worker_create(void *context, const void *params, void **worker);
 MOCK_UCX_EXPORTED void ucp_worker_destroy(void *worker);
@@ -29,7 +30,7 @@ void ucp_worker_destroy(void *worker)
 unsigned ucp_worker_progress(void *worker)
 {
     ++*(int *)worker;
-    return 0;
+    return mock_ucx_moves;
 }
 
 void *ucp_disconnect_nb(void *connection)

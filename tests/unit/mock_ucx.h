@@ -11,4 +11,7 @@ extern int mock_ucx_disconnected MOCK_UCX_EXPORTED;
 // No worker can be made.
 extern int mock_ucx_fails MOCK_UCX_EXPORTED;
 
+// What progress says that it has moved.
+extern unsigned mock_ucx_moves MOCK_UCX_EXPORTED;
+
 #endif

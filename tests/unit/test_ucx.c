@@ -16,6 +16,7 @@
 signed char ucp_worker_create(void *context, const void *params, void **worker);
 void ucp_worker_destroy(void *worker);
 void *ucp_disconnect_nb(void *connection);
+unsigned ucp_worker_progress(void *worker);
 
 static int connection;
 
@@ -73,12 +74,39 @@ static void every_worker_answers_while_there_is_one(void **state)
     assert_true(mock_ucx_progressed[2] > 1);
 }
 
+static int looks;
+
+static void look(void)
+{
+    looks++;
+}
+
+static void who_asked_is_told_of_polls_in_vain(void **state)
+{
+    (void)state;
+    void *worker = NULL;
+    assert_int_equal(ucp_worker_create(NULL, NULL, &worker), 0);
+    int *progressed = worker, before = *progressed;
+    assert_int_equal(ucp_worker_progress(worker), 0);
+    assert_int_equal(ucp_worker_progress(worker), 0);
+    assert_int_equal(looks, 0);
+    ucx_when_nothing_moved(look);
+    assert_int_equal(ucp_worker_progress(worker), 0);
+    assert_int_equal(looks, 1);
+    mock_ucx_moves = 7;
+    assert_int_equal(ucp_worker_progress(worker), 7);
+    mock_ucx_moves = 0;
+    assert_int_equal(looks, 1);
+    assert_int_equal(*progressed - before, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_worker_is_known_that_was_not_made),
         cmocka_unit_test(the_last_close_lingers),
         cmocka_unit_test(every_worker_answers_while_there_is_one),
+        cmocka_unit_test(who_asked_is_told_of_polls_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,193 @@
+// A reduction is the MPI's own also where ranks yield, as a nonblocking one may add in another order; and
+// inside it, as in other calls that are left to the MPI, a rank gives its CPU away.
+#include "pmpi/variant/within.h"
+#include "pmpi/variant/wire.h"
+#include "tests/unit/mock_mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { POLLS = 100 };
+
+static int reductions, polled;
+
+static void poll_in_vain(void)
+{
+    for (int i = 0; i < POLLS; i++)
+        mock_look();
+}
+
+static int reduce_to_all(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm)
+{
+    (void)in, (void)out, (void)count, (void)type, (void)op, (void)comm;
+    reductions++;
+    poll_in_vain();
+    return MPI_SUCCESS;
+}
+
+static int reduce_to_root(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                          int root, MPI_Comm comm)
+{
+    (void)root;
+    return reduce_to_all(in, out, count, type, op, comm);
+}
+
+static int reduce_and_scatter(const void *in, void *out, const int counts[], MPI_Datatype type,
+                              MPI_Op op, MPI_Comm comm)
+{
+    return reduce_to_all(in, out, counts[0], type, op, comm);
+}
+
+static int reduce_polled(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm, MPI_Request *request)
+{
+    (void)in, (void)out, (void)count, (void)type, (void)op, (void)comm;
+    *request = MPI_REQUEST_NULL;
+    polled++;
+    return MPI_SUCCESS;
+}
+
+static int reduce_to_root_polled(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                                 int root, MPI_Comm comm, MPI_Request *request)
+{
+    (void)root;
+    return reduce_polled(in, out, count, type, op, comm, request);
+}
+
+static int reduce_and_scatter_polled(const void *in, void *out, const int counts[],
+                                     MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                     MPI_Request *request)
+{
+    return reduce_polled(in, out, counts[0], type, op, comm, request);
+}
+
+static int split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+    (void)comm, (void)color, (void)key;
+    poll_in_vain();
+    *made = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+static int detach(void *buffer, int *size)
+{
+    *(void **)buffer = NULL;
+    *size = 0;
+    poll_in_vain();
+    return MPI_SUCCESS;
+}
+
+static uint64_t yields(void)
+{
+    return atomic_load(&stats_counters[STATS_YIELDS]);
+}
+
+static void reductions_are_never_polled(void **state)
+{
+    double in = 1, out;
+    const int counts[MOCK_SIZE] = {1, 0};
+    (void)state;
+    lib.Reduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    lib.Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    lib.Scan(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    lib.Exscan(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    lib.Reduce_scatter(&in, &out, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    lib.Reduce_scatter_block(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    assert_int_equal(reductions, 6);
+    assert_int_equal(polled, 0);
+}
+
+static void the_cpu_is_given_away_inside(void **state)
+{
+    double in = 1, out;
+    MPI_Comm made;
+    void *buffer;
+    int size;
+    uint64_t before = yields();
+    (void)state;
+    lib.Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    assert_true(yields() - before > POLLS / 2);
+    assert_true(yields() - before < POLLS); // not with the first polls
+    before = yields();
+    lib.Comm_split(MPI_COMM_WORLD, 0, 0, &made);
+    assert_true(yields() - before > POLLS / 2);
+    before = yields();
+    lib.Buffer_detach((void *)&buffer, &size);
+    assert_true(yields() - before > POLLS / 2);
+}
+
+static void it_is_not_outside(void **state)
+{
+    uint64_t before = yields();
+    (void)state;
+    poll_in_vain();
+    assert_int_equal(yields(), before);
+}
+
+static void nobody_else_gives_it_away(void **state)
+{
+    double in = 1, out;
+    uint64_t before = yields();
+    (void)state;
+    wait_yields = false;
+    lib.Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    wait_yields = true;
+    assert_int_equal(yields(), before);
+}
+
+static uint64_t sleeps_in_a_reduction(bool alone)
+{
+    double in = 1, out;
+    uint64_t before = atomic_load(&stats_counters[STATS_SLEEPS]);
+    within_start(alone);
+    wait_blocks = true;
+    lib.Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    wait_blocks = false;
+    return atomic_load(&stats_counters[STATS_SLEEPS]) - before;
+}
+
+static void nobody_sleeps_where_other_threads_may_need_mpi(void **state)
+{
+    (void)state;
+    block.sign = BLOCK_BY_TIME;
+    block.spin_limit_ns = 0;
+    assert_true(sleeps_in_a_reduction(true) > 0);
+    assert_int_equal(sleeps_in_a_reduction(false), 0);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    mock_start(MPI_THREAD_SINGLE);
+    for (int i = 0; i < 2; i++) {
+        struct mpi_next *next = &mpi_next[i];
+        next->Reduce = reduce_to_root;
+        next->Allreduce = next->Scan = next->Exscan = next->Reduce_scatter_block = reduce_to_all;
+        next->Reduce_scatter = reduce_and_scatter;
+        next->Ireduce = reduce_to_root_polled;
+        next->Iallreduce = next->Iscan = next->Iexscan = next->Ireduce_scatter_block = reduce_polled;
+        next->Ireduce_scatter = reduce_and_scatter_polled;
+        next->Comm_split = split;
+        next->Buffer_detach = detach;
+    }
+    wire_start();
+    core_active = stats_on = wait_yields = wait_collectives_polled = true;
+    within_start(true);
+    return mock_look == NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reductions_are_never_polled),
+        cmocka_unit_test(the_cpu_is_given_away_inside),
+        cmocka_unit_test(it_is_not_outside),
+        cmocka_unit_test(nobody_else_gives_it_away),
+        cmocka_unit_test(nobody_sleeps_where_other_threads_may_need_mpi),
+    };
+    return cmocka_run_group_tests(tests, start, NULL);
+}
