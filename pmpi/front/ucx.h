@@ -6,8 +6,9 @@
 // for a while. It finds what has to make progress, UCX's workers, by standing before the functions
 // that make and end those. All three are called at the start and at the end of MPI only.
 //
-// MPICH has no switch by which ranks that share a CPU give it away in its blocking calls. It polls UCX in
-// every round of those, so that is one more function to stand before: one jump, unless somebody asked.
+// MPICH has no switch by which ranks that share a CPU give it away in its blocking calls. It polls
+// UCX in every round of those, so that is one more function to stand before: one jump, unless
+// somebody asked.
 #ifndef COSCHED_PMPI_FRONT_UCX_H
 #define COSCHED_PMPI_FRONT_UCX_H
 
@@ -16,7 +17,8 @@
 // After so many connections more have been closed, answers for so long.
 void ucx_linger(uint32_t connections, uint64_t linger_ns);
 
-// From now on `look` is called whenever a worker was polled and had nothing. It must not call the MPI.
+// From now on `look` is called whenever a worker was polled and had nothing. It must not call the
+// MPI.
 void ucx_when_nothing_moved(void (*look)(void));
 
 #endif

@@ -35,7 +35,7 @@ bool wait_collectives_polled;
 _Atomic bool wait_one_by_one;
 static uint64_t yield_limit_ns; // 0: polls_before_yield
 static uint32_t polls_before_yield = POLLS_BEFORE_YIELD;
-static _Atomic bool strangers;  // are in some intracommunicator
+static _Atomic bool strangers; // are in some intracommunicator
 
 _Static_assert(PEERS_UNKNOWN == DOORBELL_ALL, "a seat is a rank in MPI_COMM_WORLD");
 

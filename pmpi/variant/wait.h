@@ -71,8 +71,8 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 
-// The same in the midst of a call of the MPI's, so without any of its functions. The second one where
-// the MPI gives the CPU away by itself after this.
+// The same in the midst of a call of the MPI's, so without any of its functions. The second one
+// where the MPI gives the CPU away by itself after this.
 void wait_pause_within(struct wait *wait, bool sleeps);
 void wait_yielded_within(struct wait *wait);
 

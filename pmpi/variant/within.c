@@ -44,8 +44,7 @@ static void *find(const char *name)
 
 static void come_by(void)
 {
-    int (*add)(progress_function *) =
-        (int (*)(progress_function *))find("opal_progress_register");
+    int (*add)(progress_function *) = (int (*)(progress_function *))find("opal_progress_register");
     set_mpi_yields = (bool (*)(bool))find("opal_progress_set_yield_when_idle");
     if (add == NULL || set_mpi_yields == NULL)
         return;

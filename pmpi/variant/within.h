@@ -1,7 +1,8 @@
 // How a rank waits inside a call that is left to its MPI as a whole: a reduction, which added up by
 // polls of the nonblocking one comes to other last digits; what makes communicators and windows. A
-// rank that shares its CPUs gives them away there too, between the polls of the MPI's own, as far as
-// the MPI comes by here: Open MPI by its list of progress functions, MPICH where its transport is UCX.
+// rank that shares its CPUs gives them away there too, between the polls of the MPI's own, as far
+// as the MPI comes by here: Open MPI by its list of progress functions, MPICH where its transport
+// is UCX.
 #ifndef COSCHED_PMPI_VARIANT_WITHIN_H
 #define COSCHED_PMPI_VARIANT_WITHIN_H
 
@@ -13,14 +14,15 @@
 // a rank may also sleep there, as it does elsewhere under `block`.
 void within_start(bool alone);
 
-// At the beginning and at the end of a call. One that an error handler leaves has no end: the thread
-// counts as inside until its next such call, and gives the CPU away in any call till then.
+// At the beginning and at the end of a call. One that an error handler leaves has no end: the
+// thread counts as inside until its next such call, and gives the CPU away in any call till then.
 void within_begin_yielding(void);
 void within_end_yielding(void);
 
 // Open MPI gives the CPU away with every poll where it was told to, or believes that its ranks are
-// more than the CPUs. In calls that wait the library does so in its place: where somebody else takes
-// each CPU that is given, a rank must sleep, and to see that, it must know when it gave its CPU away.
+// more than the CPUs. In calls that wait the library does so in its place: where somebody else
+// takes each CPU that is given, a rank must sleep, and to see that, it must know when it gave its
+// CPU away.
 extern bool within_mpi_yields HIDDEN;
 void within_hold_mpi(void);
 void within_let_go(void);

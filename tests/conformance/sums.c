@@ -1,5 +1,6 @@
-// Sums of floating-point numbers depend on the order in which they are added, which is the MPI's choice.
-// Whatever it chooses in a program, it must choose with the library, too: so each line has the bits.
+// Sums of floating-point numbers depend on the order in which they are added, which is the MPI's
+// choice. Whatever it chooses in a program, it must choose with the library, too: so each line has
+// the bits.
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static void say(const char *what, int count, int own)
     MPI_Gather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (rank != 0)
         return;
-    printf("%s of %d:", what, count);
+    printf("ok %s/%d", what, count);
     for (int i = 0; i < ranks; i++)
         printf(" %016" PRIx64, all[i]);
     printf("\n");
@@ -73,6 +74,11 @@ int main(int argc, char **argv)
         sums_of(counts[i]);
     free(in);
     free(out);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("end: sums\n");
+        fflush(stdout);
+    }
     MPI_Finalize();
     return 0;
 }

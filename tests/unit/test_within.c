@@ -1,7 +1,7 @@
-// A reduction is the MPI's own also where ranks yield, as a nonblocking one may add in another order; and
-// inside it, as in other calls that are left to the MPI, a rank gives its CPU away.
-#include "pmpi/variant/within.h"
+// A reduction is the MPI's own also where ranks yield, as a nonblocking one may add in another
+// order; and inside it, as in other calls that are left to the MPI, a rank gives its CPU away.
 #include "pmpi/variant/wire.h"
+#include "pmpi/variant/within.h"
 #include "tests/unit/mock_mpi.h"
 
 #include <setjmp.h>
@@ -169,7 +169,8 @@ static int start(void **state)
         next->Allreduce = next->Scan = next->Exscan = next->Reduce_scatter_block = reduce_to_all;
         next->Reduce_scatter = reduce_and_scatter;
         next->Ireduce = reduce_to_root_polled;
-        next->Iallreduce = next->Iscan = next->Iexscan = next->Ireduce_scatter_block = reduce_polled;
+        next->Iallreduce = next->Iscan = next->Iexscan = next->Ireduce_scatter_block =
+            reduce_polled;
         next->Ireduce_scatter = reduce_and_scatter_polled;
         next->Comm_split = split;
         next->Buffer_detach = detach;
