@@ -320,7 +320,7 @@ BLOCKING = {
 }
 
 # Of these some, or all, are left to the MPI as a whole.
-WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync"}
+WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync", "mrecv", "recv"}
 
 # The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count
 # and datatype: these themselves where no header travels.
@@ -439,7 +439,7 @@ class Body:
                 "    if (rc == MPI_SUCCESS)",
                 "        rc = wait_receive(next, &trial, status, comm, source);",
                 "} else if (rc == MPI_SUCCESS) {",
-                f"    rc = next->Recv{c}({arguments}, status);",
+                *indent(within("recv", [f"rc = next->Recv{c}({arguments}, status);"])),
                 "}"]
 
     def polled_sendrecv(self, apart="apart"):

@@ -33,9 +33,7 @@ static _Atomic uint64_t linger_ns;
 
 typedef unsigned progress_function(void *worker);
 
-static progress_function find_progress;
 static _Atomic(progress_function *) ucx_progress; // UCX's own; null: not found yet
-static _Atomic(progress_function *) progress = find_progress;
 static void (*_Atomic when_nothing_moved)(void);
 
 static int is_ucp(struct dl_phdr_info *object, size_t size, void *handle)
@@ -66,13 +64,37 @@ static void replace(void *old, void *new)
     }
 }
 
+static unsigned no_progress(void *worker)
+{
+    (void)worker;
+    return 0;
+}
+
+static progress_function *find_progress(void)
+{
+    progress_function *found = (progress_function *)find("ucp_worker_progress");
+    if (found == NULL)
+        return no_progress;
+    atomic_store_explicit(&ucx_progress, found, memory_order_relaxed);
+    return found;
+}
+
+static progress_function *own_progress(void)
+{
+    progress_function *own = atomic_load_explicit(&ucx_progress, memory_order_relaxed);
+    return own != NULL ? own : find_progress();
+}
+
+// UCX may have gone since the last worker, and come back elsewhere: so its progress is found anew.
 ucx_status ucp_worker_create(void *context, const void *params, void **worker)
 {
     ucx_status (*create)(void *, const void *, void **) =
         (ucx_status(*)(void *, const void *, void **))find("ucp_worker_create");
     ucx_status status = create != NULL ? create(context, params, worker) : UCX_ERR_UNSUPPORTED;
-    if (status == UCX_OK)
+    if (status == UCX_OK) {
+        find_progress();
         replace(NULL, *worker);
+    }
     return status;
 }
 
@@ -84,49 +106,20 @@ void ucp_worker_destroy(void *worker)
         destroy(worker);
 }
 
-static unsigned no_progress(void *worker)
-{
-    (void)worker;
-    return 0;
-}
-
-static progress_function *own_progress(void)
-{
-    progress_function *own = atomic_load_explicit(&ucx_progress, memory_order_relaxed);
-    if (own != NULL)
-        return own;
-    own = (progress_function *)find("ucp_worker_progress");
-    if (own == NULL)
-        return no_progress;
-    atomic_store_explicit(&ucx_progress, own, memory_order_relaxed);
-    return own;
-}
-
-static unsigned find_progress(void *worker)
-{
-    progress_function *expected = find_progress, *own = own_progress();
-    if (own != no_progress)
-        atomic_compare_exchange_strong(&progress, &expected, own);
-    return own(worker);
-}
-
-static unsigned watched_progress(void *worker)
-{
-    unsigned moved = own_progress()(worker);
-    if (moved == 0)
-        atomic_load_explicit(&when_nothing_moved, memory_order_acquire)();
-    return moved;
-}
-
 void ucx_when_nothing_moved(void (*look)(void))
 {
     atomic_store_explicit(&when_nothing_moved, look, memory_order_release);
-    atomic_store_explicit(&progress, watched_progress, memory_order_release);
 }
 
 unsigned ucp_worker_progress(void *worker)
 {
-    return atomic_load_explicit(&progress, memory_order_acquire)(worker);
+    unsigned moved = own_progress()(worker);
+    if (moved == 0) {
+        void (*look)(void) = atomic_load_explicit(&when_nothing_moved, memory_order_acquire);
+        if (look != NULL)
+            look();
+    }
+    return moved;
 }
 
 static unsigned progress_all(progress_function *function)

@@ -7,6 +7,7 @@ bool core_active;
 bool core_quick;
 _Thread_local int core_depth;
 _Thread_local uintptr_t core_frame;
+_Thread_local bool core_within;
 bool stats_on;
 _Atomic uint64_t stats_counters[STATS_COUNTERS];
 

@@ -39,6 +39,10 @@ void core_linger(uint32_t connections, uint64_t linger_ns);
 // Has the front call this whenever the MPI's transport was polled and had nothing; the same place.
 void core_when_nothing_moved(void (*look)(void));
 
+// This call is left to the MPI as a whole, by a rank that yields: see within.h. It ends with the
+// next call of the program, where an error handler has left it.
+extern _Thread_local bool core_within __attribute__((tls_model("initial-exec")));
+
 #define CORE_INLINE static inline __attribute__((always_inline)) // into the frame that is meant
 
 CORE_INLINE uintptr_t core_own_frame(void)
@@ -61,6 +65,7 @@ CORE_INLINE void core_go_in(void)
 {
     core_depth = 1;
     core_frame = core_own_frame();
+    core_within = false;
 }
 
 static inline void core_come_out(void)

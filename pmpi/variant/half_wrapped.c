@@ -6,9 +6,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROLL_CALL_NS NS_PER_SEC
+
+// Launchers drop what they have not passed on yet of a job that is ended.
+#define HEARD_NS (200 * NS_PER_MS)
 
 enum {
     ROLL_CALL_TAG = 32749, // below what any MPI allows at most
@@ -144,10 +148,12 @@ void half_wrapped_end(int rank, int size, MPI_Request *request)
         return;
     while (!roll.present[first].here)
         first++;
-    if (first == rank)
+    if (first == rank) {
         say_who_is_missing(size);
-    else
+        nanosleep(&(struct timespec){.tv_nsec = HEARD_NS}, NULL);
+    } else {
         sleep(1); // so that the first one has its say
+    }
     mpi_next[1].Abort(MPI_COMM_WORLD, 1);
 }
 

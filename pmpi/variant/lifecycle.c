@@ -99,6 +99,22 @@ static bool agree_on_job_id(void)
            patience_wait(&request, PATIENCE_FOR_EVER) && protocol_job_id_valid(job.identity.job_id);
 }
 
+// A library that polls other collectives than this one must not be taken for one like it, nor take
+// this one for it: the modes have other numbers here, and what has none spins.
+enum { POLLED_SET = WAIT_MODES };
+
+static uint8_t wait_ballot(enum wait_mode mode)
+{
+    return (uint8_t)(mode == WAIT_SPIN ? mode : mode + POLLED_SET);
+}
+
+static enum wait_mode wait_of_ballot(uint8_t number)
+{
+    return number > POLLED_SET && number < POLLED_SET + WAIT_MODES
+               ? (enum wait_mode)(number - POLLED_SET)
+               : WAIT_SPIN;
+}
+
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
@@ -125,7 +141,7 @@ static struct ballot own_ballot(void)
                         : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
                                                                      : PIGGYBACK_OFF;
     }
-    ballot.wait = wait == WAIT_DEFAULT ? WAIT_AUTO : wait;
+    ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
     ballot.carries = page != NULL ? piggyback : PIGGYBACK_OFF;
     ballot.bypassed = bindings_bypass_us();
     return ballot;
@@ -204,7 +220,7 @@ static void choose_wait(const struct ballot *ballots, struct crowding_place *pla
 {
     int count[WAIT_MODES] = {0};
     for (int i = 0; i < job.size; i++)
-        count[ballots[i].wait < WAIT_MODES ? ballots[i].wait : WAIT_SPIN]++;
+        count[wait_of_ballot(ballots[i].wait)]++;
     for (int i = 0; i < job.size; i++)
         places[i] = ballots[i].place;
     job.crowded = crowding_anywhere(places, job.size);
@@ -409,7 +425,7 @@ static void start_leaders(const struct ballot *ballots)
     free(leaders);
 }
 
-static void job_start(int thread_level)
+static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
     settings_read(&job.settings);
@@ -454,7 +470,7 @@ static void job_start(int thread_level)
     free(ballots);
     job.nodes = NULL;
     if (wait_yields)
-        within_start(thread_level < MPI_THREAD_MULTIPLE);
+        within_start();
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)
@@ -488,7 +504,7 @@ int lifecycle_Init(const struct mpi_next *next, int *argc, char ***argv)
     enter();
     int rc = next->Init(argc, argv);
     if (rc == MPI_SUCCESS)
-        job_start(MPI_THREAD_SINGLE);
+        job_start();
     return leave(rc);
 }
 
@@ -500,7 +516,7 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     enter();
     int rc = next->Init_thread(argc, argv, required, provided);
     if (rc == MPI_SUCCESS)
-        job_start(*provided);
+        job_start();
     return leave(rc);
 }
 
@@ -567,6 +583,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
         return next->Finalize();
     enter();
     core_active = core_quick = false;
+    within_stop();
     if (job.comm != MPI_COMM_NULL) {
         if (stats_on)
             print_stats();

@@ -75,6 +75,16 @@ static bool is_idle_long(uint64_t word)
     return now - atomic_load_explicit(&since_ns, memory_order_relaxed) > IDLE_MAX_NS;
 }
 
+static void nap(void)
+{
+    if (is_idle_long(session_word()))
+        return;
+    for (int i = 0; i < NAPS && session_word_idle(session_word()); i++) {
+        if (arrivals_sleep(NAP_NS))
+            return;
+    }
+}
+
 // An idle rank has one millisecond of CPU time in a hundred. Spent on polls, it is gone when a
 // message comes, and the job stays idle here until the next hundred begin. So the rank sleeps.
 static void pause_idle(const struct wait *wait)
@@ -82,13 +92,13 @@ static void pause_idle(const struct wait *wait)
     if (wait->polls % POLLS_PER_LOOK != 0)
         return;
     carrier_idle_look();
-    uint64_t word = session_word();
-    if (is_idle_long(word))
-        return;
-    for (int i = 0; i < NAPS && session_word_idle(session_word()); i++) {
-        if (arrivals_sleep(NAP_NS))
-            return;
-    }
+    nap();
+}
+
+void wait_nap_while_idle(const struct wait *wait)
+{
+    if (carrier.on && (wait->polls + 1) % POLLS_PER_LOOK == 0 && session_word_idle(session_word()))
+        nap();
 }
 
 static bool time_to_yield(struct wait *wait)
@@ -131,13 +141,18 @@ static void pause_yielding(struct wait *wait)
         note_yield(wait);
 }
 
-void wait_yielded_within(struct wait *wait)
+bool wait_yields_within(struct wait *wait)
 {
+    wait->polls++;
     if (doorbell_announced)
         doorbell_withdraw();
     if (wait_adapts && wait->yielded_ns != 0)
         note_yield(wait);
+    if (!time_to_yield(wait))
+        return false;
     prepare_yield(wait);
+    stats_add(STATS_YIELDS, 1);
+    return true;
 }
 
 bool wait_sleeps_now(void)

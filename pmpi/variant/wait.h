@@ -71,10 +71,14 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 
-// The same in the midst of a call of the MPI's, so without any of its functions. The second one
-// where the MPI gives the CPU away by itself after this.
+// The same in the midst of a call of the MPI's, so without any of its functions. Where the MPI
+// gives the CPU away by itself after this, the second one says whether it should.
 void wait_pause_within(struct wait *wait, bool sleeps);
-void wait_yielded_within(struct wait *wait);
+bool wait_yields_within(struct wait *wait);
+
+// Of a rank whose job is idle: it sleeps for some milliseconds, now and then, unless something
+// comes.
+void wait_nap_while_idle(const struct wait *wait);
 
 // Does a rank of this job that is scheduled wait by sleep now?
 bool wait_sleeps_now(void);

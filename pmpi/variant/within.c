@@ -8,12 +8,15 @@
 
 bool within_mpi_yields;
 static bool may_sleep;
-static _Thread_local bool inside;
 static _Thread_local struct wait own_wait;
 
+// A rank that is idle naps here, too.
 static bool sleeps_now(void)
 {
-    return may_sleep && wait_sleeps_now();
+    if (!may_sleep)
+        return false;
+    wait_nap_while_idle(&own_wait);
+    return wait_sleeps_now();
 }
 
 #ifdef OPEN_MPI
@@ -26,14 +29,12 @@ static bool (*set_mpi_yields)(bool);
 // Open MPI knows better when to give the CPU away: not after a round that found something.
 static int look(void)
 {
-    if (!inside)
+    if (!core_within)
         return 0;
     bool sleeps = sleeps_now();
-    set_mpi_yields(!sleeps);
+    set_mpi_yields(!sleeps && wait_yields_within(&own_wait));
     if (sleeps)
         wait_pause_within(&own_wait, true);
-    else
-        wait_yielded_within(&own_wait);
     return 0;
 }
 
@@ -75,7 +76,7 @@ static void leave_mpi(void)
 
 static void look(void)
 {
-    if (inside)
+    if (core_within)
         wait_pause_within(&own_wait, sleeps_now());
 }
 
@@ -98,23 +99,31 @@ void within_let_go(void)
 
 #endif
 
-void within_start(bool alone)
+void within_start(void)
 {
     static bool comes_by;
-    may_sleep = alone;
+    int level = MPI_THREAD_MULTIPLE;
+    mpi_next[1].Query_thread(&level);
+    may_sleep = level != MPI_THREAD_MULTIPLE;
     if (!comes_by)
         come_by();
     comes_by = true;
 }
 
+void within_stop(void)
+{
+    core_within = may_sleep = false;
+    within_give_back();
+}
+
 void within_begin_yielding(void)
 {
     own_wait = wait_new();
-    inside = true;
+    core_within = true;
 }
 
 void within_end_yielding(void)
 {
-    inside = false;
+    core_within = false;
     leave_mpi();
 }

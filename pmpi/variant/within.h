@@ -10,12 +10,12 @@
 
 #include <stdbool.h>
 
-// At MPI_Init, where this rank yields. `alone`: no other thread can be in MPI at the same time, so
-// a rank may also sleep there, as it does elsewhere under `block`.
-void within_start(bool alone);
+// At MPI_Init, where this rank yields, and at the beginning of MPI_Finalize. Unless several threads
+// can be in MPI at the same time, a rank also sleeps there, as it does elsewhere under `block`.
+void within_start(void);
+void within_stop(void);
 
-// At the beginning and at the end of a call. One that an error handler leaves has no end: the
-// thread counts as inside until its next such call, and gives the CPU away in any call till then.
+// At the beginning and at the end of a call.
 void within_begin_yielding(void);
 void within_end_yielding(void);
 

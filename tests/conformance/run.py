@@ -92,7 +92,8 @@ PROGRAMS = [
 
 
 # Run with +block also when nobody asks for it: every way in which a call waits.
-BLOCKING = {"basic", "truncation", "probe", "requests", "collectives", "threads", "rma", "large"}
+BLOCKING = {"basic", "truncation", "probe", "requests", "errors", "comms", "collectives", "sums_of_4", "threads", "rma",
+            "large"}
 
 
 class Variant:

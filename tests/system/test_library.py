@@ -4,6 +4,7 @@ The program sends a known number of messages, so the library's own count shows t
 caught, and that no call is counted twice.
 """
 
+import itertools
 import os
 import re
 import shutil
@@ -55,9 +56,10 @@ class Library(unittest.TestCase):
                 subprocess.run([f"{compiler}.{family}", "-O1", "-w", *flags, "-o", program,
                                 os.path.join(SOURCES, source)], check=True, cwd=cls.folder)
                 cls.programs[family, name] = program
-            cls.programs[family, "pingpong"] = os.path.join(cls.folder, f"pingpong.{family}")
-            subprocess.run([f"mpicc.{family}", "-O1", "-o", cls.programs[family, "pingpong"],
-                            os.path.join(SOURCES, "pingpong.c")], check=True)
+            for name in ("pingpong", "sums"):
+                cls.programs[family, name] = os.path.join(cls.folder, f"{name}.{family}")
+                subprocess.run([f"mpicc.{family}", "-O1", "-o", cls.programs[family, name],
+                                os.path.join(SOURCES, name + ".c")], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -110,10 +112,10 @@ class Library(unittest.TestCase):
         hog = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"])
         self.addCleanup(hog.wait)
         self.addCleanup(hog.kill)
-        for family in FAMILIES:
-            with self.subTest(mpi=family):
+        for family, name in itertools.product(FAMILIES, ("pingpong", "sums")):
+            with self.subTest(mpi=family, program=name):
                 unbound = ["--bind-to", "none"] if family == "openmpi" else []
-                said = mpiexec(family, [*unbound, "-n", "2", self.programs[family, "pingpong"], "1.5"],
+                said = mpiexec(family, [*unbound, "-n", "2", self.programs[family, name], "1.5"],
                                prefix=["taskset", "-c", str(cpu)], LD_PRELOAD=LIBRARY, COSCHED_STATS="1").stderr
                 stats = re.search(r"wait yield: .* yields (\d+) sleeps (\d+) ", said)
                 self.assertTrue(stats, said)

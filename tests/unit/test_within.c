@@ -73,6 +73,14 @@ static int split(MPI_Comm comm, int color, int key, MPI_Comm *made)
     return MPI_SUCCESS;
 }
 
+static int level = MPI_THREAD_SINGLE;
+
+static int query_level(int *provided)
+{
+    *provided = level;
+    return MPI_SUCCESS;
+}
+
 static int detach(void *buffer, int *size)
 {
     *(void **)buffer = NULL;
@@ -128,6 +136,37 @@ static void it_is_not_outside(void **state)
     assert_int_equal(yields(), before);
 }
 
+static jmp_buf way_out;
+
+static int leave(MPI_Comm comm)
+{
+    (void)comm;
+    longjmp(way_out, 1);
+}
+
+static int poll_barrier(MPI_Comm comm, MPI_Request *request)
+{
+    (void)comm;
+    *request = MPI_REQUEST_NULL;
+    poll_in_vain();
+    return MPI_SUCCESS;
+}
+
+// An error handler may leave a call, which has no end then.
+static void a_call_that_was_left_is_over_with_the_next(void **state)
+{
+    (void)state;
+    wait_collectives_polled = false;
+    if (setjmp(way_out) == 0)
+        lib.Barrier(MPI_COMM_WORLD);
+    assert_true(core_within);
+    wait_collectives_polled = true;
+    uint64_t before = yields();
+    lib.Barrier(MPI_COMM_WORLD);
+    assert_int_equal(yields(), before);
+    assert_false(core_within);
+}
+
 static void nobody_else_gives_it_away(void **state)
 {
     double in = 1, out;
@@ -143,7 +182,8 @@ static uint64_t sleeps_in_a_reduction(bool alone)
 {
     double in = 1, out;
     uint64_t before = atomic_load(&stats_counters[STATS_SLEEPS]);
-    within_start(alone);
+    level = alone ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+    within_start();
     wait_blocks = true;
     lib.Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     wait_blocks = false;
@@ -173,11 +213,14 @@ static int start(void **state)
             reduce_polled;
         next->Ireduce_scatter = reduce_and_scatter_polled;
         next->Comm_split = split;
+        next->Query_thread = query_level;
         next->Buffer_detach = detach;
+        next->Barrier = leave;
+        next->Ibarrier = poll_barrier;
     }
     wire_start();
     core_active = stats_on = wait_yields = wait_collectives_polled = true;
-    within_start(true);
+    within_start();
     return mock_look == NULL;
 }
 
@@ -187,6 +230,7 @@ int main(void)
         cmocka_unit_test(reductions_are_never_polled),
         cmocka_unit_test(the_cpu_is_given_away_inside),
         cmocka_unit_test(it_is_not_outside),
+        cmocka_unit_test(a_call_that_was_left_is_over_with_the_next),
         cmocka_unit_test(nobody_else_gives_it_away),
         cmocka_unit_test(nobody_sleeps_where_other_threads_may_need_mpi),
     };
