@@ -12,7 +12,7 @@
 #define IN_TURNS_LINGER_NS (20 * NS_PER_MS)
 #define CROWDED_LINGER_NS  (80 * NS_PER_MS)
 #define LATE_LINGER_NS     NS_PER_SEC       // by the idle share: ten periods of it
-#define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave, lingering included
+#define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave; crowded ones linger on
 #define ROUNDS_MOST        2
 #define WAIT_MOST_NS       (2 * NS_PER_SEC)
 
