@@ -35,9 +35,9 @@ def _resumed(options):
     results = store.Store(os.path.abspath(options.resume))
     plain = results.read_json("plan.json")
     units = plan.from_json(plain, results.path("plan.json"))
-    kept = argparse.Namespace(**{**vars(options), **plain["options"]})
+    kept = argparse.Namespace(**{**vars(options), **environment.taken_up(plain["options"])})
     if options.build != defaults["build"]:
-        kept.build = os.path.abspath(options.build)
+        asked.move_build(kept, os.path.abspath(options.build))
     return kept, results, units
 
 

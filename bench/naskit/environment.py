@@ -6,6 +6,7 @@ import subprocess
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+PATHS = ("build", "preloaded", "npb_dir", "hosts")  # options that are absolute paths
 
 
 def _first_line(*command):
@@ -39,10 +40,22 @@ def plain(value):
     return value
 
 
+def _from_root(path):
+    """The path, from the repository's root on where it lies there: results move to other clones."""
+    inside = path is not None and (path + "/").startswith(ROOT + "/")
+    return os.path.relpath(path, ROOT) if inside else path
+
+
 def kept(options):
     """The options that a later --resume needs."""
-    return {key: value for key, value in vars(options).items()
+    return {key: _from_root(value) if key in PATHS else value for key, value in vars(options).items()
             if key not in ("out", "resume", "lasting", "dry_run")}
+
+
+def taken_up(stored):
+    """What kept() has stored, with the paths of this clone."""
+    return {key: os.path.join(ROOT, value) if key in PATHS and value is not None else value
+            for key, value in stored.items()}
 
 
 def _state():

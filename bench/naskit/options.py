@@ -96,8 +96,18 @@ def _check_place(options):
                            "--time-slice and --gmet, and set them on the hosts")
     options.nodes = options.nodes or 2
     options.cpus_per_node = options.cpus_per_node or 1
-    options.preloaded = os.path.abspath(options.preloaded or os.path.join(
-        options.build, "pmpi", "libcosched_pmpi.so"))
+    options.preloaded = os.path.abspath(options.preloaded or _library_of(options.build))
+
+
+def _library_of(build):
+    return os.path.join(build, "pmpi", "libcosched_pmpi.so")
+
+
+def move_build(options, build):
+    """Another build, and its library where that of the old one was meant."""
+    if options.preloaded == _library_of(options.build):
+        options.preloaded = _library_of(build)
+    options.build = build
 
 
 def hosts_of(options):

@@ -11,7 +11,7 @@ def seconds(text):
     """A duration as cosched.ini has it, in seconds."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(us|ms|s|min|h)", text.strip())
     if not match:
-        raise NasError(f"duration {text!r}: must be like 4s or 500ms")
+        raise NasError(f"duration {text!r}: must be a number with us, ms, s, min or h, like 500ms or 2h")
     return float(match[1]) * SCALES[match[2]]
 
 

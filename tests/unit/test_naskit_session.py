@@ -15,7 +15,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import processes  # noqa: E402
-from naskit import NasError, experiments, plan, schedulers, session, signals, store, workload_file  # noqa: E402
+from naskit import (NasError, environment, experiments, options, plan, schedulers, session,  # noqa: E402
+                    signals, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
 LAUNCHER = """
@@ -279,6 +280,30 @@ class SessionTest(unittest.TestCase):
             lines = file.read().splitlines()
         self.assertEqual(sorted(line for line in lines if "wrap" in line), ["wrap mpich", "wrap openmpi"])
         self.assertEqual([line.split()[0] for line in lines], ["up", "wrap", "wrap", "down"])
+
+
+class KeptOptions(unittest.TestCase):
+    """What plan.json says of the options, read in another clone."""
+
+    def kept(self, arguments):
+        asked = options.parser().parse_args(arguments)
+        options.check(asked)
+        return environment.kept(asked)
+
+    def test_paths_in_the_repository_move_with_it(self):
+        kept = self.kept(["--npb-dir", "/opt/npb/{mpi}"])
+        self.assertEqual(("build/release", "build/release/pmpi/libcosched_pmpi.so", "/opt/npb/{mpi}", None),
+                         tuple(kept[name] for name in environment.PATHS))
+        taken = environment.taken_up(kept)
+        self.assertEqual(os.path.join(environment.ROOT, "build", "release"), taken["build"])
+        self.assertEqual(("/opt/npb/{mpi}", None), (taken["npb_dir"], taken["hosts"]))
+
+    def test_another_build_brings_its_library(self):
+        for named, library in (([], "/elsewhere/pmpi/libcosched_pmpi.so"),
+                               (["--library", "/opt/own.so"], "/opt/own.so")):
+            taken = argparse.Namespace(**environment.taken_up(self.kept(named)))
+            options.move_build(taken, "/elsewhere")
+            self.assertEqual(("/elsewhere", library), (taken.build, taken.preloaded))
 
 
 if __name__ == "__main__":
