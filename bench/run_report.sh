@@ -1,17 +1,21 @@
 #!/bin/sh
 # Makes report.html, report.md and figures/ from a folder that bench/run_nas.sh left, inside of it.
 # Installs gnuplot where it is missing. Needs no root but for that.
-# Usage: bench/run_report.sh RESULTS_DIR
+# With --against compares the ratios of two sessions instead: status 1 where intervals do not overlap.
+# Usage: bench/run_report.sh RESULTS_DIR [--against OTHER_DIR]
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 case ${1:-} in
 -h | --help)
-    sed -n '2,4s/^# //p' "$0"
+    sed -n '2,5s/^# //p' "$0"
     exit 0
     ;;
 esac
-[ $# -eq 1 ] || { echo "run_report.sh: needs one results folder; try --help" >&2; exit 2; }
+if [ $# -ne 1 ] && { [ $# -ne 3 ] || [ "$2" != --against ]; }; then
+    echo "run_report.sh: needs one results folder, or two with --against between them; try --help" >&2
+    exit 2
+fi
 command -v gnuplot >/dev/null || "$root/tests/install_packages.sh"
 # Safe: not what lies in the current folder and is called report, too.
 export PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1 PYTHONPATH="$root/bench"
-exec python3 -m report "$1"
+exec python3 -m report "$@"

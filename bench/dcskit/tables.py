@@ -1,6 +1,6 @@
 """summary.txt: what people see on a terminal. No system call in here."""
 
-from naskit.tables import columns
+from columns import columns
 
 from . import variants
 

@@ -1,10 +1,6 @@
 """summary.txt: what people see on a terminal. No system call in here."""
 
-
-def columns(rows):
-    """The rows, the first of which are headings, as lines with aligned cells."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+from columns import columns
 
 
 def _number(value, digits):

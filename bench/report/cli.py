@@ -5,7 +5,9 @@ import json
 import os
 import sys
 
-from . import ReportError, folder, gantts, pages, sections
+from columns import columns
+
+from . import ReportError, agreement, folder, gantts, pages, sections
 
 PAPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "paper.json")
 
@@ -15,6 +17,9 @@ def parser():
         prog="report", description="Makes report.html, report.md and figures/ from a results folder of "
                                    "bench/run_nas.sh, and puts them into it.")
     top.add_argument("results", metavar="RESULTS_DIR", help="the folder with summary.json")
+    top.add_argument("--against", metavar="OTHER_DIR",
+                     help="make no report, but compare its ratios with those of another session; the exit status is 1 "
+                          "where intervals do not overlap")
     return top
 
 
@@ -42,9 +47,18 @@ def _charts(path, entries):
     return [(entry, chart) for entry, chart in read if chart is not None]
 
 
+def compare(path, other):
+    """Prints how two sessions agree. Returns the exit status."""
+    figures = agreement.compare(folder.read(path), folder.read(other))
+    print("\n".join([*columns(agreement.rows(figures)), "", agreement.verdict(figures)]))
+    return 0 if all(figure.overlaps is not False for figure in figures) else 1
+
+
 def main(arguments=None):
     options = parser().parse_args(arguments)
     try:
+        if options.against:
+            return compare(options.results, options.against)
         run(options.results)
     except ReportError as error:
         print(f"report: {' '.join(str(error).split())}", file=sys.stderr)

@@ -193,10 +193,11 @@ class Report(unittest.TestCase):
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"\Areport: .*bench/run_nas\.sh left\n\Z")
-        done = subprocess.run([os.path.join(ROOT, "bench", "run_report.sh")], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--help", done.stderr)
+        for arguments in ([], ["a", "b", "c"], ["a", "--against"]):
+            done = subprocess.run([os.path.join(ROOT, "bench", "run_report.sh"), *arguments], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--help", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
 """bench/report without gnuplot: what it reads and rejects, what it chooses to draw, its tables and its pages."""
 
+import contextlib
 import copy
+import io
 import json
 import os
 import random
 import re
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 import reportkit  # noqa: E402
-from report import (ReportError, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
+from report import (ReportError, agreement, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
                     markdown, model, names, numbers, pages, sections, tables)
 from report.draw import canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
 
@@ -351,6 +354,72 @@ class Damage(unittest.TestCase):
                 except ReportError:
                     pass
         self.assertGreater(survived, self.ROUNDS)
+
+
+class Agreement(unittest.TestCase):
+    """--against"""
+
+    def session(self, ratios, response_s=20.0, runs=3, scheduler="cosched"):
+        """A session whose ratios of mean response are `ratios`."""
+        make = reportkit.Maker(runs, noise=0.0)
+        baseline = make.row("quick", None, "mpich", "uncoordinated", response_s, 1.0)
+        row = make.row("quick", None, "mpich", scheduler, response_s)
+        row["measures"]["mean_stretch"] = baseline["measures"]["mean_stretch"] = reportkit.statistic([1.0] * runs)
+        row["ratios"]["mean_response_s"] = reportkit.statistic(ratios)
+        return results({"format": 1, "complete": True,
+                        "experiments": {"quick": reportkit.experiment([baseline, row])}})
+
+    def overlaps(self, here, there):
+        return [figure.overlaps for figure in agreement.compare(here, there)
+                if figure.name == "mean response time / uncoordinated"]
+
+    def test_ratios_are_compared_by_their_intervals(self):
+        here = self.session([0.70, 0.72, 0.74])
+        self.assertEqual([True], self.overlaps(here, self.session([0.71, 0.74, 0.77])))
+        self.assertEqual([False], self.overlaps(here, self.session([0.90, 0.91, 0.92])))
+        self.assertEqual([False], self.overlaps(self.session([0.90, 0.91, 0.92]), here))
+
+    def test_another_speed_of_the_machine_is_no_difference(self):
+        here, there = self.session([0.7, 0.8, 0.9]), self.session([0.7, 0.8, 0.9], response_s=40.0)
+        self.assertEqual({True}, {figure.overlaps for figure in agreement.compare(here, there)})
+
+    def test_single_runs_are_told_and_not_counted(self):
+        figures = agreement.compare(self.session([0.7], runs=1), self.session([0.9], runs=1))
+        self.assertEqual({None}, {figure.overlaps for figure in figures})
+        self.assertIn("No interval", agreement.verdict(figures))
+        self.assertIn("one run", agreement.rows(figures)[-1])
+
+    def test_every_figure_that_both_have_is_there_once(self):
+        summary, _ = reportkit.complete()
+        figures = agreement.compare(results(summary), results(summary))
+        self.assertEqual(f"{len(figures)} of {len(figures)} figures agree: their 90 % intervals overlap.",
+                         agreement.verdict(figures))
+        keys = [(figure.experiment, figure.case, figure.mpi, figure.scheduler, figure.name) for figure in figures]
+        self.assertEqual(len(keys), len(set(keys)))
+        self.assertLessEqual({"quick", "workloads", "dom", "batch", "pairs", "mixed"}, {key[0] for key in keys})
+        self.assertNotIn("dedicated", {key[3] for key in keys})
+        del summary["experiments"]["pairs"]
+        self.assertLess(len(agreement.compare(results(reportkit.complete()[0]), results(summary))), len(figures))
+
+    def test_nothing_in_common_is_an_error(self):
+        with self.assertRaisesRegex(ReportError, "--against: .*no figure in common"):
+            agreement.compare(self.session([0.7, 0.8]), results({"format": 1, "experiments": {}}))
+
+    def test_the_status_tells(self):
+        with tempfile.TemporaryDirectory() as top:
+            paths = {}
+            for name, ratio in (("here", 0.7), ("same", 0.72), ("other", 1.4)):
+                make = reportkit.Maker(5)
+                rows = [make.row("quick", None, "mpich", who, 20.0, which)
+                        for who, which in (("uncoordinated", 1.0), ("cosched", ratio))]
+                paths[name] = reportkit.write(os.path.join(top, name), {
+                    "format": 1, "complete": True, "experiments": {"quick": reportkit.experiment(rows)}})
+            for other, status in (("same", 0), ("other", 1)):
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said):
+                    self.assertEqual(status, cli.main([paths["here"], "--against", paths[other]]))
+                self.assertEqual(status, said.getvalue().count("NO") and 1)
+                self.assertFalse(os.path.exists(os.path.join(paths["here"], "report.html")))
 
 
 if __name__ == "__main__":
