@@ -15,7 +15,7 @@ struct commands {
     scheduler_t *scheduler;
     struct config *config;   // what RELOAD changes
     const char *config_file; // and from where
-    uid_t service_uid;       // may, besides root, send SWITCH and SHUTDOWN and see all jobs
+    uid_t service_uid;       // may do what root may
     bool shutdown;           // set by SHUTDOWN: the daemon is to end and to leave no classes
 };
 
