@@ -13,6 +13,7 @@
 #include "classd/urgent.h"
 #include "common/clock.h"
 #include "common/config.h"
+#include "common/output.h"
 #include "common/status_page.h"
 
 #include <errno.h>
@@ -188,7 +189,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     log_init("classd", "info");
-    if (execute(&options, &config, &err) == 0)
+    if (execute(&options, &config, &err) == 0 && output_finish(&err) == 0)
         return EXIT_SUCCESS;
     log_line(LOG_ERR, "%s", err.text);
     return EXIT_FAILURE;

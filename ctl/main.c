@@ -2,6 +2,7 @@
 #include "cgroup-backend/in_force.h"
 #include "common/cleanup.h"
 #include "common/config.h"
+#include "common/output.h"
 #include "common/status_page.h"
 #include "common/units.h"
 #include "ctl/doctor.h"
@@ -21,6 +22,9 @@
 #include <string.h>
 
 enum { EXIT_USAGE = 2 };
+
+// Options that only some commands know.
+enum { JSON = 1 << 0, FORCE = 1 << 1, MEANS = 1 << 2, SUBTREE = 1 << 3 };
 
 struct wishes {
     bool json;
@@ -166,22 +170,26 @@ static int do_kill(const struct config *config, const struct wishes *wishes, str
 static const struct command {
     const char *name;
     int (*run)(const struct config *config, const struct wishes *wishes, struct error *err);
-    int most; // arguments
+    int most;         // arguments
+    unsigned options; // that mean something with it
     const char *meaning;
 } commands[] = {
-    {"status", do_status, 0, "the node, its policy and what was switched so far"},
-    {"jobs", do_jobs, 0, "the jobs on this node: your own, or as root all"},
-    {"top", do_top, 1, "the jobs, refreshed; top INTERVAL"},
-    {"metrics", do_metrics, 0, "the same as OpenMetrics text"},
-    {"trace", do_trace, INT_MAX, "records what is scheduled when, and draws it: see coschedctl(1)"},
-    {"doctor", do_doctor, 0, "what on this node would keep cosched from working"},
-    {"suspend", do_suspend, 1, "stop a job, or a subtree of it, on this node: suspend [USER/]JOB"},
-    {"resume", do_resume, 1, "continue it"},
-    {"kill", do_kill, 1, "end all processes of a job, or of a subtree of it, on this node"},
-    {"reload", do_reload, 0, "have classd read its configuration again"},
-    {"release", do_release, 0,
+    {"status", do_status, 0, JSON, "the node, its policy and what was switched so far"},
+    {"jobs", do_jobs, 0, JSON, "the jobs on this node: your own, or as root all"},
+    {"top", do_top, 1, 0, "the jobs, refreshed; top INTERVAL"},
+    {"metrics", do_metrics, 0, 0, "the same as OpenMetrics text"},
+    {"trace", do_trace, INT_MAX, 0,
+     "records what is scheduled when, and draws it: see coschedctl(1)"},
+    {"doctor", do_doctor, 0, 0, "what on this node would keep cosched from working"},
+    {"suspend", do_suspend, 1, JSON | MEANS | SUBTREE,
+     "stop a job, or a subtree of it, on this node: suspend [USER/]JOB"},
+    {"resume", do_resume, 1, JSON, "continue it"},
+    {"kill", do_kill, 1, JSON | SUBTREE,
+     "end all processes of a job, or of a subtree of it, on this node"},
+    {"reload", do_reload, 0, JSON, "have classd read its configuration again"},
+    {"release", do_release, 0, JSON | FORCE,
      "lift every limit when classd does not run; --force: even if it does"},
-    {"shutdown", do_shutdown, 0, "end classd; every job then runs without a limit"},
+    {"shutdown", do_shutdown, 0, JSON, "end classd; every job then runs without a limit"},
 };
 
 static const struct command *find_command(const char *name)
@@ -217,7 +225,7 @@ static int load(const char *given, const struct command *command, struct config 
     const char *file = given != NULL ? given : COSCHED_CONFIG_FILE;
     if (config_load(file, config, err) == 0)
         return 0;
-    if (err->code != ENOENT && command->run == do_release) {
+    if (command->run == do_release && (given != NULL || err->code != ENOENT)) {
         config_salvage(file, config);
         fprintf(stderr, "coschedctl: %s; releasing below the root \"%s\"\n", err->text,
                 config->cgroup_root);
@@ -235,12 +243,23 @@ static int misused(const char *why, const char *what)
     return EXIT_USAGE;
 }
 
+// The first option that the command does not know, or null.
+static const char *useless_option(const struct command *command, const struct wishes *wishes)
+{
+    return wishes->json && (command->options & JSON) == 0              ? "--json"
+           : wishes->force && (command->options & FORCE) == 0          ? "--force"
+           : wishes->means != NULL && (command->options & MEANS) == 0  ? "--means"
+           : wishes->subtree != NULL && (command->options & SUBTREE) == 0 ? "--subtree"
+                                                                          : NULL;
+}
+
 static int execute(const char *config_file, const struct command *command,
                    const struct wishes *wishes)
 {
     struct config config;
     struct error err = {0};
-    if (load(config_file, command, &config, &err) == 0 && command->run(&config, wishes, &err) == 0)
+    if (load(config_file, command, &config, &err) == 0 &&
+        command->run(&config, wishes, &err) == 0 && output_finish(&err) == 0)
         return EXIT_SUCCESS;
     fprintf(stderr, "coschedctl: %s\n", err.text);
     return EXIT_FAILURE;
@@ -292,5 +311,11 @@ int main(int argc, char **argv)
     wishes.arguments = argv + optind + 1;
     if (wishes.count > command->most)
         return misused("too many arguments for ", command->name);
+    const char *useless = useless_option(command, &wishes);
+    if (useless != NULL) {
+        fprintf(stderr, "coschedctl: %s means nothing with %s; leave it out\n", useless,
+                command->name);
+        return EXIT_USAGE;
+    }
     return execute(config_file, command, &wishes);
 }

@@ -1,6 +1,7 @@
 #include "ctl/recording.h"
 
 #include "common/client.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +11,13 @@
 #include <string.h>
 
 enum { TIMEOUT_MS = 3000, EVENTS_MAX = 1 << 22, JOBS_MAX = 1 << 16, JOB_TEXT_MAX = 24 };
+
+bool recording_node_valid(const char *node)
+{
+    json_t *text = strlen(node) < RECORDING_NODE_MAX ? json_string(node) : NULL; // UTF-8 only
+    json_decref(text);
+    return text != NULL;
+}
 
 void recording_free(struct recording *recording)
 {
@@ -111,12 +119,27 @@ static int fetch_jobs(int fd, struct recording *recording, struct error *err)
     return 0;
 }
 
+// No earlier than the last event, whatever has become of the clock.
+static uint64_t read_until_ns(const struct recording *recording)
+{
+    uint64_t now_ns = clock_wall_ns();
+    uint64_t last_ns = recording->event_count > 0
+                           ? recording->events[recording->event_count - 1].at_ns
+                           : 0;
+    return now_ns > last_ns ? now_ns : last_ns;
+}
+
 int recording_fetch(int fd, const char *node, struct recording *recording, struct error *err)
 {
     *recording = (struct recording){0};
+    if (!recording_node_valid(node))
+        return error_set(err, EINVAL, "the node's name must be UTF-8 of at most %d bytes",
+                         RECORDING_NODE_MAX - 1);
     snprintf(recording->node, sizeof recording->node, "%s", node);
-    if (fetch_events(fd, recording, err) == 0 && fetch_jobs(fd, recording, err) == 0)
+    if (fetch_events(fd, recording, err) == 0 && fetch_jobs(fd, recording, err) == 0) {
+        recording->until_ns = read_until_ns(recording);
         return 0;
+    }
     recording_free(recording);
     return -1;
 }
@@ -153,9 +176,10 @@ int recording_write(const struct recording *recording, FILE *stream, struct erro
                                                 json_number(event->job), (json_int_t)event->kind,
                                                 (json_int_t)event->value));
     }
-    json_t *whole = json_pack("{s:s, s:i, s:s, s:I, s:o, s:o}", "format", "cosched trace",
-                              "version", 1, "node", recording->node, "lost",
-                              (json_int_t)recording->lost, "jobs", jobs, "events", events);
+    json_t *whole =
+        json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o}", "format", "cosched trace", "version", 1,
+                  "node", recording->node, "lost", (json_int_t)recording->lost, "until",
+                  (json_int_t)recording->until_ns, "jobs", jobs, "events", events);
     int rc = whole != NULL ? json_dumpf(whole, stream, JSON_COMPACT) : -1;
     json_decref(whole);
     if (rc < 0 || fputc('\n', stream) == EOF || fflush(stream) == EOF)
@@ -214,10 +238,11 @@ static int read_events(const json_t *list, struct recording *recording, struct e
 static int read_whole(const json_t *whole, struct recording *recording, struct error *err)
 {
     const char *format = NULL, *node = NULL;
-    json_int_t version = 0, lost = 0;
+    json_int_t version = 0, lost = 0, until = 0;
     json_t *jobs = NULL, *events = NULL;
-    if (json_unpack((json_t *)whole, "{s:s, s:I, s:s, s:I, s:o, s:o}", "format", &format, "version",
-                    &version, "node", &node, "lost", &lost, "jobs", &jobs, "events", &events) < 0 ||
+    if (json_unpack((json_t *)whole, "{s:s, s:I, s:s, s:I, s?I, s:o, s:o}", "format", &format, "version",
+                    &version, "node", &node, "lost", &lost, "until", &until, "jobs", &jobs,
+                    "events", &events) < 0 ||
         strcmp(format, "cosched trace") != 0)
         return error_set(err, EBADMSG, "not a trace of \"coschedctl trace dump\"");
     if (version != 1)
@@ -227,7 +252,13 @@ static int read_whole(const json_t *whole, struct recording *recording, struct e
         return error_set(err, EBADMSG, "the node's name is too long");
     snprintf(recording->node, sizeof recording->node, "%s", node);
     recording->lost = lost > 0 ? (uint64_t)lost : 0;
-    return read_jobs(jobs, recording, err) == 0 ? read_events(events, recording, err) : -1;
+    recording->until_ns = until > 0 ? (uint64_t)until : 0;
+    if (read_jobs(jobs, recording, err) < 0 || read_events(events, recording, err) < 0)
+        return -1;
+    if (until != 0 && recording->event_count > 0 &&
+        recording->until_ns < recording->events[recording->event_count - 1].at_ns)
+        return error_set(err, EBADMSG, "it has events that are later than its end");
+    return 0;
 }
 
 int recording_read(const char *path, struct recording *recording, struct error *err)

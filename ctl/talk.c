@@ -142,7 +142,7 @@ int talk_trace(int fd, bool on, uint32_t capacity, struct error *err)
     if (reply.header.status == EPERM)
         return error_set(err, EPERM, "only root and [daemon] service_user may record a trace");
     if (reply.header.status == EINVAL)
-        return error_set(err, EINVAL, "%u events are more than a trace keeps", capacity);
+        return error_set(err, EINVAL, "%u events are more than a trace keeps, 1048576", capacity);
     return -1;
 }
 
@@ -152,7 +152,9 @@ int talk_shutdown(int fd, struct error *err)
     struct protocol_reply reply;
     struct error end;
     if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) < 0)
-        return -1;
+        return reply.header.status == EPERM
+                   ? error_set(err, EPERM, "only root and [daemon] service_user may stop classd")
+                   : -1;
     if (client_receive(fd, &request, &reply, NULL, SHUTDOWN_TIMEOUT_MS, &end) < 0 &&
         end.code == ETIMEDOUT)
         return error_set(err, ETIMEDOUT, "classd has accepted the shutdown but does not end");

@@ -96,8 +96,10 @@ static int fill_lane(struct lane *lane, const struct recording *recording, uint6
             lane->spans[lane->span_count++] =
                 (struct span){.from_ns = event->at_ns, .state = state};
     }
+    // What became of it after the recording was read is not known, though other nodes' may go on.
     if (open)
-        end_span(lane, to_ns);
+        end_span(lane, recording->until_ns != 0 && recording->until_ns < to_ns ? recording->until_ns
+                                                                               : to_ns);
     return 0;
 }
 
@@ -210,17 +212,36 @@ bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fractio
     return true;
 }
 
-static bool runs_elsewhere(struct timeline *timeline, size_t job, size_t node, uint64_t at_ns)
+static struct lane *find_lane(struct timeline *timeline, size_t job, size_t node)
 {
-    bool runs = false;
     for (size_t i = 0; i < timeline->lane_count; i++) {
-        struct lane *lane = &timeline->lanes[i];
-        if (lane->job != job || lane->node == node)
-            continue;
-        const struct span *span = span_from(lane, at_ns);
-        runs = runs || (span != NULL && span->from_ns <= at_ns && span->state != SPAN_IDLE);
+        if (timeline->lanes[i].job == job && timeline->lanes[i].node == node)
+            return &timeline->lanes[i];
     }
-    return runs;
+    return NULL;
+}
+
+// Whether the recording may be silent about a job at this moment.
+static bool may_have_missed(const struct recording *recording, const struct lane *lane,
+                            uint64_t at_ns)
+{
+    return (recording->until_ns != 0 && at_ns > recording->until_ns) ||
+           (recording->lost > 0 && (lane == NULL || lane->spans[0].from_ns > at_ns));
+}
+
+// Also where a node may have run the job without its being known.
+static bool may_run_elsewhere(struct timeline *timeline, size_t job, size_t node, uint64_t at_ns)
+{
+    bool may = false;
+    for (size_t other = 0; other < timeline->node_count && !may; other++) {
+        if (other == node)
+            continue;
+        struct lane *lane = find_lane(timeline, job, other);
+        const struct span *span = lane != NULL ? span_from(lane, at_ns) : NULL;
+        may = (span != NULL && span->from_ns <= at_ns && span->state != SPAN_IDLE) ||
+              may_have_missed(&timeline->recordings[other], lane, at_ns);
+    }
+    return may;
 }
 
 struct timeline_requests timeline_requests(struct timeline *timeline, size_t job)
@@ -237,7 +258,7 @@ struct timeline_requests timeline_requests(struct timeline *timeline, size_t job
                 continue;
             requests.made++;
             requests.granted += granted;
-            requests.false_ += !runs_elsewhere(timeline, job, node, event->at_ns);
+            requests.false_ += !may_run_elsewhere(timeline, job, node, event->at_ns);
         }
     }
     return requests;

@@ -49,7 +49,7 @@ bool timeline_coscheduled(struct timeline *timeline, size_t job, double *fractio
 
 // The requests for the CPUs that the job's processes made, and of these how many were granted, and
 // how many false (Yoo & Jette, section 2.1): made while the job held the CPUs of no other node, so
-// that whatever asked for it was old.
+// that whatever asked for it was old. Where a node's recording does not tell, none is false.
 struct timeline_requests {
     size_t made, granted, false_;
 };

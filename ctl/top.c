@@ -1,6 +1,7 @@
 #include "ctl/top.h"
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "ctl/show.h"
 #include "ctl/talk.h"
@@ -132,27 +133,43 @@ static void draw_screen(const struct look *look, const struct look *before)
     refresh();
 }
 
+// Waits for a key until the next look is due. A terminal that is gone has none, at once and for
+// ever.
+static int key_until(uint64_t due_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    timeout(due_ns > now_ns ? (int)((due_ns - now_ns) / NS_PER_MS) : 0);
+    int key = getch();
+    struct timespec due = {.tv_sec = (time_t)(due_ns / NS_PER_SEC),
+                           .tv_nsec = (long)(due_ns % NS_PER_SEC)};
+    if (key == ERR)
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+    return key;
+}
+
 static int run_screen(const struct config *config, double interval_s, struct look *before,
                       struct error *err)
 {
     int rc = 0, key = 0;
-    if (initscr() == NULL)
+    SCREEN *screen = newterm(NULL, stdout, stdin);
+    if (screen == NULL)
         return error_set(err, ENOTTY, "this terminal is not known; set TERM, or pipe through cat");
     cbreak();
     noecho();
     curs_set(0);
-    timeout((int)(interval_s * 1000));
     while (rc == 0 && key != 'q') {
         struct look look;
+        uint64_t due_ns = clock_now_ns() + (uint64_t)(interval_s * (double)NS_PER_SEC);
         rc = take_look(config, &look, err);
         if (rc == 0) {
             draw_screen(&look, before);
             free(before->jobs);
             *before = look;
-            key = getch();
+            key = key_until(due_ns);
         }
     }
     endwin();
+    delscreen(screen);
     return rc;
 }
 
@@ -175,7 +192,7 @@ int top_run(const struct config *config, double interval_s, struct error *err)
     struct look before;
     if (take_look(config, &before, err) < 0)
         return -1;
-    int rc = isatty(STDOUT_FILENO) ? run_screen(config, interval_s, &before, err)
+    int rc = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) ? run_screen(config, interval_s, &before, err)
                                    : run_plain(config, interval_s, &before, err);
     free(before.jobs);
     return rc;

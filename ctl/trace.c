@@ -7,6 +7,7 @@
 #include "ctl/talk.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,10 +95,23 @@ static int print_delays(struct timeline *timeline, struct error *err)
     return 0;
 }
 
+// On standard error: standard output may be a picture.
+static void tell_lost(const struct recording *recordings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (recordings[i].lost > 0)
+            fprintf(stderr,
+                    "coschedctl: %s: the first %" PRIu64 " events are missing, as more came than "
+                    "were kept; see \"trace start EVENTS\"\n",
+                    recordings[i].node, recordings[i].lost);
+    }
+}
+
 static int draw(const char *what, const struct recording *recordings, size_t count,
                 struct error *err)
 {
     struct timeline timeline;
+    tell_lost(recordings, count);
     if (timeline_build(recordings, count, &timeline, err) < 0)
         return -1;
     int rc = strcmp(what, "json") == 0       ? chart_json(&timeline, stdout, err)

@@ -56,10 +56,6 @@ static int parse(const struct track_wish *wish, struct protocol_target *target, 
         memcpy(target->job_id, name, strlen(name));
     if (!protocol_job_id_valid(target->job_id))
         return error_set(err, EINVAL, "\"%s\" is no job id: see coschedctl jobs", name);
-    if (wish->means != NULL && wish->command != PROTOCOL_SUSPEND)
-        return error_set(err, EINVAL, "--means goes with suspend only");
-    if (wish->subtree != NULL && wish->command == PROTOCOL_RESUME)
-        return error_set(err, EINVAL, "resume takes no --subtree: it continues what is suspended");
     if (wish->means != NULL && parse_means(wish->means, &target->means, err) != 0)
         return -1;
     if (wish->subtree != NULL &&

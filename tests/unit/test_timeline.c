@@ -133,6 +133,63 @@ static void a_request_is_false_where_no_other_node_runs_the_job(void **state)
     timeline_free(&timeline);
 }
 
+// node1's recording goes on for a minute after node0's has been read.
+static struct recording_event for_a_minute[] = {
+    {0 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {4 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {9 * SECOND, A, PROTOCOL_EVENT_DISCARDED, 0},
+    {60 * SECOND, A, PROTOCOL_EVENT_DISCARDED, 0},
+};
+
+static struct recording_event for_five_seconds[] = {
+    {0 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+    {2 * SECOND, A, PROTOCOL_EVENT_SCHEDULED, 990000},
+    {5 * SECOND, A, PROTOCOL_EVENT_IDLE, 10000},
+};
+
+static void what_came_after_a_recording_is_not_known(void **state)
+{
+    (void)state;
+    struct recording both[] = {RECORDING("node0", for_five_seconds),
+                               RECORDING("node1", for_a_minute)};
+    struct timeline timeline;
+    double fraction = -1;
+    both[0].until_ns = 10 * SECOND;
+    both[1].until_ns = 61 * SECOND;
+    assert_int_equal(timeline_build(both, 2, &timeline, &err), 0);
+    assert_span(&timeline.lanes[0], 2, 5, 10, SPAN_IDLE);
+    assert_span(&timeline.lanes[1], 1, 4, 60, SPAN_IDLE); // up to the last event of all
+    // Somewhere from 0 to 5, everywhere from 2 to 4.
+    assert_true(timeline_coscheduled(&timeline, 0, &fraction));
+    assert_float_equal(fraction, 2.0 / 5, 1e-9);
+    struct timeline_requests requests = timeline_requests(&timeline, 0);
+    assert_int_equal(requests.made, 2);
+    assert_int_equal(requests.false_, 1); // the one at 9 s
+    timeline_free(&timeline);
+
+    both[0].until_ns = 0; // written before recordings had an end
+    assert_int_equal(timeline_build(both, 2, &timeline, &err), 0);
+    assert_span(&timeline.lanes[0], 2, 5, 60, SPAN_IDLE);
+    timeline_free(&timeline);
+}
+
+static void of_what_was_lost_no_request_is_false(void **state)
+{
+    (void)state;
+    struct recording both[] = {RECORDING("node0", for_five_seconds),
+                               RECORDING("node1", asks_on_node1)};
+    struct timeline timeline;
+    both[0].events = for_five_seconds + 2; // from 5 s on
+    both[0].event_count = 1;
+    for (uint64_t lost = 0; lost < 2; lost++) {
+        both[0].lost = lost;
+        assert_int_equal(timeline_build(both, 2, &timeline, &err), 0);
+        // At 2, 4 and 5 s.
+        assert_int_equal(timeline_requests(&timeline, 0).false_, lost == 0 ? 3 : 1);
+        timeline_free(&timeline);
+    }
+}
+
 static void delays_are_from_the_first_node_to_the_last(void **state)
 {
     (void)state;
@@ -228,9 +285,12 @@ static int read_text(const char *text, struct recording *recording)
 static void a_file_gives_back_what_was_written(void **state)
 {
     (void)state;
-    struct recording again;
-    char *text = written(write_recording, (void *)&nodes[0]);
+    struct recording again, first = nodes[0];
+    first.until_ns = 21 * SECOND;
+    first.lost = 3;
+    char *text = written(write_recording, &first);
     assert_int_equal(read_text(text, &again), 0);
+    assert_true(again.until_ns == 21 * SECOND && again.lost == 3);
     assert_string_equal(again.node, "node0");
     assert_int_equal(again.job_count, 2);
     assert_string_equal(again.jobs[1].job_id, "b");
@@ -265,6 +325,8 @@ static void bad_files_are_refused(void **state)
         FILE_WITH("", "[1,\"0\",8]"),
         FILE_WITH("", "[-1,\"0\",8,0]"),
         FILE_WITH("", "[2,\"0\",8,0],[1,\"0\",8,0]"),
+        "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"until\":1,\"jobs\":[],"
+        "\"events\":[[2,\"0\",8,0]]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct recording recording;
@@ -272,6 +334,18 @@ static void bad_files_are_refused(void **state)
         assert_int_equal(err.code, EBADMSG);
         assert_null(recording.events);
     }
+}
+
+static void names_of_nodes_fit_into_files(void **state)
+{
+    (void)state;
+    char longest[RECORDING_NODE_MAX + 1] = {0};
+    memset(longest, 'n', RECORDING_NODE_MAX - 1);
+    assert_true(recording_node_valid("node0"));
+    assert_true(recording_node_valid(longest));
+    longest[RECORDING_NODE_MAX - 1] = 'n';
+    assert_false(recording_node_valid(longest));
+    assert_false(recording_node_valid("\xe9")); // not UTF-8
 }
 
 static int write_json(void *user, FILE *stream)
@@ -336,11 +410,14 @@ int main(void)
         cmocka_unit_test(events_become_spans),
         cmocka_unit_test(the_coscheduled_fraction_is_what_nodes_have_in_common),
         cmocka_unit_test(a_request_is_false_where_no_other_node_runs_the_job),
+        cmocka_unit_test(what_came_after_a_recording_is_not_known),
+        cmocka_unit_test(of_what_was_lost_no_request_is_false),
         cmocka_unit_test(delays_are_from_the_first_node_to_the_last),
         cmocka_unit_test(turns_that_end_on_one_node_are_counted_apart),
         cmocka_unit_test(nothing_recorded_is_said),
         cmocka_unit_test(a_file_gives_back_what_was_written),
         cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(names_of_nodes_fit_into_files),
         cmocka_unit_test(the_json_chart_has_every_span_and_request),
         cmocka_unit_test(the_svg_chart_shows_lanes_and_fractions),
     };

@@ -1,0 +1,13 @@
+#include "common/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int output_finish(struct error *err)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    // A write that failed earlier has not left its reason.
+    return error_errno(err, errno != 0 ? errno : EIO, "write to standard output");
+}
