@@ -66,6 +66,11 @@ void log_line(int priority, const char *format, ...)
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (length > sizeof line - 1)
         length = sizeof line - 1;
+    // Names of other people's processes and groups may hold anything.
+    for (size_t i = 0; i < length; i++) {
+        if (line[i] < ' ' || line[i] > '~')
+            line[i] = '?';
+    }
     line[length] = '\n';
     // One write, so that lines of several programs do not mix. A lost line has no better place to
     // go.

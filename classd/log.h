@@ -19,7 +19,8 @@ void log_init(const char *program, const char *level);
 // Another level from now on, by its name.
 void log_set_level(const char *level);
 
-// One line to stderr; `format` ends without a newline. Longer lines than 1 KiB are cut.
+// One line to stderr; `format` ends without a newline. Longer lines than 1 KiB are cut,
+// and what is not printable ASCII is "?".
 void log_line(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // True when lines of this priority are logged: saves the work of preparing one.

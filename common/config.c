@@ -201,6 +201,8 @@ static char *read_line(char *buffer, int size, void *stream)
     if (line == NULL)
         return NULL;
     pass->line++;
+    // An indented line is one like any other; inih would take it for more of the last value.
+    memmove(line, line + strspn(line, " \t"), strlen(line + strspn(line, " \t")) + 1);
     if (strchr(line, '\n') != NULL || feof(pass->stream))
         return line;
     pass->failed = true;

@@ -4,6 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+// Texts may quote what other people chose, such as a process's name: it stays one line, and moves
+// no terminal's cursor.
+static int finish(struct error *err)
+{
+    for (char *at = err->text; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ' || *at == '\x7f')
+            *at = '?';
+    }
+    return -1;
+}
+
 int error_set(struct error *err, int code, const char *format, ...)
 {
     if (err == NULL)
@@ -13,7 +24,7 @@ int error_set(struct error *err, int code, const char *format, ...)
     err->code = code != 0 ? code : EINVAL;
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    return -1;
+    return finish(err);
 }
 
 int error_errno(struct error *err, int code, const char *format, ...)
@@ -29,7 +40,7 @@ int error_errno(struct error *err, int code, const char *format, ...)
     if (used >= 0 && (size_t)used < sizeof err->text)
         snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s",
                  strerror_r(code, buffer, sizeof buffer));
-    return -1;
+    return finish(err);
 }
 
 int error_context(struct error *err, const char *format, ...)
@@ -44,5 +55,5 @@ int error_context(struct error *err, const char *format, ...)
     va_end(args);
     if (used >= 0 && (size_t)used < sizeof err->text)
         snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s", inner);
-    return -1;
+    return finish(err);
 }

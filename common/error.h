@@ -9,7 +9,8 @@
 
 struct error {
     int code;                  // an errno value; 0 while there is no error
-    char text[ERROR_TEXT_MAX]; // one line: what, on which file or job, why, what to do about it
+    char text[ERROR_TEXT_MAX]; // one line: what, on which file or job, why, what to do about it;
+                               // control characters are "?" in it
 };
 
 // Records a fault: `code` is an errno value (0 is stored as EINVAL), the text is printf-like and

@@ -206,10 +206,25 @@ static bool exists(const char *directory, const char *file)
     return access(name, R_OK) == 0;
 }
 
+// Where the library was installed together with this program, whatever prefix that was; for one
+// that was not installed, where it would be. False when the path is too long.
+static bool find_library_directory(char *directory, size_t size)
+{
+    static const char own[] = "/" COSCHED_BINDIR "/coschedctl";
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    size_t before = strlen(path) - (strlen(path) >= strlen(own) ? strlen(own) : 0);
+    int written = strcmp(path + before, own) == 0
+                      ? snprintf(directory, size, "%.*s/%s", (int)before, path, COSCHED_LIBDIR)
+                      : snprintf(directory, size, "%s", COSCHED_FULL_LIBDIR);
+    return written >= 0 && (size_t)written < size;
+}
+
 // Where the linker of this distribution looks; loading an MPI to find out would run it.
 static bool has_library(const char *name)
 {
-    static const char *const places[] = {COSCHED_LIBDIR, "/usr/local/lib", "/usr/lib64",
+    static const char *const places[] = {COSCHED_FULL_LIBDIR, "/usr/local/lib", "/usr/lib64",
                                          "/usr/lib"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (exists(places[i], name))
@@ -221,17 +236,19 @@ static bool has_library(const char *name)
 static void check_library(struct doctor *doctor)
 {
     static const char *const variants[] = {"mpich", "openmpi"};
-    if (!exists(COSCHED_LIBDIR, "libcosched_pmpi.so")) {
-        fault(doctor, "no %s/libcosched_pmpi.so: run cmake --install", COSCHED_LIBDIR);
+    char directory[PATH_MAX];
+    if (!find_library_directory(directory, sizeof directory) ||
+        !exists(directory, "libcosched_pmpi.so")) {
+        fault(doctor, "no %s/libcosched_pmpi.so: run cmake --install", directory);
         return;
     }
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         char name[64];
         snprintf(name, sizeof name, "libcosched_pmpi_%s.so", variants[i]);
-        if (exists(COSCHED_LIBDIR, name))
+        if (exists(directory, name))
             well("the library serves %s", variants[i]);
         else
-            note("no %s/%s: programs of this MPI run without cosched", COSCHED_LIBDIR, name);
+            note("no %s/%s: programs of this MPI run without cosched", directory, name);
     }
 }
 

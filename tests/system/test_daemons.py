@@ -295,6 +295,10 @@ class Ends(Node):
         by_hand = self.ctl("release", "--json")
         self.assertEqual((by_hand.returncode, by_hand.stdout), (0, '{"lifted": 2}\n'))
         self.assertIn(f'releasing below the root "{ROOT}"', by_hand.stderr)
+        os.unlink(self.config)
+        gone = self.ctl("release")  # below the root of a node without a file
+        self.assertIn("No such file", gone.stderr)
+        self.assertIn('releasing below the root "cosched"', gone.stderr)
         self.configure()
 
     def move_root(self):
@@ -596,6 +600,22 @@ class Programs(unittest.TestCase):
         for program, run in self.run_all("--nonsense"):
             with self.subTest(program=program):
                 self.assertEqual((run.returncode, run.stdout), (2, ""))
+
+    def test_options_that_mean_nothing_are_refused(self):
+        for words in (["--json", "doctor"], ["--json", "metrics"], ["--force", "shutdown"], ["--means", "share", "kill", "x"],
+                      ["--subtree", "1", "resume", "x"], ["--json", "top"], ["--json", "trace", "stop"]):
+            with self.subTest(words=words):
+                run = subprocess.run([CTL, *words], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+                self.assertEqual((run.returncode, run.stdout), (2, ""))
+                self.assertRegex(run.stderr, rf"\Acoschedctl: {words[0]} means nothing with \w+; leave it out\n\Z")
+
+    def test_half_of_a_configuration_is_a_failure(self):
+        for option in ("--print-config", "--print-manual"):
+            with self.subTest(option=option), open("/dev/full", "wb") as full:
+                run = subprocess.run([CLASSD, option, "--config", "/dev/null"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                     timeout=DEADLINE_S, check=False)
+                self.assertEqual(run.returncode, 1)
+                self.assertIn("write to standard output: No space left on device", run.stderr)
 
     def test_a_missing_config_is_an_error_when_named(self):
         for program, run in self.run_all("--config", "/nonexistent", *()):

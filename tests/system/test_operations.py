@@ -3,11 +3,16 @@
 Daemons as in daemonkit.py.
 """
 import errno
+import glob
 import json
 import os
+import pty
 import re
 import signal
+import subprocess
+import tempfile
 import time
+import unittest
 
 import daemonkit
 from daemonkit import DEADLINE_S, NOBODY, SWITCH, TIMERD, Node, classes, quota
@@ -236,6 +241,28 @@ class Watching(Node):
         self.assertEqual(self.ctl("top", "1").returncode, 1)
         self.assertEqual(self.ctl("top", "1s", "2s").returncode, 2)
 
+    def test_top_needs_a_terminal_to_type_at(self):
+        self.job("a")
+        master, slave = pty.openpty()
+        with os.fdopen(master, "rb", buffering=0) as screen, os.fdopen(slave, "wb", buffering=0) as own:
+            run = subprocess.run([daemonkit.CTL, "--config", self.config, "top", "100ms"], stdin=subprocess.DEVNULL,
+                                 stdout=own, stderr=subprocess.PIPE, timeout=DEADLINE_S, check=False,
+                                 env={**os.environ, "TERM": "xterm"})
+            self.assertEqual((run.returncode, run.stderr), (0, b""))
+            self.assertIn(b"STRETCH", screen.read(4096))
+
+    def test_half_of_an_output_is_a_failure(self):
+        self.job("a")
+        for words in (["status"], ["jobs"], ["--json", "jobs"], ["metrics"], ["doctor"], ["top", "100ms"]):
+            with self.subTest(words=words), open("/dev/full", "wb") as full:
+                run = subprocess.run([daemonkit.CTL, "--config", self.config, *words], stdin=subprocess.DEVNULL,
+                                     stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S,
+                                     check=False)
+                self.assertEqual(run.returncode, 1)
+                if words != ["doctor"]:  # which may have found something, too
+                    self.assertEqual(run.stderr,
+                                     "coschedctl: write to standard output: No space left on device\n")
+
     def test_the_doctor_names_what_is_missing(self):
         run = self.ctl("doctor")
         self.assertRegex(run.stdout, r"(?m)^ok .*classd .* answers")
@@ -251,6 +278,26 @@ class Watching(Node):
         for client in clients:
             os.sched_setaffinity(client.pid, {one})
         self.assertRegex(self.ctl("doctor").stdout, r"(?m)^FAULT .*--bind-to none")
+
+
+class Installed(unittest.TestCase):
+    def test_units_start_what_was_installed(self):
+        for prefix in ("/opt/cosched", "/usr"):  # the last one as it was configured
+            with self.subTest(prefix=prefix), tempfile.TemporaryDirectory() as top:
+                subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", prefix], check=True,
+                               stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": top})
+                units = glob.glob(f"{top}{prefix}/lib/systemd/system/*.service")
+                self.assertEqual(len(units), 2)
+                for unit in units:
+                    with open(unit, encoding="ascii") as file:
+                        programs = re.findall(r"^Exec\w+=(\S+)", file.read(), re.MULTILINE)
+                    self.assertTrue(programs)
+                    for program in programs:
+                        self.assertTrue(program.startswith(prefix + "/"), program)
+                        self.assertTrue(os.access(top + program, os.X_OK), program)
+                doctor = subprocess.run([f"{top}{prefix}/bin/coschedctl", "--config", "/dev/null", "doctor"],
+                                        capture_output=True, text=True, check=False).stdout
+                self.assertNotIn("libcosched_pmpi.so", doctor)  # it is found
 
 
 if __name__ == "__main__":

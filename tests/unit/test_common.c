@@ -27,6 +27,19 @@
 
 // ---- units
 
+static void errors_are_one_printable_line(void **state)
+{
+    struct error err;
+    (void)state;
+    assert_int_equal(error_set(&err, EBUSY, "process \"%s\" is here", "\x1b[2J\n\x7fJ\xc3\xbc"), -1);
+    assert_string_equal(err.text, "process \"?[2J??J\xc3\xbc\" is here");
+    error_context(&err, "%s", "a\tb");
+    assert_string_equal(err.text, "a?b: process \"?[2J??J\xc3\xbc\" is here");
+    error_errno(&err, ENOENT, "%s", "\r");
+    assert_string_equal(err.text, "?: No such file or directory");
+    assert_int_equal(err.code, ENOENT);
+}
+
 static void durations_are_read_exactly(void **state)
 {
     static const struct {
@@ -310,6 +323,22 @@ static void the_end_of_a_long_line_is_no_line(void **state)
     assert_non_null(strstr(err.text, "x.ini:2: the line is longer than"));
     snprintf(text, sizeof text, "[scheduler]\n;%190s\n", "gmet = 1s");
     assert_int_equal(load(text, &config, NULL), 0);
+}
+
+static void indented_lines_are_lines(void **state)
+{
+    struct config config;
+    struct error err;
+    (void)state;
+    assert_int_equal(
+        load("[scheduler]\n  policy = dcs\n\ttime_slice = 5s\n  [dcs]\n  quantum = 30ms\n", &config,
+             &err),
+        0);
+    assert_string_equal(config.policy, "dcs");
+    assert_true(config.time_slice_ns == 5 * NS_PER_SEC);
+    assert_true(config.dcs_quantum_ns == 30 * NS_PER_MS);
+    assert_int_equal(load("[scheduler]\n  policy = dcs\n  rubbish\n", &config, &err), -1);
+    assert_non_null(strstr(err.text, "x.ini:3: "));
 }
 
 static void a_broken_configuration_keeps_what_makes_sense(void **state)
@@ -697,6 +726,7 @@ static void who_waits_in_line_gets_a_connection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_are_one_printable_line),
         cmocka_unit_test(durations_are_read_exactly),
         cmocka_unit_test(bad_durations_name_the_remedy),
         cmocka_unit_test(shares_are_parts_per_million),
@@ -708,6 +738,7 @@ int main(void)
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
+        cmocka_unit_test(indented_lines_are_lines),
         cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),

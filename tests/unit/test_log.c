@@ -1,0 +1,57 @@
+// Lines of the daemons' logs.
+#include "classd/log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+// What a line of the log is, with standard error caught.
+static void logged(const char *text, char *line, size_t size)
+{
+    int ends[2], kept = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    log_line(LOG_ERR, "job of \"%s\"", text);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(ends[1]);
+    ssize_t length = read(ends[0], line, size - 1);
+    close(ends[0]);
+    assert_true(length > 0);
+    line[length] = '\0';
+}
+
+static void a_line_is_printable_whatever_it_quotes(void **state)
+{
+    char line[2048];
+    (void)state;
+    unsetenv("JOURNAL_STREAM");
+    log_init("test", "info");
+    logged("\x1b[2J\nforged: line\x7f\xff\xc2\x9b", line, sizeof line);
+    assert_string_equal(line, "test: job of \"?[2J?forged: line????\"\n");
+}
+
+static void a_long_line_is_cut(void **state)
+{
+    char text[3000], line[4096];
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    logged(text, line, sizeof line);
+    assert_int_equal(strlen(line), 1024);
+    assert_int_equal(line[1023], '\n');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_printable_whatever_it_quotes),
+        cmocka_unit_test(a_long_line_is_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
