@@ -630,6 +630,8 @@ def entry_lines(f):
         yield "if (rc == MPI_SUCCESS)"
         yield "    wait_merged(*newcomm);"
     yield OVER.get(f.role, "wait_over();")
+    if f.role in BLOCKING:
+        yield "outsiders_count();"
     yield "core_leave(&call);"
 
 
@@ -643,10 +645,13 @@ QUICK_BEFORE = {
     "recv": "quick_look(word) && quick_contact({comm}, source)",
     "collective": "quick_look(word) && quick_collective({comm})",
     "icollective": "quick_look(word) && quick_collective({comm})",
+    # Two peers, or what is rare: only where all is settled.
+    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "win_wait"], "false"),
     **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
                      "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
 }
-QUICK_AFTER = {"recv", "collective", "mrecv", "wait", "waitall", "waitany", "waitsome"}
+QUICK_AFTER = {"recv", "sendrecv", "collective", "mrecv", "probe", "mprobe", "wait", "waitall", "waitany", "waitsome",
+               "rma_sync", "win_wait"}
 
 
 ENTRY = "static int entry_"
@@ -675,6 +680,7 @@ def quick_function(f, entry, condition, kind, otherwise):
     if f.role in QUICK_AFTER:
         yield f"    if ({condition}) {{"
         yield f"        int rc = {real};"
+        yield "        outsiders_count();"
         yield "        if (__builtin_expect(session_word() != word, 0))"
         yield "            quick_changed(rc);"
         yield "        return rc;"
@@ -714,6 +720,7 @@ def wrappers(functions):
     yield '#include "pmpi/variant/core.h"'
     yield '#include "pmpi/variant/header.h"'
     yield '#include "pmpi/variant/lifecycle.h"'
+    yield '#include "pmpi/variant/outsiders.h"'
     yield '#include "pmpi/variant/peers.h"'
     yield '#include "pmpi/variant/quick.h"'
     yield '#include "pmpi/variant/stats.h"'

@@ -1,5 +1,6 @@
 #include "pmpi/variant/doorbell.h"
 
+#include "common/status_page.h"
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
 
@@ -60,6 +61,8 @@ static int map(int fd, int seats, int own, struct error *err)
     if (memory == MAP_FAILED)
         return error_errno(err, fault, "doorbell");
     doorbell = (struct doorbell){.room = memory, .seats = seats, .own = own};
+    // Nobody looks at it before all ranks have come.
+    atomic_store_explicit(&doorbell.room->word, STATUS_WORD_FREE, memory_order_release);
     return 0;
 }
 

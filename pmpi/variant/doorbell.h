@@ -33,6 +33,8 @@ struct doorbell_seat {
 struct doorbell_room {
     _Alignas(64) _Atomic uint32_t asleep; // seats of which that holds, or more
     _Atomic uint64_t contended_until_ns;  // see contention.h
+    _Atomic uint64_t outsiders_until_ns;  // see outsiders.h, and the word there
+    _Alignas(64) _Atomic uint64_t word;
     struct doorbell_seat seats[];
 };
 

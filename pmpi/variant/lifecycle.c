@@ -11,6 +11,7 @@
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/numbering.h"
+#include "pmpi/variant/outsiders.h"
 #include "pmpi/variant/parting.h"
 #include "pmpi/variant/patience.h"
 #include "pmpi/variant/session.h"
@@ -30,6 +31,13 @@
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
 
+// What this library can do, and an older one could not. What all have to do alike is done only
+// where all can.
+enum ability {
+    CAN_GROW = 1 << 0,      // look for more slots later
+    CAN_WATCH_OUT = 1 << 1, // for outsiders
+};
+
 // What each rank tells all others at MPI_Init.
 struct ballot {
     uint64_t node_id;
@@ -42,7 +50,7 @@ struct ballot {
     uint8_t stats;
     uint8_t bypassed;   // Fortran calls of this program do not come by here
     uint8_t gang;       // the node gives slots, and this library asks for them
-    uint8_t grows;      // this library can look for more slots later
+    uint8_t can;        // enum ability
     uint8_t roll_calls; // see half_wrapped.h
     uint64_t time_slice_ns;
 };
@@ -122,7 +130,7 @@ static struct ballot own_ballot(void)
                             .place = job.place,
                             .process = contention_own_process(),
                             .registered = job.registered,
-                            .grows = 1,
+                            .can = CAN_GROW | CAN_WATCH_OUT,
                             .roll_calls = half_wrapped_roll_calls(),
                             .stats = job.settings.stats};
     enum wait_mode wait = job.settings.wait;
@@ -269,8 +277,28 @@ static void use_spin_limit(void)
     wait_set_spin_limit(limit_ns <= NS_PER_SEC ? limit_ns : 0);
 }
 
-// Rank 0 makes the segment, the others join it, and then nobody else can. All ranks, or none.
-static bool agree_on_doorbell(void)
+static bool all_can(const struct ballot *ballots, enum ability ability)
+{
+    for (int i = 0; i < job.size; i++) {
+        if ((ballots[i].can & ability) == 0)
+            return false;
+    }
+    return true;
+}
+
+// Whether all ranks can have one doorbell.
+static bool all_in_one_place(const struct ballot *ballots)
+{
+    for (int i = 1; i < job.size; i++) {
+        if (ballots[i].doorbell_place != ballots[0].doorbell_place)
+            return false;
+    }
+    return ballots[0].doorbell_place != 0;
+}
+
+// Rank 0 makes the segment, the others join it, and then nobody else can. All ranks, or none, as
+// where one of them does not want it.
+static bool agree_on_doorbell(bool wanted)
 {
     char name[DOORBELL_NAME_MAX] = "";
     struct error err = {0};
@@ -283,7 +311,7 @@ static bool agree_on_doorbell(void)
     bool joined = job.rank == 0 ? created
                                 : told && doorbell_join(DOORBELL_DIRECTORY, name, job.size,
                                                         job.rank, &err) == 0;
-    bool all = agree(joined);
+    bool all = agree(joined && wanted);
     if (created)
         doorbell_remove(DOORBELL_DIRECTORY, name);
     if (!all)
@@ -305,13 +333,10 @@ static void know_peers(void)
 static void start_blocking(const struct ballot *ballots)
 {
     int here = 0;
-    bool all_here = true;
     MPI_Comm parent = MPI_COMM_NULL;
-    for (int i = 0; i < job.size; i++) {
+    for (int i = 0; i < job.size; i++)
         here += ballots[i].doorbell_place == ballots[job.rank].doorbell_place;
-        all_here = all_here && ballots[i].doorbell_place == ballots[0].doorbell_place;
-    }
-    if (all_here && ballots[0].doorbell_place != 0 && agree_on_doorbell()) {
+    if (all_in_one_place(ballots) && agree_on_doorbell(true)) {
         know_peers();
         block.sign = BLOCK_BY_DOORBELL;
     } else {
@@ -319,6 +344,22 @@ static void start_blocking(const struct ballot *ballots)
     }
     if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
         block_without_sign();
+}
+
+// Ranks that have a CPU each spin until somebody else computes there, if all of them can go on in
+// another way then: on one machine, where they have a doorbell.
+static void watch_for_outsiders(const struct ballot *ballots)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    if (job.size == 1 || !all_can(ballots, CAN_WATCH_OUT) || !all_in_one_place(ballots) ||
+        !agree_on_doorbell(outsiders_possible()))
+        return;
+    know_peers();
+    block.sign = BLOCK_BY_DOORBELL;
+    if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+        block_without_sign();
+    watch_out(ballots);
+    outsiders_start();
 }
 
 // False where a node has no slots to give, by another policy or an older classd.
@@ -414,13 +455,11 @@ static void start_leaders(const struct ballot *ballots)
 {
     int *leaders = calloc((size_t)job.size, sizeof *leaders);
     int count = 0;
-    bool all_grow = true;
     for (int i = 0; leaders != NULL && i < job.size; i++) {
-        all_grow = all_grow && ballots[i].grows;
         if (job.nodes[i] == i)
             leaders[count++] = i;
     }
-    if (all_grow)
+    if (all_can(ballots, CAN_GROW))
         leaders_start(leaders, count, job.rank, job.identity.job_id);
     free(leaders);
 }
@@ -466,12 +505,15 @@ static void job_start(void)
             start_blocking(ballots);
         if (wait_adapts && wait_yields)
             watch_out(ballots);
+        if (wait_adapts && !job.crowded && !job.registered)
+            watch_for_outsiders(ballots);
     }
     free(ballots);
     job.nodes = NULL;
     if (wait_yields)
         within_start();
-    core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on;
+    core_active =
+        carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)
         core_bypass();
@@ -584,6 +626,7 @@ int lifecycle_Finalize(const struct mpi_next *next)
     enter();
     core_active = core_quick = false;
     within_stop();
+    outsiders_stop();
     if (job.comm != MPI_COMM_NULL) {
         if (stats_on)
             print_stats();

@@ -23,6 +23,11 @@ enum {
 static const _Atomic uint64_t free_word = STATUS_WORD_FREE;
 _Atomic(const _Atomic uint64_t *) session_word_at = &free_word;
 
+void session_watch(const _Atomic uint64_t *word)
+{
+    session_word_at = word != NULL ? word : &free_word;
+}
+
 // What is atomic is looked at by every thread; the rest belongs to who is busy.
 static struct {
     struct session_identity identity;

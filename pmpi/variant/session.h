@@ -26,6 +26,9 @@ struct session_identity {
 // The status word of this process's job; of a free process while there is no session.
 extern _Atomic(const _Atomic uint64_t *) session_word_at __attribute__((visibility("hidden")));
 
+// Without a session: the word that is looked at in its place. Null: the free one again.
+void session_watch(const _Atomic uint64_t *word);
+
 static inline uint64_t session_word(void)
 {
     const _Atomic uint64_t *at = atomic_load_explicit(&session_word_at, memory_order_acquire);

@@ -12,6 +12,11 @@ static const struct status_page *own_page;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
 
+void session_watch(const _Atomic uint64_t *watched)
+{
+    session_word_at = watched != NULL ? watched : &word;
+}
+
 void mock_status(uint16_t flags)
 {
     uint32_t epoch = status_word_epoch(atomic_load_explicit(&word, memory_order_relaxed)) + 1;
