@@ -5,7 +5,7 @@ finds best (auto), spins, yields, or blocks, in turn; also with one rank, plain,
 the ideal. Prints medians and their ratios to the first way and to the ideal, and what CPU time in user and kernel
 mode the runs took in all: ranks that compute more than one rank does, or ranks that wait without giving the CPU
 away, show in the first, context switches in the second. With --hogs, beside a process on each CPU that does nothing
-but compute.
+but compute; with --jobs, so many of it at once, until the last one ends.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 from closed_pipe import guarded
@@ -66,18 +67,51 @@ def run(way, options):
         launcher += ["--oversubscribe"]
     if way == "own":
         launcher += OWN_YIELD[options.mpi]
+    if options.mpi == "openmpi" and options.jobs > 1:
+        launcher += ["--bind-to", "none"]  # each job's ranks would have the same first CPUs
+    command = [*launcher, options.program, *options.arguments]
     with hogs(options.hogs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
-        done = subprocess.run([*launcher, options.program, *options.arguments], env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=options.timeout, check=False)
+        # The ideal is of one rank alone.
+        together(command, 1 if way == "one" else options.jobs, environment, way, options)
         seconds = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0 or not is_right(done.stdout):
-        problem = "did not verify" if done.returncode == 0 else f"ended with status {done.returncode}"
-        sys.exit(f"waiting: {way}: {options.program} {problem}:\n{done.stdout[-2000:]}")
     return seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+
+
+def together(command, jobs, environment, way, options):
+    """Runs so many of the program at once. Ends this program when one fails, does not verify, or takes too long."""
+    end = time.monotonic() + options.timeout
+    with contextlib.ExitStack() as stack:
+        running = []
+        for _ in range(jobs):
+            output = stack.enter_context(tempfile.TemporaryFile("w+"))
+            job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT)
+            stack.callback(put_away, job)
+            running.append((job, output))
+        for job, output in running:
+            try:
+                status = job.wait(max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                sys.exit(f"waiting: {way}: {options.program} took longer than {options.timeout:g} s; see --timeout")
+            output.seek(0)
+            said = output.read()
+            if status != 0 or not is_right(said):
+                problem = "did not verify" if status == 0 else f"ended with status {status}"
+                sys.exit(f"waiting: {way}: {options.program} {problem}:\n{said[-2000:]}")
+
+
+def put_away(job):
+    """Ends a launcher that still runs, so that it ends its ranks."""
+    if job.poll() is None:
+        job.terminate()
+        try:
+            job.wait(5)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            job.wait()
 
 
 def main():
@@ -87,6 +121,7 @@ def main():
     parser.add_argument("-n", dest="ranks", type=int, default=4)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--hogs", action="store_true", help="beside a process on each CPU that computes")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many of the program at once")
     parser.add_argument("--way", dest="ways", action="append", choices=WAYS,
                         help="only this one; may be given several times")
     parser.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run")
@@ -94,6 +129,9 @@ def main():
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
+    for name in ("ranks", "runs", "jobs"):
+        if getattr(options, name) < 1:
+            sys.exit(f"run_waiting.sh: {'-n' if name == 'ranks' else '--' + name}: must be at least 1")
     if options.program is None:
         options.program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "cg")
         options.arguments = ["W"]
@@ -117,13 +155,14 @@ def show(ways, runs, options):
     seconds, user, system = ({way: [run[i] for run in runs[way]] for way in ways} for i in range(3))
     cpus = len(os.sched_getaffinity(0))
     print(f"{options.mpi}, {options.ranks} ranks on {cpus} CPUs: {os.path.basename(options.program)}, "
-          f"{options.runs} runs, seconds{', beside a hog per CPU' if options.hogs else ''}")
+          f"{options.runs} runs, seconds{f', {options.jobs} jobs at once' if options.jobs > 1 else ''}"
+          f"{', beside a hog per CPU' if options.hogs else ''}")
     for way in ways:
         line = (f"  {way:10} {statistics.median(seconds[way]):7.2f} ({min(seconds[way]):.2f}-"
                 f"{max(seconds[way]):.2f})  CPU {statistics.median(user[way]):.2f} + "
                 f"{statistics.median(system[way]):.2f}  ratio to {ways[0]} {ratio(seconds[way], seconds[ways[0]]):.3f}")
         if "one" in ways and way != "one":
-            ideal = [one_s / min(cpus, options.ranks) for one_s in seconds["one"]]
+            ideal = [one_s * max(1.0, options.jobs * options.ranks / cpus) / options.ranks for one_s in seconds["one"]]
             line += f"  to the ideal {ratio(seconds[way], ideal):.3f}"
         print(line)
 

@@ -20,10 +20,8 @@ enum {
     RARE_PER_LOOK = 10, // looks at the clock in a window, at least
 };
 
-static bool read_queued_ns(uint64_t *queued_ns);
-
 struct outsiders outsiders = {
-    .window_ns = 100 * NS_PER_MS, .hold_ns = 5 * NS_PER_SEC, .queued_ns = read_queued_ns};
+    .window_ns = 100 * NS_PER_MS, .hold_ns = 5 * NS_PER_SEC, .queued_ns = outsiders_queued_ns};
 bool outsiders_on;
 _Thread_local uint32_t outsiders_left;
 
@@ -37,7 +35,7 @@ static struct {
 } own;
 
 // The second of three numbers: time on a CPU, time in line for one, times on one.
-static bool read_queued_ns(uint64_t *queued_ns)
+bool outsiders_queued_ns(uint64_t *queued_ns)
 {
     char text[96];
     int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);

@@ -26,6 +26,9 @@ struct outsiders {
 
 extern struct outsiders outsiders HIDDEN;
 
+// By the kernel.
+bool outsiders_queued_ns(uint64_t *queued_ns);
+
 // Can this rank take part? Not where several threads may be in MPI at once.
 bool outsiders_possible(void);
 

@@ -122,6 +122,24 @@ class Library(unittest.TestCase):
                 self.assertGreater(int(stats.group(1)), 0, said)
                 self.assertGreater(int(stats.group(2)), 0, said)
 
+    def test_auto_gives_way_to_others_who_compute_where_each_rank_has_a_cpu(self):
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+        if len(cpus) < 2:
+            self.skipTest("needs two CPUs")
+        for cpu in cpus:
+            hog = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"])
+            self.addCleanup(hog.wait)
+            self.addCleanup(hog.kill)
+        for family, name in itertools.product(FAMILIES, ("pingpong", "sums")):
+            with self.subTest(mpi=family, program=name):
+                unbound = ["--bind-to", "none"] if family == "openmpi" else []
+                done = mpiexec(family, [*unbound, "-n", "2", self.programs[family, name], "2"],
+                               prefix=["taskset", "-c", ",".join(map(str, cpus))], LD_PRELOAD=LIBRARY, COSCHED_STATS="1")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                stats = re.search(r"wait spin: .* yields (\d+) sleeps (\d+) ", done.stderr)
+                self.assertTrue(stats, done.stderr)
+                self.assertGreater(int(stats.group(1)) + int(stats.group(2)), 0, done.stderr)
+
     def test_auto_takes_the_limit_of_a_container_for_its_cpus(self):
         group = os.path.join(os.path.dirname(daemonkit.CPU_ROOT), f"cosched-test-limit-{os.getpid()}")
         files = {"cpu.cfs_quota_us": "100000", "cpu.cfs_period_us": "100000"} if daemonkit.V1_CPU \
