@@ -17,16 +17,14 @@ struct hierarchy {
 
 struct cgroup_backend {
     struct backend base;
-    char *root;        // relative to the mount points
-    char *records;     // directory of those of classes in place; null: there are none
-    char *suspensions; // directory of those of suspended classes; null: there is none
+    char *root;    // relative to the mount points
+    char *records; // directory of those of classes in place; null: there are none
     unsigned cpus;
     uint64_t period_us;
     struct hierarchy hierarchies[HIERARCHIES_MAX];
     unsigned hierarchy_count;
     unsigned cpuacct, freezer; // their indices; freezer == hierarchy_count: there is none
     bool libcgroup;
-    bool as_it_is; // the settings'
 };
 
 // A class's directory in one hierarchy.

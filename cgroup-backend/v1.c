@@ -126,7 +126,7 @@ static int v1_class_open(backend_t *base, const char *name, class_t **opened, st
         return -1;
     int fresh = groups_are_missing(class_, err);
     if (fresh >= 0 &&
-        (is_there(class_) || backend->as_it_is || make_groups(backend, name, err) == 0) &&
+        (is_there(class_) || backend->base.as_it_is || make_groups(backend, name, err) == 0) &&
         open_files(class_, fresh, err) == 0) {
         *opened = &class_->base;
         return 0;
