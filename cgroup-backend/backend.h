@@ -37,7 +37,8 @@ struct backend_settings {
     // directory; null: there are none.
     const char *records;
     // To lift limits, or to look: no group is made, neither the root nor a class (ENOENT), and the
-    // root may be one in which no class could be made any more. No record goes.
+    // root may be one in which no class could be made any more. No record goes, and
+    // nothing is written that was not asked for.
     bool as_it_is;
 };
 

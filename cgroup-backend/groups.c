@@ -121,6 +121,8 @@ void groups_weigh(const struct cgroup_backend *backend, const char *path, const 
 {
     char weight[32];
     uint64_t all = (uint64_t)each * backend->cpus;
+    if (backend->base.as_it_is)
+        return;
     snprintf(weight, sizeof weight, "%" PRIu64, all < limit ? all : limit);
     file_write(path, file, weight, NULL);
 }

@@ -369,8 +369,7 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
         groups_backend_close(&backend->base);
         return -1;
     }
-    if (!settings->as_it_is)
-        weigh(backend, backend->hierarchies[0].root);
+    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -595,6 +595,7 @@ static void who_looks_makes_nothing(void **state)
     assert_int_equal(access(path, F_OK), -1);
     put_class("lab/node0/a");
     class_close(open_class("a"));
+    assert_file("lab/node0/a", "cpu.weight", ""); // which is the daemon's, who knows its CPUs
 }
 
 // Jobs and named groups in place need no root; whoever lifts what a killed daemon has left must not
