@@ -70,6 +70,7 @@ static int run(server_t *server, const struct config *config, struct error *err)
 
 static int serve(struct config *config, const char *config_file, struct error *err)
 {
+    config_hold_cpus(config, 0);
     struct backend_settings settings = backend_settings(config);
     struct commands commands = {.config = config, .config_file = config_file};
     runtime_t *runtime = NULL;
