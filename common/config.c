@@ -381,6 +381,11 @@ void config_hold_cpus(struct config *config, unsigned held)
     config->held_cpus = held > 0 ? held : config_cpus(config);
 }
 
+uint64_t config_descriptors(const struct config *config)
+{
+    return 2 * config->max_connections + 2 * config->max_jobs + 128;
+}
+
 static void format_value(const struct config *config, const struct key *key, char *buffer,
                          unsigned size)
 {

@@ -114,19 +114,36 @@ static void check_cgroups(struct doctor *doctor)
 
 // ---- daemons
 
-static void check_descriptors(struct doctor *doctor, uint32_t pid)
+// False when it is not known.
+static bool read_descriptor_limit(uint32_t pid, uint64_t *soft, uint64_t *hard)
 {
     char path[64], line[256];
-    uint64_t wanted = 2 * doctor->config->max_connections, allowed = 0;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/limits", pid);
     cleanup_fclose FILE *stream = fopen(path, "re");
     while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
-        if (sscanf(line, "Max open files %" SCNu64, &allowed) == 1 && allowed < wanted)
-            fault(doctor,
-                  "classd may open %" PRIu64 " files, [daemon] max_connections = %" PRIu64
-                  " needs %" PRIu64 ": raise LimitNOFILE= of its unit",
-                  allowed, doctor->config->max_connections, wanted);
+        int read = sscanf(line, "Max open files %" SCNu64 " %" SCNu64, soft, hard);
+        if (read == 1)
+            *hard = UINT64_MAX; // in words: unlimited
+        if (read >= 1)
+            return true;
     }
+    return false;
+}
+
+// classd raises the soft limit by itself when it reads its configuration, as far as the hard one
+// lets it.
+static void check_descriptors(struct doctor *doctor, uint32_t pid)
+{
+    const struct config *config = doctor->config;
+    uint64_t wanted = config_descriptors(config), soft, hard;
+    if (!read_descriptor_limit(pid, &soft, &hard) || soft >= wanted)
+        return;
+    fault(doctor,
+          "classd may open %" PRIu64 " files, [daemon] max_connections = %" PRIu64
+          " and max_jobs = %" PRIu64 " need %" PRIu64 ": %s",
+          soft, config->max_connections, config->max_jobs, wanted,
+          hard < wanted ? "raise LimitNOFILE= of its unit and restart it, jobs are kept"
+                        : "have it read its configuration: coschedctl reload");
 }
 
 static void check_daemons(struct doctor *doctor)
