@@ -206,6 +206,9 @@ struct protocol_node_record {
     // Of policy gang, 0 from a classd that does not know them.
     uint32_t clock_off_jobs; // present jobs that are said to be off by this node's clock
     uint32_t reserved;
+    // Since the last SWITCH, or since timerd was told another time-slice, or since the start; at
+    // least 1. 0 from a classd that does not tell.
+    uint64_t timer_silent_ns;
 };
 
 struct protocol_job_record {

@@ -146,6 +146,21 @@ static void check_descriptors(struct doctor *doctor, uint32_t pid)
                         : "have it read its configuration: coschedctl reload");
 }
 
+static void check_timer(struct doctor *doctor, const struct protocol_node_record *node)
+{
+    char text[SHOW_TIMER_MAX];
+    show_timer(node, text);
+    if (node->switches == 0 && node->uptime_ns / 2 > node->time_slice_ns)
+        fault(doctor,
+              "no switch since classd started: start timerd, without which slices are twice "
+              "as long");
+    else if (show_timer_is_late(node))
+        fault(doctor, "timerd is %s: " SHOW_TIMER_REMEDY, text);
+    else if (node->switches > 0)
+        well("timerd has asked for %" PRIu64 " switches%s%s", node->switches,
+             text[0] != '\0' ? ", " : "", text);
+}
+
 static void check_daemons(struct doctor *doctor)
 {
     struct error err;
@@ -159,10 +174,7 @@ static void check_daemons(struct doctor *doctor)
          node.version, node.policy, node.backend, node.cpus, node.jobs);
     if (strcmp(node.version, COSCHED_VERSION) != 0)
         note("this coschedctl is version %s: restart classd after an upgrade", COSCHED_VERSION);
-    if (node.switches == 0 && node.uptime_ns > 2 * node.time_slice_ns)
-        fault(doctor, "no switch since classd started: start timerd, or nobody's slice ever ends");
-    else if (node.switches > 0)
-        well("timerd has asked for %" PRIu64 " switches", node.switches);
+    check_timer(doctor, &node);
     check_descriptors(doctor, node.pid);
 }
 

@@ -535,6 +535,16 @@ class Timer(Node):
         self.start(TIMERD)
         self.eventually(lambda: "asks for switches again" in self.log_text(), "a line")
 
+    def test_a_timerd_that_hangs_is_reported(self):
+        timerd = self.start(TIMERD)
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        self.eventually(lambda: " switches, heard " in self.ctl("doctor").stdout, "the doctor says so")
+        timerd.send_signal(signal.SIGSTOP)
+        self.eventually(lambda: self.ctl_json("status")["timer_silent_s"] > 0.4, "time passes")
+        self.assertRegex(self.ctl("status").stdout, "(?m)^timerd +not heard of for .*: see whether")
+        self.assertRegex(self.ctl("doctor").stdout, "(?m)^FAULT timerd is not heard of for")
+        self.assertRegex(self.ctl("metrics").stdout, r"(?m)^cosched_timer_silent_seconds [0-9.]+$")
+
     def test_free_running(self):
         self.configure(timer__align="no")
         self.assertEqual(self.ctl("reload").returncode, 0)

@@ -215,6 +215,33 @@ static void without_a_timer_jobs_still_take_turns(void **state)
     assert_int_equal(record.switches, 1); // those that were asked for
 }
 
+static uint64_t silence_of(const struct node *node)
+{
+    struct protocol_node_record record;
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    return record.timer_silent_ns;
+}
+
+static void the_timers_silence_is_told(void **state)
+{
+    struct node *node = *state;
+    assert_int_equal(silence_of(node), 1); // 0 would be another classd
+    node->now_ns += NS_PER_SEC;
+    assert_int_equal(silence_of(node), NS_PER_SEC);
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_int_equal(silence_of(node), 1);
+    node->now_ns += 2 * node->config.time_slice_ns;
+    scheduler_deadline(node->scheduler, node->now_ns, 0); // which nobody asked for
+    assert_int_equal(silence_of(node), 2 * node->config.time_slice_ns);
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_int_equal(silence_of(node), 2 * node->config.time_slice_ns);
+    node->config.time_slice_ns /= 4;
+    scheduler_reconfigure(node->scheduler, node->now_ns); // timerd learns of it now
+    assert_int_equal(silence_of(node), 1);
+}
+
 static void a_timer_that_is_back_finds_limits_asserted(void **state)
 {
     struct node *node = *state;
@@ -1371,6 +1398,7 @@ int main(void)
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
         TEST(without_a_timer_jobs_still_take_turns),
+        TEST(the_timers_silence_is_told),
         TEST(a_timer_that_is_back_finds_limits_asserted),
         TEST(a_failed_registration_leaves_nothing),
         TEST(who_ends_while_it_is_placed_is_no_member),
