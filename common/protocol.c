@@ -1,6 +1,7 @@
 #include "common/protocol.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct protocol_request protocol_request_new(enum protocol_command command, uint32_t sequence)
@@ -57,8 +58,9 @@ static int check_target(const struct protocol_request *request, struct error *er
     if (target->means > PROTOCOL_MEANS_SIGNALS ||
         (target->means != 0 && request->header.command != PROTOCOL_SUSPEND))
         return error_set(err, EPROTO, "a command with impossible means %u", target->means);
-    if (target->subtree > INT32_MAX)
-        return error_set(err, EPROTO, "%u is no process id", target->subtree);
+    if (target->subtree > INT32_MAX ||
+        (target->subtree != 0 && request->header.command == PROTOCOL_RESUME))
+        return error_set(err, EPROTO, "a command for an impossible process id %u", target->subtree);
     return 0;
 }
 
@@ -75,6 +77,95 @@ static int check_clock(const struct protocol_clock *body, struct error *err)
     if (body->ahead_ns == INT64_MIN || body->nodes < 2 || body->nodes > PROTOCOL_CLOCK_NODES_MAX ||
         body->agreeing > body->nodes)
         return error_set(err, EPROTO, "CLOCK that cannot be");
+    return 0;
+}
+
+static int check_body(const struct protocol_request *request, struct error *err)
+{
+    switch (request->header.command) {
+    case PROTOCOL_REGISTER:
+        return check_register(&request->register_, err);
+    case PROTOCOL_TRACE:
+        if (request->trace.on > 1)
+            return error_set(err, EPROTO, "TRACE of neither on nor off");
+        return 0;
+    case PROTOCOL_SUSPEND:
+    case PROTOCOL_RESUME:
+    case PROTOCOL_KILL:
+        return check_target(request, err);
+    case PROTOCOL_CLAIM:
+    case PROTOCOL_NARROW:
+        return check_claim(&request->claim, err);
+    case PROTOCOL_CLOCK:
+        return check_clock(&request->clock, err);
+    default:
+        return 0;
+    }
+}
+
+// How many bytes of the body the command has, and what is reserved among them. False for a command
+// of a later time.
+static bool find_body(const struct protocol_request *request, size_t *size, uint32_t *reserved)
+{
+    *size = *reserved = 0;
+    switch (request->header.command) {
+    case PROTOCOL_REGISTER:
+        *size = sizeof request->register_;
+        *reserved = request->register_.reserved;
+        return true;
+    case PROTOCOL_QUERY:
+        *size = sizeof request->query;
+        return true;
+    case PROTOCOL_TRACE:
+        *size = sizeof request->trace;
+        return true;
+    case PROTOCOL_SUSPEND:
+    case PROTOCOL_RESUME:
+    case PROTOCOL_KILL:
+        *size = sizeof request->target;
+        *reserved = request->target.reserved;
+        return true;
+    case PROTOCOL_CLAIM:
+    case PROTOCOL_NARROW:
+        *size = sizeof request->claim;
+        *reserved = request->claim.reserved;
+        return true;
+    case PROTOCOL_CLOCK:
+        *size = sizeof request->clock;
+        return true;
+    case PROTOCOL_OFFER:
+    case PROTOCOL_EXIT:
+    case PROTOCOL_SWITCH:
+    case PROTOCOL_SCHEDULE:
+    case PROTOCOL_SHUTDOWN:
+    case PROTOCOL_RELOAD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_zero(const uint8_t *bytes, size_t count)
+{
+    static const uint8_t zeros[sizeof((struct protocol_reply *)0)->bytes];
+    return memcmp(bytes, zeros, count) == 0;
+}
+
+// What a later client may ask of this classd: to be answered, as the rest of it may go on as it is.
+static int check_known(const struct protocol_request *request, struct error *err)
+{
+    size_t size;
+    uint32_t reserved;
+    if (!find_body(request, &size, &reserved))
+        return error_set(err, EOPNOTSUPP, "unknown command %u", request->header.command);
+    if (request->header.command == PROTOCOL_QUERY &&
+        (request->query.kind < PROTOCOL_QUERY_NODE ||
+         request->query.kind > PROTOCOL_QUERY_TRACE_JOB))
+        return error_set(err, EOPNOTSUPP, "QUERY of unknown kind %u", request->query.kind);
+    if (reserved != 0 || request->header.status != 0 ||
+        !is_zero(request->bytes + size, sizeof request->bytes - size))
+        return error_set(err, EOPNOTSUPP, "command %u with an unknown field",
+                         request->header.command);
     return 0;
 }
 
@@ -96,37 +187,33 @@ int protocol_check_request(const void *bytes, size_t length, struct protocol_req
         return error_set(err, EPROTO, "request of %zu bytes instead of %zu", length,
                          sizeof *request);
     memcpy(request, bytes, sizeof *request);
-    switch (request->header.command) {
+    return check_body(request, err) == 0 ? check_known(request, err) : -1;
+}
+
+// ---- replies
+
+// Commands that every classd of this version has refused by EOPNOTSUPP itself, or in words, it
+// knows.
+static bool is_unknown_to_classd(const struct protocol_reply *reply)
+{
+    switch (reply->header.command) {
     case PROTOCOL_REGISTER:
-        return check_register(&request->register_, err);
-    case PROTOCOL_QUERY:
-        if (request->query.kind < PROTOCOL_QUERY_NODE ||
-            request->query.kind > PROTOCOL_QUERY_TRACE_JOB)
-            return error_set(err, EPROTO, "QUERY of unknown kind %u", request->query.kind);
-        return 0;
-    case PROTOCOL_TRACE:
-        if (request->trace.on > 1)
-            return error_set(err, EPROTO, "TRACE of neither on nor off");
-        return 0;
-    case PROTOCOL_SUSPEND:
-    case PROTOCOL_RESUME:
-    case PROTOCOL_KILL:
-        return check_target(request, err);
+    case PROTOCOL_OFFER:
     case PROTOCOL_CLAIM:
     case PROTOCOL_NARROW:
-        return check_claim(&request->claim, err);
     case PROTOCOL_CLOCK:
-        return check_clock(&request->clock, err);
-    case PROTOCOL_OFFER:
-    case PROTOCOL_EXIT:
-    case PROTOCOL_SWITCH:
-    case PROTOCOL_SCHEDULE:
-    case PROTOCOL_SHUTDOWN:
-    case PROTOCOL_RELOAD:
-        return 0;
+        return false;
     default:
-        return error_set(err, EPROTO, "unknown command %u", request->header.command);
+        return reply->header.status == EOPNOTSUPP && is_zero(reply->bytes, sizeof reply->bytes);
     }
+}
+
+static int refused(const struct protocol_reply *reply, struct error *err)
+{
+    if (is_unknown_to_classd(reply))
+        return error_set(err, EOPNOTSUPP,
+                         "classd does not know this command: restart classd after an upgrade");
+    return error_errno(err, reply->header.status, "classd refused");
 }
 
 int protocol_check_reply(const void *bytes, size_t length, const struct protocol_request *request,
@@ -148,7 +235,7 @@ int protocol_check_reply(const void *bytes, size_t length, const struct protocol
         return error_set(err, EPROTO, "classd's answer does not belong to the request");
     memcpy(reply, bytes, sizeof *reply);
     if (reply->header.status > 0)
-        return error_errno(err, reply->header.status, "classd refused");
+        return refused(reply, err);
     if (reply->header.status < 0)
         return error_set(err, EPROTO, "classd's answer has an impossible status");
     return 0;

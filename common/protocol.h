@@ -7,7 +7,9 @@
 // sender is comes from the kernel (SO_PEERCRED), never from a packet.
 //
 // Versions: a new command, a new query and a field in reserved space keep the version, as each side
-// refuses what it does not know; a packet that changes its size, layout or meaning raises it.
+// refuses what it does not know: a request with an unknown command or query, or with anything in
+// bytes that its command does not have, is answered by EOPNOTSUPP, and the connection stays. A
+// packet that changes its size, layout or meaning raises the version.
 #ifndef COSCHED_COMMON_PROTOCOL_H
 #define COSCHED_COMMON_PROTOCOL_H
 
@@ -281,9 +283,9 @@ struct protocol_request protocol_request_new(enum protocol_command command, uint
 struct protocol_reply protocol_reply_new(const struct protocol_request *request, int status);
 
 // Checks `length` bytes received by the daemon and copies them to *request (which is aligned,
-// unlike the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values) or
-// EPROTONOSUPPORT (another version: the header alone is then valid in *request, so that it can be
-// answered).
+// unlike the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values: who sends that
+// is not worth an answer), EPROTONOSUPPORT (another version) or EOPNOTSUPP (of a later time). With
+// these two the header alone is valid in *request, so that it can be answered.
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err);
 

@@ -398,12 +398,71 @@ static void requests_of_the_wrong_form_are_refused(void **state)
     request.header.magic ^= 1;
     assert_int_equal(check(&request, sizeof request), EPROTO);
     request = good_register();
+    request = protocol_request_new(PROTOCOL_RESUME, 1);
+    strcpy(request.target.job_id, "a");
+    assert_int_equal(check(&request, sizeof request), 0);
+    request.target.subtree = 1;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+}
+
+// A later client's, which is to be answered.
+static void unknown_commands_are_told_from_rubbish(void **state)
+{
+    struct protocol_request request = good_register(), out;
+    struct error err = {0};
+    (void)state;
     request.header.command = 0;
-    assert_int_equal(check(&request, sizeof request), EPROTO);
-    request.header.command = 999;
-    assert_int_equal(check(&request, sizeof request), EPROTO);
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request.header.command = PROTOCOL_CLOCK + 1;
+    assert_int_equal(protocol_check_request(&request, sizeof request, &out, &err), -1);
+    assert_int_equal(err.code, EOPNOTSUPP);
+    assert_int_equal(out.header.command, PROTOCOL_CLOCK + 1);
+    assert_int_equal(out.header.sequence, 7);
     request = protocol_request_new(PROTOCOL_QUERY, 1);
-    assert_int_equal(check(&request, sizeof request), EPROTO);
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request.query.kind = PROTOCOL_QUERY_TRACE_JOB + 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+}
+
+static struct protocol_request good_request(enum protocol_command command)
+{
+    struct protocol_request request = protocol_request_new(command, 1);
+    if (command == PROTOCOL_REGISTER)
+        return good_register();
+    if (command == PROTOCOL_QUERY)
+        request.query.kind = PROTOCOL_QUERY_NODE;
+    if (command >= PROTOCOL_SUSPEND && command <= PROTOCOL_KILL)
+        strcpy(request.target.job_id, "a");
+    if (command == PROTOCOL_CLOCK)
+        request.clock.nodes = 2;
+    return request;
+}
+
+static void unknown_fields_are_refused(void **state)
+{
+    struct protocol_request request;
+    (void)state;
+    for (enum protocol_command command = PROTOCOL_REGISTER; command <= PROTOCOL_CLOCK; command++) {
+        request = good_request(command);
+        assert_int_equal(check(&request, sizeof request), 0);
+        request.bytes[sizeof request.bytes - 1] = 1;
+        assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+        request = good_request(command);
+        request.header.status = 1;
+        assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    }
+    request = good_request(PROTOCOL_REGISTER);
+    request.register_.reserved = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request = good_request(PROTOCOL_SUSPEND);
+    request.target.reserved = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request = good_request(PROTOCOL_CLAIM);
+    request.claim.reserved = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request = good_request(PROTOCOL_SCHEDULE);
+    request.bytes[0] = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
 }
 
 static void claims_of_impossible_slots_are_refused(void **state)
@@ -640,6 +699,34 @@ static void refusals_are_told_from_faults(void **state)
     close(pair.client);
 }
 
+static void an_old_server_is_said_plainly(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_TRACE, 1);
+    struct protocol_reply reply;
+    struct error err;
+    struct pair pair = pair_open();
+    (void)state;
+    answer(pair.server, &request, EOPNOTSUPP);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_int_equal(err.code, EOPNOTSUPP);
+    assert_non_null(strstr(err.text, "does not know this command: restart classd"));
+    assert_int_equal(reply.header.status, EOPNOTSUPP);
+
+    // Its own word, in a reply that says more, and of a command that depends on the policy.
+    request = good_request(PROTOCOL_SUSPEND);
+    reply = protocol_reply_new(&request, EOPNOTSUPP);
+    strcpy(reply.tracked.text, "there is no freezer here");
+    assert_int_equal(send(pair.server, &reply, sizeof reply, 0), sizeof reply);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_null(strstr(err.text, "restart"));
+    assert_string_equal(reply.tracked.text, "there is no freezer here");
+    request = protocol_request_new(PROTOCOL_OFFER, 1);
+    answer(pair.server, &request, EOPNOTSUPP);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_null(strstr(err.text, "restart"));
+    pair_close(pair);
+}
+
 static void no_server_is_said_plainly(void **state)
 {
     struct error err;
@@ -712,6 +799,8 @@ int main(void)
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),
         cmocka_unit_test(requests_of_the_wrong_form_are_refused),
+        cmocka_unit_test(unknown_commands_are_told_from_rubbish),
+        cmocka_unit_test(unknown_fields_are_refused),
         cmocka_unit_test(claims_of_impossible_slots_are_refused),
         cmocka_unit_test(clocks_that_cannot_be_are_refused),
         cmocka_unit_test(another_version_is_told_apart),
@@ -722,6 +811,7 @@ int main(void)
         cmocka_unit_test(late_replies_are_dropped),
         cmocka_unit_test(a_silent_server_is_not_waited_for),
         cmocka_unit_test(refusals_are_told_from_faults),
+        cmocka_unit_test(an_old_server_is_said_plainly),
         cmocka_unit_test(no_server_is_said_plainly),
         cmocka_unit_test(who_waits_in_line_gets_a_connection),
     };
