@@ -1,5 +1,7 @@
 #include "common/protocol.h"
 
+#include "common/units.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static int check_register(const struct protocol_register *body, struct error *er
         return error_set(err, EPROTO, "REGISTER with an invalid job id");
     if (body->width == 0 || body->width > 65536)
         return error_set(err, EPROTO, "REGISTER with an impossible width %u", body->width);
-    if (body->ranks == 0 || body->rank >= body->ranks)
+    if (body->ranks == 0 || body->ranks > PROTOCOL_RANKS_MAX || body->rank >= body->ranks)
         return error_set(err, EPROTO, "REGISTER with rank %u of %u", body->rank, body->ranks);
     if (body->list[0] != '\0' && !gang_list_name_valid(body->list))
         return error_set(err, EPROTO, "REGISTER with an invalid name of a list");
@@ -216,6 +218,110 @@ static int refused(const struct protocol_reply *reply, struct error *err)
     return error_errno(err, reply->header.status, "classd refused");
 }
 
+static int impossible(const char *what, struct error *err)
+{
+    return error_set(err, EPROTO, "classd's answer has %s", what);
+}
+
+static bool has_end(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+static bool is_slice(uint64_t slice_ns)
+{
+    return slice_ns >= PROTOCOL_SLICE_MIN_NS && slice_ns <= PROTOCOL_SLICE_MAX_NS;
+}
+
+static int check_node(const struct protocol_node_record *node, struct error *err)
+{
+    if (!has_end(node->policy, sizeof node->policy) ||
+        !has_end(node->backend, sizeof node->backend) ||
+        !has_end(node->version, sizeof node->version))
+        return impossible("a text without an end", err);
+    if (!is_slice(node->time_slice_ns))
+        return impossible("an impossible time-slice", err);
+    if (node->idle_share_ppm > SHARE_WHOLE_PPM || node->dcs_calibrate > 1)
+        return impossible("an impossible setting", err);
+    return 0;
+}
+
+static int check_job(const struct protocol_job_record *job, struct error *err)
+{
+    if (!protocol_job_id_valid(job->job_id))
+        return impossible("a job without an id", err);
+    if (job->scheduled > 1 || job->limited > 1 || job->share_ppm > SHARE_WHOLE_PPM ||
+        job->suspended > PROTOCOL_MEANS_SIGNALS || job->slots_agreed > 1)
+        return impossible("a job in an impossible state", err);
+    return 0;
+}
+
+static int check_events(const struct protocol_events *events, struct error *err)
+{
+    if (events->count > PROTOCOL_EVENTS_MAX || events->recording > 1)
+        return impossible("an impossible number of events", err);
+    return 0;
+}
+
+static int check_query_reply(uint32_t kind, const struct protocol_reply *reply, struct error *err)
+{
+    switch (kind) {
+    case PROTOCOL_QUERY_NODE:
+        return check_node(&reply->node, err);
+    case PROTOCOL_QUERY_JOB:
+        return check_job(&reply->job, err);
+    case PROTOCOL_QUERY_TRACE:
+        return check_events(&reply->events, err);
+    case PROTOCOL_QUERY_TRACE_JOB:
+        return protocol_job_id_valid(reply->event_job.job_id)
+                   ? 0
+                   : impossible("a job without an id", err);
+    default:
+        return 0;
+    }
+}
+
+// What comes with a refusal, too.
+static int check_text(const struct protocol_reply *reply, struct error *err)
+{
+    bool good = true;
+    switch (reply->header.command) {
+    case PROTOCOL_RELOAD:
+        good = has_end(reply->text, sizeof reply->text);
+        break;
+    case PROTOCOL_SUSPEND:
+    case PROTOCOL_RESUME:
+    case PROTOCOL_KILL:
+        good = has_end(reply->tracked.text, sizeof reply->tracked.text);
+        break;
+    default:
+        break;
+    }
+    return good ? 0 : impossible("a text without an end", err);
+}
+
+// Sets of slots are cut to what there is by who reads them.
+static int check_consent(const struct protocol_request *request, const struct protocol_reply *reply,
+                         struct error *err)
+{
+    switch (reply->header.command) {
+    case PROTOCOL_SWITCH: // without a slice it says nothing
+        if ((reply->switched.time_slice_ns != 0 && !is_slice(reply->switched.time_slice_ns)) ||
+            reply->switched.align > 1)
+            return impossible("an impossible time-slice", err);
+        return 0;
+    case PROTOCOL_QUERY:
+        return check_query_reply(request->query.kind, reply, err);
+    case PROTOCOL_SUSPEND:
+    case PROTOCOL_RESUME:
+    case PROTOCOL_KILL:
+        return reply->tracked.means <= PROTOCOL_MEANS_SIGNALS ? 0
+                                                              : impossible("impossible means", err);
+    default:
+        return 0;
+    }
+}
+
 int protocol_check_reply(const void *bytes, size_t length, const struct protocol_request *request,
                          struct protocol_reply *reply, struct error *err)
 {
@@ -234,9 +340,9 @@ int protocol_check_reply(const void *bytes, size_t length, const struct protocol
         reply->header.sequence != request->header.sequence)
         return error_set(err, EPROTO, "classd's answer does not belong to the request");
     memcpy(reply, bytes, sizeof *reply);
-    if (reply->header.status > 0)
-        return refused(reply, err);
     if (reply->header.status < 0)
-        return error_set(err, EPROTO, "classd's answer has an impossible status");
-    return 0;
+        return impossible("an impossible status", err);
+    if (check_text(reply, err) != 0)
+        return -1;
+    return reply->header.status == 0 ? check_consent(request, reply, err) : refused(reply, err);
 }

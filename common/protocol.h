@@ -73,11 +73,13 @@ struct protocol_header {
     int32_t status;    // replies: 0 or a positive errno value; requests: 0
 };
 
+#define PROTOCOL_RANKS_MAX INT32_MAX // what MPI can count
+
 struct protocol_register {
     char job_id[PROTOCOL_JOB_ID_MAX]; // 1 to 39 of [A-Za-z0-9_.-], the first not a dot
     uint32_t width;                   // CPUs that this process can use: its threads, at least 1
     uint32_t rank;                    // in MPI_COMM_WORLD; only shown to people
-    uint32_t ranks;                   // size of MPI_COMM_WORLD; only shown to people
+    uint32_t ranks;                   // size of MPI_COMM_WORLD, at most PROTOCOL_RANKS_MAX
     uint32_t reserved;
     char list[GANG_LIST_NAME_MAX]; // of policy gang, in which the job is to begin; empty: the first
 };
@@ -137,9 +139,12 @@ struct protocol_registered {
     uint32_t reserved;
 };
 
+#define PROTOCOL_SLICE_MIN_NS UINT64_C(100000000) // of [scheduler] time_slice, and [gang] slot
+#define PROTOCOL_SLICE_MAX_NS UINT64_C(3600000000000)
+
 struct protocol_switched {
-    uint64_t time_slice_ns;
-    uint32_t align; // 0 or 1
+    uint64_t time_slice_ns; // 0: not told
+    uint32_t align;         // 0 or 1
     uint32_t reserved;
 };
 
@@ -289,7 +294,8 @@ struct protocol_reply protocol_reply_new(const struct protocol_request *request,
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err);
 
-// Checks `length` bytes received by a client as the answer to `request` and copies them to *reply.
+// Checks `length` bytes received by a client as the answer to `request` and copies them to *reply:
+// the texts in it end, counts and flags are possible, a time-slice is one that can be configured.
 // Returns 0, or -1 with err->code EPROTO, EPROTONOSUPPORT, or the positive status of the reply.
 int protocol_check_reply(const void *bytes, size_t length, const struct protocol_request *request,
                          struct protocol_reply *reply, struct error *err);

@@ -66,17 +66,17 @@ static json_t *json_timer(const struct protocol_node_record *node)
 json_t *show_node_json(const struct protocol_node_record *node)
 {
     json_t *object = json_pack(
-        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:i, "
+        "{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
         "s:o?}",
         "node_id", json_node_id(node->node_id), "version", node->version, "policy", node->policy,
-        "backend", node->backend, "pid", (int)node->pid, "uptime_s", seconds(node->uptime_ns),
-        "time_slice_s", seconds(node->time_slice_ns), "idle_share",
-        (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (int)node->cpus, "jobs",
-        (int)node->jobs, "processes", (int)node->processes, "generation", (int)node->generation,
-        "switches", (json_int_t)node->switches, "requests", (json_int_t)node->requests,
-        "requests_granted", (json_int_t)node->requests_granted, "requests_discarded",
-        (json_int_t)node->requests_discarded, "clock_off_jobs", (int)node->clock_off_jobs,
-        "timer_silent_s", json_timer(node));
+        "backend", node->backend, "pid", (json_int_t)node->pid, "uptime_s",
+        seconds(node->uptime_ns), "time_slice_s", seconds(node->time_slice_ns), "idle_share",
+        (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (json_int_t)node->cpus, "jobs",
+        (json_int_t)node->jobs, "processes", (json_int_t)node->processes, "generation",
+        (json_int_t)node->generation, "switches", (json_int_t)node->switches, "requests",
+        (json_int_t)node->requests, "requests_granted", (json_int_t)node->requests_granted,
+        "requests_discarded", (json_int_t)node->requests_discarded, "clock_off_jobs",
+        (json_int_t)node->clock_off_jobs, "timer_silent_s", json_timer(node));
     json_t *preemption = json_preemption(node);
     json_object_update(object, preemption);
     json_decref(preemption);
@@ -207,10 +207,10 @@ static json_t *json_clock(const struct protocol_job_record *job)
 json_t *show_job_json(const struct protocol_job_record *job)
 {
     return json_pack(
-        "{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
-        "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes", (int)job->processes,
-        "ranks", (int)job->ranks, "width", (int)job->width, "scheduled", (int)job->scheduled,
-        "suspended", suspended_by(job), "limited", (int)job->limited, "share",
+        "{s:s, s:I, s:I, s:I, s:I, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
+        "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes", (json_int_t)job->processes,
+        "ranks", (json_int_t)job->ranks, "width", (json_int_t)job->width, "scheduled",
+        (int)job->scheduled, "suspended", suspended_by(job), "limited", (int)job->limited, "share",
         (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns), "registered_s",
         seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns), "switches",
         (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots", json_slots(job),

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -541,6 +542,11 @@ static void registers_with_impossible_values_are_refused(void **state)
     request = good_register();
     request.register_.rank = request.register_.ranks;
     assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = good_register();
+    request.register_.ranks = INT_MAX; // what MPI_Comm_size() can say
+    assert_int_equal(check(&request, sizeof request), 0);
+    request.register_.ranks++;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
 }
 
 // ---- status page
@@ -699,6 +705,124 @@ static void refusals_are_told_from_faults(void **state)
     close(pair.client);
 }
 
+static int check_answer(const struct protocol_request *request, const struct protocol_reply *reply)
+{
+    struct protocol_reply out;
+    struct error err = {0};
+    return protocol_check_reply(reply, sizeof *reply, request, &out, &err) == 0 ? 0 : err.code;
+}
+
+static struct protocol_reply good_node(const struct protocol_request *request)
+{
+    struct protocol_reply reply = protocol_reply_new(request, 0);
+    reply.node.time_slice_ns = 15 * NS_PER_SEC;
+    strcpy(reply.node.policy, "yoo-jette");
+    return reply;
+}
+
+static void nodes_that_cannot_be_are_refused(void **state)
+{
+    static const uint64_t slices_ns[] = {0, 100 * NS_PER_MS - 1, 3600 * NS_PER_SEC + 1, UINT64_MAX};
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    request.query.kind = PROTOCOL_QUERY_NODE;
+    struct protocol_reply reply = good_node(&request);
+    (void)state;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    for (size_t i = 0; i < sizeof slices_ns / sizeof *slices_ns; i++) {
+        reply.node.time_slice_ns = slices_ns[i];
+        assert_int_equal(check_answer(&request, &reply), EPROTO);
+    }
+    reply = good_node(&request);
+    memset(reply.node.version, 'a', sizeof reply.node.version);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    memset(reply.node.policy, 'a', sizeof reply.node.policy);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    memset(reply.node.backend, 'a', sizeof reply.node.backend);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    reply.node.idle_share_ppm = SHARE_WHOLE_PPM + 1;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    reply.bytes[sizeof reply.bytes - 1] = 1; // of a later classd
+    assert_int_equal(check_answer(&request, &reply), 0);
+}
+
+static void jobs_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    request.query.kind = PROTOCOL_QUERY_JOB;
+    struct protocol_reply good = protocol_reply_new(&request, 0);
+    strcpy(good.job.job_id, "a");
+    struct protocol_reply bad[] = {good, good, good, good, good, good};
+    (void)state;
+    assert_int_equal(check_answer(&request, &good), 0);
+    memset(bad[0].job.job_id, 'a', sizeof bad[0].job.job_id);
+    strcpy(bad[1].job.job_id, "\033[2J");
+    bad[2].job.scheduled = 2;
+    bad[3].job.limited = 2;
+    bad[4].job.share_ppm = SHARE_WHOLE_PPM + 1;
+    bad[5].job.suspended = PROTOCOL_MEANS_SIGNALS + 1;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(check_answer(&request, &bad[i]), EPROTO);
+    bad[0].header.status = ENOENT; // behind the last one: no record
+    assert_int_equal(check_answer(&request, &bad[0]), ENOENT);
+}
+
+static void recordings_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    struct protocol_reply reply = protocol_reply_new(&request, 0);
+    (void)state;
+    request.query.kind = PROTOCOL_QUERY_TRACE;
+    reply.events.count = PROTOCOL_EVENTS_MAX;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.events.count++;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    request.query.kind = PROTOCOL_QUERY_TRACE_JOB;
+    reply = protocol_reply_new(&request, 0);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    strcpy(reply.event_job.job_id, "a");
+    assert_int_equal(check_answer(&request, &reply), 0);
+}
+
+static void slices_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 1);
+    struct protocol_reply reply = protocol_reply_new(&request, 0);
+    (void)state;
+    assert_int_equal(check_answer(&request, &reply), 0); // nothing is said
+    reply.switched.time_slice_ns = 100 * NS_PER_MS;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.switched.time_slice_ns--;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply.switched.time_slice_ns = 3600 * NS_PER_SEC;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.switched.time_slice_ns++;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply.switched = (struct protocol_switched){.align = 2};
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+}
+
+static void texts_without_an_end_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_RELOAD, 1);
+    struct protocol_reply reply = protocol_reply_new(&request, EINVAL);
+    (void)state;
+    assert_int_equal(check_answer(&request, &reply), EINVAL);
+    memset(reply.text, 'a', sizeof reply.text);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    request = good_request(PROTOCOL_KILL);
+    reply = protocol_reply_new(&request, 0);
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.tracked.means = PROTOCOL_MEANS_SIGNALS + 1;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = protocol_reply_new(&request, ESRCH);
+    memset(reply.tracked.text, 'a', sizeof reply.tracked.text);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+}
+
 static void an_old_server_is_said_plainly(void **state)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_TRACE, 1);
@@ -811,6 +935,11 @@ int main(void)
         cmocka_unit_test(late_replies_are_dropped),
         cmocka_unit_test(a_silent_server_is_not_waited_for),
         cmocka_unit_test(refusals_are_told_from_faults),
+        cmocka_unit_test(nodes_that_cannot_be_are_refused),
+        cmocka_unit_test(jobs_that_cannot_be_are_refused),
+        cmocka_unit_test(recordings_that_cannot_be_are_refused),
+        cmocka_unit_test(slices_that_cannot_be_are_refused),
+        cmocka_unit_test(texts_without_an_end_are_refused),
         cmocka_unit_test(an_old_server_is_said_plainly),
         cmocka_unit_test(no_server_is_said_plainly),
         cmocka_unit_test(who_waits_in_line_gets_a_connection),

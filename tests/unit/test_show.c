@@ -124,6 +124,24 @@ static void programs_read_the_terms_of_dcs(void **state)
     json_decref(object);
 }
 
+static void numbers_of_any_size_keep_their_sign(void **state)
+{
+    (void)state;
+    struct protocol_job_record job = {.job_id = "a"};
+    job.ranks = job.width = job.processes = UINT32_MAX;
+    json_t *object = show_job_json(&job);
+    assert_int_equal(json_integer_value(json_object_get(object, "ranks")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "width")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "processes")), UINT32_MAX);
+    json_decref(object);
+    struct protocol_node_record node = record_of("yoo-jette");
+    node.processes = node.clock_off_jobs = UINT32_MAX;
+    object = show_node_json(&node);
+    assert_int_equal(json_integer_value(json_object_get(object, "processes")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "clock_off_jobs")), UINT32_MAX);
+    json_decref(object);
+}
+
 static void slots_are_shown_where_there_are_some(void **state)
 {
     (void)state;
@@ -204,6 +222,7 @@ int main(void)
         cmocka_unit_test(programs_read_when_timerd_was_heard),
         cmocka_unit_test(programs_read_gmet_where_it_decides),
         cmocka_unit_test(programs_read_the_terms_of_dcs),
+        cmocka_unit_test(numbers_of_any_size_keep_their_sign),
         cmocka_unit_test(slots_are_shown_where_there_are_some),
         cmocka_unit_test(a_clock_that_is_off_is_shown),
         cmocka_unit_test(who_takes_turns_is_counted),
