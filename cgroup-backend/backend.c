@@ -94,10 +94,15 @@ int class_open(backend_t *backend, const char *name, class_t **class_, struct er
                          "\"%s\" is no class name: 1 to %d of A-Z a-z 0-9 _ . -, the first not a "
                          "dot",
                          name, BACKEND_NAME_MAX - 1);
-    if (backend->ops->open(backend, name, class_, err) != 0)
+    struct suspension suspension;
+    if (tracking_read(backend, name, &suspension, err) != 0)
         return -1;
-    tracking_open(*class_);
-    return 0;
+    if (backend->ops->open(backend, name, class_, err) == 0) {
+        tracking_open(*class_, &suspension);
+        return 0;
+    }
+    suspension_forget(&suspension);
+    return -1;
 }
 
 // 0 in cgroup.procs stands for the writer itself: neither it nor a negative number may get there.
@@ -111,11 +116,15 @@ int class_open_in_place(backend_t *backend, const char *name, const struct class
 {
     if (!backend_name_valid(name))
         return error_set(err, EINVAL, "\"%s\" is no class name", name);
-    if (check_pid(home->pid, err) != 0 ||
-        backend->ops->open_in_place(backend, name, home, class_, err) != 0)
+    struct suspension suspension;
+    if (check_pid(home->pid, err) != 0 || tracking_read(backend, name, &suspension, err) != 0)
         return -1;
-    tracking_open(*class_);
-    return 0;
+    if (backend->ops->open_in_place(backend, name, home, class_, err) == 0) {
+        tracking_open(*class_, &suspension);
+        return 0;
+    }
+    suspension_forget(&suspension);
+    return -1;
 }
 
 int class_open_named(backend_t *backend, const char *name, const char *group, class_t **class_,
@@ -137,10 +146,12 @@ int class_displace(class_t **class_, struct error *err)
 {
     if (!class_is_in_place(*class_))
         return 0;
-    if ((*class_)->ops->displace(class_, err) != 0)
-        return -1;
-    tracking_open(*class_);
-    return 0;
+    // Its suspension is the job's, wherever that lives.
+    struct suspension suspension = (*class_)->suspension;
+    (*class_)->suspension = (struct suspension){0};
+    int rc = (*class_)->ops->displace(class_, err);
+    (*class_)->suspension = suspension;
+    return rc;
 }
 
 void class_close(class_t *class_)

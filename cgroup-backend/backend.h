@@ -37,7 +37,8 @@ struct backend_settings {
     // directory; null: there are none.
     const char *records;
     // To lift limits, or to look: no group is made, neither the root nor a class (ENOENT), and the
-    // root may be one in which no class could be made any more. No record goes.
+    // root may be one in which no class could be made any more. No record goes, and
+    // nothing is written that was not asked for.
     bool as_it_is;
 };
 
@@ -53,7 +54,8 @@ const char *backend_name(const backend_t *backend);
 
 // Makes the class `name` ([A-Za-z0-9_.-], not starting with a dot), without a limit, or opens it as
 // it is when it exists already (adoption: members and limit stay). Release with class_close() or
-// class_remove().
+// class_remove(). On error nothing was made; so also when the record of its suspension cannot be
+// read now, which stays for the next time.
 int class_open(backend_t *backend, const char *name, class_t **class_, struct error *err);
 
 // A process, of the real user id `uid`, whose job's class may be in place.

@@ -91,8 +91,13 @@ int groups_release_stopped(const struct cgroup_backend *backend, const char *nam
     cleanup_genealogy struct genealogy found = {0};
     struct suspension suspension;
     struct error fault = {0};
-    if (suspension_read(backend->suspensions, name, &suspension, NULL) <= 0)
+    int known = suspension_read(backend->base.suspensions, name, &suspension, NULL);
+    if (known == 0)
         return 0;
+    // Somebody may be stopped, and nothing is known of who had stopped before, of himself: better
+    // to continue too many.
+    if (known < 0)
+        suspension = (struct suspension){.how = {.means = CLASS_BY_SIGNALS}};
     const struct class_suspension *how = &suspension.how;
     int rc = 0;
     if (how->means == CLASS_BY_SIGNALS &&

@@ -34,9 +34,10 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     if (backend != NULL && settings->records != NULL)
         backend->records = path_join(settings->records, "placed");
     if (backend != NULL && settings->records != NULL)
-        backend->suspensions = path_join(settings->records, SUSPENSION_DIRECTORY);
+        backend->base.suspensions = path_join(settings->records, SUSPENSION_DIRECTORY);
     if (backend == NULL || backend->root == NULL ||
-        (settings->records != NULL && (backend->records == NULL || backend->suspensions == NULL))) {
+        (settings->records != NULL &&
+         (backend->records == NULL || backend->base.suspensions == NULL))) {
         if (backend != NULL)
             groups_backend_close(&backend->base);
         error_errno(err, ENOMEM, "cgroup backend");
@@ -45,7 +46,7 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     backend->base.ops = ops;
     backend->cpus = settings->cpus;
     backend->period_us = settings->period_ns / 1000;
-    backend->as_it_is = settings->as_it_is;
+    backend->base.as_it_is = settings->as_it_is;
     return backend;
 }
 
@@ -71,7 +72,7 @@ void groups_backend_close(backend_t *base)
     }
     free(backend->root);
     free(backend->records);
-    free(backend->suspensions);
+    free(backend->base.suspensions);
     free(backend);
 }
 
@@ -120,6 +121,8 @@ void groups_weigh(const struct cgroup_backend *backend, const char *path, const 
 {
     char weight[32];
     uint64_t all = (uint64_t)each * backend->cpus;
+    if (backend->base.as_it_is)
+        return;
     snprintf(weight, sizeof weight, "%" PRIu64, all < limit ? all : limit);
     file_write(path, file, weight, NULL);
 }
@@ -184,7 +187,7 @@ struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char
     }
     class_->base.ops = backend->base.ops;
     snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
-    class_->base.suspensions = backend->suspensions;
+    class_->base.suspensions = backend->base.suspensions;
     class_->backend = backend;
     class_->limit_fd = class_->usage_fd = -1;
     for (unsigned i = 0; i < backend->hierarchy_count; i++) {
@@ -218,7 +221,7 @@ int groups_are_missing(const struct cgroup_class *class_, struct error *err)
 {
     if (directory_exists(class_->groups[0].path))
         return 0;
-    return class_->backend->as_it_is
+    return class_->backend->base.as_it_is
                ? error_set(err, ENOENT, "there is no group %s", class_->groups[0].path)
                : 1;
 }

@@ -17,16 +17,14 @@ struct hierarchy {
 
 struct cgroup_backend {
     struct backend base;
-    char *root;        // relative to the mount points
-    char *records;     // directory of those of classes in place; null: there are none
-    char *suspensions; // directory of those of suspended classes; null: there is none
+    char *root;    // relative to the mount points
+    char *records; // directory of those of classes in place; null: there are none
     unsigned cpus;
     uint64_t period_us;
     struct hierarchy hierarchies[HIERARCHIES_MAX];
     unsigned hierarchy_count;
     unsigned cpuacct, freezer; // their indices; freezer == hierarchy_count: there is none
     bool libcgroup;
-    bool as_it_is; // the settings'
 };
 
 // A class's directory in one hierarchy.
@@ -81,6 +79,7 @@ void groups_rmdir(struct cgroup_class *class_);
 // but not more than `limit`. The kernel divides a group's weight among the CPUs that it runs on, so
 // with the default of a single process each rank of a wide job would be next to nothing beside any
 // process that is not in a class: a job would be slower for being in one. Best effort.
+// Whoever only looks may run on other CPUs than the daemon, and writes nothing.
 void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
                   unsigned each, unsigned limit);
 

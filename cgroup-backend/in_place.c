@@ -202,7 +202,7 @@ static struct in_place *new_class(struct cgroup_backend *backend, const char *na
     } else {
         class_->base.ops = record->manager == PLACEMENT_NAMED ? &named_ops : &in_place_ops;
         snprintf(class_->base.name, sizeof class_->base.name, "%s", name);
-        class_->base.suspensions = backend->suspensions;
+        class_->base.suspensions = backend->base.suspensions;
         class_->backend = backend;
         class_->path = *path;
         class_->record = *record;
@@ -373,7 +373,7 @@ int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **o
 {
     struct record record;
     char *path = NULL;
-    int rc = find_record(backend, name, !backend->as_it_is, &record, &path, err);
+    int rc = find_record(backend, name, !backend->base.as_it_is, &record, &path, err);
     if (rc <= 0)
         return rc;
     struct in_place *class_ = new_class(backend, name, &path, &record);

@@ -43,6 +43,8 @@ struct backend_ops {
 
 struct backend {
     const struct backend_ops *ops;
+    char *suspensions; // directory of those of suspended classes; null: there is none
+    bool as_it_is;     // the settings'
 };
 
 struct backend_class {
@@ -53,8 +55,14 @@ struct backend_class {
     struct genealogy victims; // killed, and perhaps not dead yet
 };
 
-// Reads what is recorded of the class. One that cannot be read says nothing, and is removed.
-void tracking_open(struct backend_class *class_);
+// What is recorded of the class `name`, before it is opened. A record that is none says nothing,
+// and is removed, unless `as_it_is`. One that cannot be read now is an error, and stays: it is all
+// that tells of processes that somebody has stopped.
+int tracking_read(const backend_t *backend, const char *name, struct suspension *suspension,
+                  struct error *err);
+
+// The class that was opened after that takes what was read.
+void tracking_open(struct backend_class *class_, struct suspension *suspension);
 
 // Frees what is here; the record stays.
 void tracking_close(struct backend_class *class_);

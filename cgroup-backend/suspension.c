@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OTHERS_MAX = 65536 };
@@ -18,6 +19,7 @@ void suspension_forget(struct suspension *suspension)
     *suspension = (struct suspension){0};
 }
 
+// Returns 0 or an errno value: EBADMSG for what is no record, another when it cannot be known.
 static int parse(FILE *file, struct suspension *suspension)
 {
     unsigned means, count;
@@ -25,17 +27,29 @@ static int parse(FILE *file, struct suspension *suspension)
     if (fscanf(file, "means %u root %d %" SCNu64 " others %u", &means, &root,
                &suspension->how.root_start, &count) != 4 ||
         means < CLASS_BY_SHARE || means > CLASS_BY_SIGNALS || root < 0 || count > OTHERS_MAX)
-        return -1;
+        return ferror(file) ? EIO : EBADMSG;
     suspension->how.means = means;
     suspension->how.root = root;
     for (unsigned i = 0; i < count; i++) {
         struct genealogy_process other = {0};
-        if (fscanf(file, "%d %" SCNu64, &other.pid, &other.start_time) != 2 || other.pid <= 0 ||
-            genealogy_add(&suspension->others, &other, NULL) != 0)
-            return -1;
+        if (fscanf(file, "%d %" SCNu64, &other.pid, &other.start_time) != 2 || other.pid <= 0)
+            return ferror(file) ? EIO : EBADMSG;
+        if (genealogy_add(&suspension->others, &other, NULL) != 0)
+            return ENOMEM;
     }
     suspension->on = true;
     return 0;
+}
+
+static bool is_file(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static int no_record(const char *directory, const char *name, struct error *err)
+{
+    return error_set(err, EBADMSG, "%s/%s is not what classd writes there", directory, name);
 }
 
 int suspension_read(const char *directory, const char *name, struct suspension *suspension,
@@ -45,7 +59,10 @@ int suspension_read(const char *directory, const char *name, struct suspension *
     if (directory == NULL)
         return 0;
     struct error fault = {0};
-    int fd = file_open(directory, name, O_RDONLY | O_NOFOLLOW, &fault);
+    // Not to wait for who would write into a pipe of this name.
+    int fd = file_open(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, &fault);
+    if (fd < 0 && fault.code == ELOOP)
+        return no_record(directory, name, err);
     if (fd < 0)
         return fault.code == ENOENT ? 0 : error_set(err, fault.code, "%s", fault.text);
     cleanup_fclose FILE *file = fdopen(fd, "r");
@@ -53,10 +70,12 @@ int suspension_read(const char *directory, const char *name, struct suspension *
         close(fd);
         return error_errno(err, ENOMEM, "%s/%s", directory, name);
     }
-    if (parse(file, suspension) == 0)
+    int code = is_file(fd) ? parse(file, suspension) : EBADMSG;
+    if (code == 0)
         return 1;
     suspension_forget(suspension);
-    return error_set(err, EBADMSG, "%s/%s is not what classd writes there", directory, name);
+    return code == EBADMSG ? no_record(directory, name, err)
+                           : error_errno(err, code, "%s/%s", directory, name);
 }
 
 static int fill(int fd, const void *what)

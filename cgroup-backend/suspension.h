@@ -18,7 +18,8 @@ struct suspension {
 void suspension_forget(struct suspension *suspension);
 
 // Reads what is recorded of class `name` in `directory`; null is a directory without any. 1, 0 when
-// there is nothing, -1 when it is not a record.
+// there is nothing, -1 with EBADMSG when it is not a record, or with the errno value of what keeps
+// it from being read now.
 int suspension_read(const char *directory, const char *name, struct suspension *suspension,
                     struct error *err);
 

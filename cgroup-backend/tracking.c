@@ -4,12 +4,26 @@
 
 #include <errno.h>
 
-void tracking_open(struct backend_class *class_)
+int tracking_read(const backend_t *backend, const char *name, struct suspension *suspension,
+                  struct error *err)
+{
+    struct error fault = {0};
+    if (suspension_read(backend->suspensions, name, suspension, &fault) >= 0)
+        return 0;
+    if (fault.code != EBADMSG)
+        return error_set(err, fault.code, "class %s: %s", name, fault.text);
+    if (!backend->as_it_is)
+        suspension_remove(backend->suspensions, name);
+    return 0;
+}
+
+void tracking_open(struct backend_class *class_, struct suspension *suspension)
 {
     if (class_->suspension.on)
-        return;
-    if (suspension_read(class_->suspensions, class_->name, &class_->suspension, NULL) < 0)
-        suspension_remove(class_->suspensions, class_->name);
+        suspension_forget(suspension);
+    else
+        class_->suspension = *suspension;
+    *suspension = (struct suspension){0};
 }
 
 void tracking_close(struct backend_class *class_)

@@ -126,7 +126,7 @@ static int v1_class_open(backend_t *base, const char *name, class_t **opened, st
         return -1;
     int fresh = groups_are_missing(class_, err);
     if (fresh >= 0 &&
-        (is_there(class_) || backend->as_it_is || make_groups(backend, name, err) == 0) &&
+        (is_there(class_) || backend->base.as_it_is || make_groups(backend, name, err) == 0) &&
         open_files(class_, fresh, err) == 0) {
         *opened = &class_->base;
         return 0;
@@ -369,8 +369,7 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
         groups_backend_close(&backend->base);
         return -1;
     }
-    if (!settings->as_it_is)
-        weigh(backend, backend->hierarchies[0].root);
+    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -317,8 +317,7 @@ int v2_open(const char *mount, const struct backend_settings *settings, backend_
         groups_backend_close(&backend->base);
         return -1;
     }
-    if (!settings->as_it_is)
-        weigh(backend, backend->hierarchies[0].root);
+    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

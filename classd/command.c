@@ -1,5 +1,6 @@
 #include "classd/command.h"
 
+#include "classd/descriptors.h"
 #include "classd/log.h"
 #include "classd/reload.h"
 #include "common/clock.h"
@@ -88,6 +89,7 @@ int command_reload(struct commands *commands, uint64_t now_ns, struct error *err
         return -1;
     }
     log_set_level(commands->config->log_level);
+    descriptors_allow(commands->config);
     scheduler_reconfigure(commands->scheduler, now_ns);
     log_line(LOG_NOTICE, "configuration reloaded from %s", commands->config_file);
     return 0;

@@ -35,6 +35,8 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
         .pid = (uint32_t)getpid(),
     };
     describe_dcs(config, record);
+    record->timer_silent_ns =
+        now_ns > scheduler->timer_heard_ns ? now_ns - scheduler->timer_heard_ns : 1;
     record->clock_off_jobs = clocks_count_off(scheduler);
     snprintf(record->policy, sizeof record->policy, "%s", config->policy);
     snprintf(record->backend, sizeof record->backend, "%s", backend_name(scheduler->backend));

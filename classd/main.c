@@ -2,6 +2,7 @@
 #include "cgroup-backend/in_force.h"
 #include "classd/adopt.h"
 #include "classd/command.h"
+#include "classd/descriptors.h"
 #include "classd/log.h"
 #include "classd/notify.h"
 #include "classd/options.h"
@@ -21,7 +22,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -45,22 +45,6 @@ static int find_service_user(const struct config *config, uid_t *uid, struct err
     return 0;
 }
 
-// Each process costs a connection and a pidfd.
-static void raise_descriptor_limit(const struct config *config)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    rlim_t wanted = 2 * (rlim_t)config->max_connections + 2 * (rlim_t)config->max_jobs + 128;
-    if (limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (limit.rlim_cur < wanted)
-        log_line(LOG_NOTICE, "only %llu descriptors allowed, [daemon] max_connections needs %llu",
-                 (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int run(server_t *server, const struct config *config, struct error *err)
 {
     notify_ready();
@@ -71,6 +55,7 @@ static int run(server_t *server, const struct config *config, struct error *err)
 
 static int serve(struct config *config, const char *config_file, struct error *err)
 {
+    config_hold_cpus(config, 0);
     struct backend_settings settings = backend_settings(config);
     struct commands commands = {.config = config, .config_file = config_file};
     runtime_t *runtime = NULL;
@@ -81,7 +66,7 @@ static int serve(struct config *config, const char *config_file, struct error *e
 
     signal(SIGPIPE, SIG_IGN);
     urgent_become();
-    raise_descriptor_limit(config);
+    descriptors_allow(config);
     if (privileges_drop(err) == 0 && find_service_user(config, &commands.service_uid, err) == 0 &&
         runtime_open(config->runtime_dir, &runtime, err) == 0 &&
         backend_open(&settings, &backend, err) == 0)

@@ -54,8 +54,8 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
             connection->switch_ = request;
         else if (request.header.command == PROTOCOL_RELOAD && reply.header.status == 0)
             packets_tell_timers(server);
-    } else if (err.code == EPROTONOSUPPORT) {
-        reply = protocol_reply_new(&request, EPROTONOSUPPORT);
+    } else if (err.code == EPROTONOSUPPORT || err.code == EOPNOTSUPP) {
+        reply = protocol_reply_new(&request, err.code);
     } else {
         connection_drop(connection, err.text);
         return false;

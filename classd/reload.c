@@ -1,5 +1,7 @@
 #include "classd/reload.h"
 
+#include "classd/log.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -38,6 +40,18 @@ static const char *fixed_key(const struct config *old, const struct config *new,
     return NULL;
 }
 
+// The limits and the shares that are in force were made for the CPUs of the start.
+static void keep_cpus(const struct config *old, struct config *loaded)
+{
+    unsigned before = config_cpus(old), now = config_cpus(loaded);
+    if (now != before)
+        log_line(LOG_NOTICE,
+                 "classd may run on %u CPUs now, and goes on with the %u of its start: restart it, "
+                 "jobs are kept",
+                 now, before);
+    config_hold_cpus(loaded, before);
+}
+
 int reload(const char *file, struct config *config, struct error *err)
 {
     struct config loaded;
@@ -47,6 +61,7 @@ int reload(const char *file, struct config *config, struct error *err)
     if (key != NULL)
         return error_set(err, EBUSY, "%s: %s cannot change while classd runs; %s", file, key,
                          remedy);
+    keep_cpus(config, &loaded);
     *config = loaded;
     return 0;
 }

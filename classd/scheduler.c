@@ -55,7 +55,8 @@ int scheduler_open(const struct config *config, backend_t *backend, pages_t *pag
     made->config = config;
     made->backend = backend;
     made->pages = pages;
-    made->started_ns = now_ns;
+    made->started_ns = made->timer_heard_ns = now_ns;
+    made->slice_ns = config_slice_ns(config);
     made->deadline_ns = ENGINE_NO_DEADLINE;
     struct engine_settings settings = engine_settings(config);
     made->engine = engine_new(&settings);
@@ -158,6 +159,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
     scheduler->switches++;
+    scheduler->timer_heard_ns = now_ns;
     take_turns(scheduler, turn_at(scheduler->config, wall_ns), now_ns, wall_ns);
     if (scheduler->unasked)
         log_line(LOG_NOTICE, "timerd asks for switches again");
@@ -223,6 +225,10 @@ void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns)
     struct engine_settings settings = engine_settings(scheduler->config);
     for (size_t i = 0; i < table_job_count(scheduler->table); i++)
         pages_describe_node(scheduler->pages, table_job_at(scheduler->table, i)->page);
+    // It is not late by a slice that it did not know.
+    if (config_slice_ns(scheduler->config) != scheduler->slice_ns)
+        scheduler->timer_heard_ns = now_ns;
+    scheduler->slice_ns = config_slice_ns(scheduler->config);
     accounts_read_all(scheduler, now_ns);
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
                    now_ns);

@@ -39,6 +39,8 @@ struct scheduler {
     uint64_t usage_read_ns;
     uint64_t last_switch_ns; // the last turn, whoever asked for it
     bool unasked;            // it was taken without a SWITCH
+    uint64_t timer_heard_ns; // the last SWITCH, or what it is waited for since
+    uint64_t slice_ns;       // that timerd was told
     uint64_t deadline_ns;
     struct phase_moment moment; // of the event in hand, see decisions_date()
     uint64_t turn;              // number of the slice; 0: not known

@@ -363,6 +363,8 @@ unsigned config_cpus(const struct config *config)
 {
     if (config->cpus > 0)
         return (unsigned)config->cpus;
+    if (config->held_cpus > 0)
+        return config->held_cpus;
     for (size_t bits = CPU_SETSIZE; bits <= 65536; bits *= 2) {
         cpu_set_t *set = CPU_ALLOC(bits);
         if (set == NULL)
@@ -374,6 +376,16 @@ unsigned config_cpus(const struct config *config)
             return (unsigned)count;
     }
     return 1;
+}
+
+void config_hold_cpus(struct config *config, unsigned held)
+{
+    config->held_cpus = held > 0 ? held : config_cpus(config);
+}
+
+uint64_t config_descriptors(const struct config *config)
+{
+    return 2 * config->max_connections + 2 * config->max_jobs + 128;
 }
 
 static void format_value(const struct config *config, const struct key *key, char *buffer,

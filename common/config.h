@@ -22,7 +22,8 @@ struct config {
     uint64_t gmet_ns;
     uint32_t idle_share_ppm;
     bool strict;
-    uint64_t cpus; // 0: not set, see config_cpus()
+    uint64_t cpus;      // 0: not set, see config_cpus()
+    unsigned held_cpus; // no key: config_hold_cpus()
     int64_t dcs_exponent;
     uint64_t dcs_constant_ns;
     uint64_t dcs_quantum_ns;
@@ -72,6 +73,13 @@ void config_salvage(const char *path, struct config *config);
 // CPUs that the node's jobs share: the `cpus` key or, when that is 0, the CPUs in the calling
 // process's affinity mask. At least 1.
 unsigned config_cpus(const struct config *config);
+
+// From here on the CPUs are those that are counted now, or `held`, if that is not 0: limits, shares
+// and what people read must go by one number, whatever becomes of the affinity mask.
+void config_hold_cpus(struct config *config, unsigned held);
+
+// Descriptors that classd wants: each process costs a connection and a pidfd.
+uint64_t config_descriptors(const struct config *config);
 
 // The time-slice of the policy, and its GMET: policy gang has a slot in place of time_slice.
 uint64_t config_slice_ns(const struct config *config);

@@ -7,7 +7,9 @@
 // sender is comes from the kernel (SO_PEERCRED), never from a packet.
 //
 // Versions: a new command, a new query and a field in reserved space keep the version, as each side
-// refuses what it does not know; a packet that changes its size, layout or meaning raises it.
+// refuses what it does not know: a request with an unknown command or query, or with anything in
+// bytes that its command does not have, is answered by EOPNOTSUPP, and the connection stays. A
+// packet that changes its size, layout or meaning raises the version.
 #ifndef COSCHED_COMMON_PROTOCOL_H
 #define COSCHED_COMMON_PROTOCOL_H
 
@@ -71,11 +73,13 @@ struct protocol_header {
     int32_t status;    // replies: 0 or a positive errno value; requests: 0
 };
 
+#define PROTOCOL_RANKS_MAX INT32_MAX // what MPI can count
+
 struct protocol_register {
     char job_id[PROTOCOL_JOB_ID_MAX]; // 1 to 39 of [A-Za-z0-9_.-], the first not a dot
     uint32_t width;                   // CPUs that this process can use: its threads, at least 1
     uint32_t rank;                    // in MPI_COMM_WORLD; only shown to people
-    uint32_t ranks;                   // size of MPI_COMM_WORLD; only shown to people
+    uint32_t ranks;                   // size of MPI_COMM_WORLD, at most PROTOCOL_RANKS_MAX
     uint32_t reserved;
     char list[GANG_LIST_NAME_MAX]; // of policy gang, in which the job is to begin; empty: the first
 };
@@ -135,9 +139,12 @@ struct protocol_registered {
     uint32_t reserved;
 };
 
+#define PROTOCOL_SLICE_MIN_NS UINT64_C(100000000) // of [scheduler] time_slice, and [gang] slot
+#define PROTOCOL_SLICE_MAX_NS UINT64_C(3600000000000)
+
 struct protocol_switched {
-    uint64_t time_slice_ns;
-    uint32_t align; // 0 or 1
+    uint64_t time_slice_ns; // 0: not told
+    uint32_t align;         // 0 or 1
     uint32_t reserved;
 };
 
@@ -206,6 +213,9 @@ struct protocol_node_record {
     // Of policy gang, 0 from a classd that does not know them.
     uint32_t clock_off_jobs; // present jobs that are said to be off by this node's clock
     uint32_t reserved;
+    // Since the last SWITCH, or since timerd was told another time-slice, or since the start; at
+    // least 1. 0 from a classd that does not tell.
+    uint64_t timer_silent_ns;
 };
 
 struct protocol_job_record {
@@ -278,13 +288,14 @@ struct protocol_request protocol_request_new(enum protocol_command command, uint
 struct protocol_reply protocol_reply_new(const struct protocol_request *request, int status);
 
 // Checks `length` bytes received by the daemon and copies them to *request (which is aligned,
-// unlike the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values) or
-// EPROTONOSUPPORT (another version: the header alone is then valid in *request, so that it can be
-// answered).
+// unlike the buffer). Returns 0, or -1 with err->code EPROTO (size, magic or values: who sends that
+// is not worth an answer), EPROTONOSUPPORT (another version) or EOPNOTSUPP (of a later time). With
+// these two the header alone is valid in *request, so that it can be answered.
 int protocol_check_request(const void *bytes, size_t length, struct protocol_request *request,
                            struct error *err);
 
-// Checks `length` bytes received by a client as the answer to `request` and copies them to *reply.
+// Checks `length` bytes received by a client as the answer to `request` and copies them to *reply:
+// the texts in it end, counts and flags are possible, a time-slice is one that can be configured.
 // Returns 0, or -1 with err->code EPROTO, EPROTONOSUPPORT, or the positive status of the reply.
 int protocol_check_reply(const void *bytes, size_t length, const struct protocol_request *request,
                          struct protocol_reply *reply, struct error *err);

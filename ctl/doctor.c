@@ -114,19 +114,51 @@ static void check_cgroups(struct doctor *doctor)
 
 // ---- daemons
 
-static void check_descriptors(struct doctor *doctor, uint32_t pid)
+// False when it is not known.
+static bool read_descriptor_limit(uint32_t pid, uint64_t *soft, uint64_t *hard)
 {
     char path[64], line[256];
-    uint64_t wanted = 2 * doctor->config->max_connections, allowed = 0;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/limits", pid);
     cleanup_fclose FILE *stream = fopen(path, "re");
     while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
-        if (sscanf(line, "Max open files %" SCNu64, &allowed) == 1 && allowed < wanted)
-            fault(doctor,
-                  "classd may open %" PRIu64 " files, [daemon] max_connections = %" PRIu64
-                  " needs %" PRIu64 ": raise LimitNOFILE= of its unit",
-                  allowed, doctor->config->max_connections, wanted);
+        int read = sscanf(line, "Max open files %" SCNu64 " %" SCNu64, soft, hard);
+        if (read == 1)
+            *hard = UINT64_MAX; // in words: unlimited
+        if (read >= 1)
+            return true;
     }
+    return false;
+}
+
+// classd raises the soft limit by itself when it reads its configuration, as far as the hard one
+// lets it.
+static void check_descriptors(struct doctor *doctor, uint32_t pid)
+{
+    const struct config *config = doctor->config;
+    uint64_t wanted = config_descriptors(config), soft, hard;
+    if (!read_descriptor_limit(pid, &soft, &hard) || soft >= wanted)
+        return;
+    fault(doctor,
+          "classd may open %" PRIu64 " files, [daemon] max_connections = %" PRIu64
+          " and max_jobs = %" PRIu64 " need %" PRIu64 ": %s",
+          soft, config->max_connections, config->max_jobs, wanted,
+          hard < wanted ? "raise LimitNOFILE= of its unit and restart it, jobs are kept"
+                        : "have it read its configuration: coschedctl reload");
+}
+
+static void check_timer(struct doctor *doctor, const struct protocol_node_record *node)
+{
+    char text[SHOW_TIMER_MAX];
+    show_timer(node, text);
+    if (node->switches == 0 && node->uptime_ns / 2 > node->time_slice_ns)
+        fault(doctor,
+              "no switch since classd started: start timerd, without which slices are twice "
+              "as long");
+    else if (show_timer_is_late(node))
+        fault(doctor, "timerd is %s: " SHOW_TIMER_REMEDY, text);
+    else if (node->switches > 0)
+        well("timerd has asked for %" PRIu64 " switches%s%s", node->switches,
+             text[0] != '\0' ? ", " : "", text);
 }
 
 static void check_daemons(struct doctor *doctor)
@@ -142,10 +174,7 @@ static void check_daemons(struct doctor *doctor)
          node.version, node.policy, node.backend, node.cpus, node.jobs);
     if (strcmp(node.version, COSCHED_VERSION) != 0)
         note("this coschedctl is version %s: restart classd after an upgrade", COSCHED_VERSION);
-    if (node.switches == 0 && node.uptime_ns > 2 * node.time_slice_ns)
-        fault(doctor, "no switch since classd started: start timerd, or nobody's slice ever ends");
-    else if (node.switches > 0)
-        well("timerd has asked for %" PRIu64 " switches", node.switches);
+    check_timer(doctor, &node);
     check_descriptors(doctor, node.pid);
 }
 

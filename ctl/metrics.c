@@ -105,6 +105,9 @@ void metrics_print(const struct protocol_node_record *node, const struct protoco
     gauge(stream, "processes", "Registered processes.", node->processes);
     gauge(stream, "clock_off_jobs", "Jobs without slots since this node's clock is off.",
           node->clock_off_jobs);
+    if (node->timer_silent_ns != 0)
+        gauge(stream, "timer_silent_seconds", "Time since timerd last asked for a switch.",
+              seconds(node->timer_silent_ns));
     counter(stream, "switches", "Switches asked for by timerd.", node->switches);
     counter(stream, "requests", "Requests for the CPU.", node->requests);
     counter(stream, "requests_granted", "Requests that scheduled the job.", node->requests_granted);

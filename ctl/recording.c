@@ -88,7 +88,7 @@ static int fetch_events(int fd, struct recording *recording, struct error *err)
             end = events->end;
             wall_offset_ns = events->wall_offset_ns;
         }
-        if (events->count > PROTOCOL_EVENTS_MAX || events->first < next)
+        if (events->first < next)
             return error_set(err, EPROTO, "classd's trace is not in order");
         recording->lost += events->first - next;
         if (events->count == 0)
@@ -110,8 +110,6 @@ static int fetch_jobs(int fd, struct recording *recording, struct error *err)
         if (ask(fd, PROTOCOL_QUERY_TRACE_JOB, i, &reply, err) < 0)
             return reply.header.status == ENOENT ? 0 : -1;
         struct recording_job job = {.job = reply.event_job.job, .uid = reply.event_job.uid};
-        if (!protocol_job_id_valid(reply.event_job.job_id))
-            return error_set(err, EPROTO, "classd's trace names a job without an id");
         memcpy(job.job_id, reply.event_job.job_id, sizeof job.job_id);
         if (add_job(recording, &job, err) < 0)
             return -1;

@@ -30,6 +30,24 @@ static json_t *json_node_id(uint64_t node_id)
     return json_string(text);
 }
 
+bool show_timer_is_late(const struct protocol_node_record *node)
+{
+    return node->timer_silent_ns / 2 > node->time_slice_ns;
+}
+
+void show_timer(const struct protocol_node_record *node, char text[SHOW_TIMER_MAX])
+{
+    double silent_s = seconds(node->timer_silent_ns);
+    if (node->timer_silent_ns == 0)
+        text[0] = '\0';
+    else if (show_timer_is_late(node))
+        snprintf(text, SHOW_TIMER_MAX, "not heard of for %.1f s", silent_s);
+    else if (node->switches == 0)
+        snprintf(text, SHOW_TIMER_MAX, "not heard of yet, for %.1f s", silent_s);
+    else
+        snprintf(text, SHOW_TIMER_MAX, "heard %.1f s ago", silent_s);
+}
+
 static json_t *json_preemption(const struct protocol_node_record *node)
 {
     if (node->dcs_quantum_ns == 0)
@@ -39,18 +57,26 @@ static json_t *json_preemption(const struct protocol_node_record *node)
                      "calibrate", node->dcs_calibrate != 0);
 }
 
+// Seconds, or null.
+static json_t *json_timer(const struct protocol_node_record *node)
+{
+    return node->timer_silent_ns != 0 ? json_real(seconds(node->timer_silent_ns)) : NULL;
+}
+
 json_t *show_node_json(const struct protocol_node_record *node)
 {
     json_t *object = json_pack(
-        "{s:o, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:i}",
+        "{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:o?}",
         "node_id", json_node_id(node->node_id), "version", node->version, "policy", node->policy,
-        "backend", node->backend, "pid", (int)node->pid, "uptime_s", seconds(node->uptime_ns),
-        "time_slice_s", seconds(node->time_slice_ns), "idle_share",
-        (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (int)node->cpus, "jobs",
-        (int)node->jobs, "processes", (int)node->processes, "generation", (int)node->generation,
-        "switches", (json_int_t)node->switches, "requests", (json_int_t)node->requests,
-        "requests_granted", (json_int_t)node->requests_granted, "requests_discarded",
-        (json_int_t)node->requests_discarded, "clock_off_jobs", (int)node->clock_off_jobs);
+        "backend", node->backend, "pid", (json_int_t)node->pid, "uptime_s",
+        seconds(node->uptime_ns), "time_slice_s", seconds(node->time_slice_ns), "idle_share",
+        (double)node->idle_share_ppm / SHARE_WHOLE_PPM, "cpus", (json_int_t)node->cpus, "jobs",
+        (json_int_t)node->jobs, "processes", (json_int_t)node->processes, "generation",
+        (json_int_t)node->generation, "switches", (json_int_t)node->switches, "requests",
+        (json_int_t)node->requests, "requests_granted", (json_int_t)node->requests_granted,
+        "requests_discarded", (json_int_t)node->requests_discarded, "clock_off_jobs",
+        (json_int_t)node->clock_off_jobs, "timer_silent_s", json_timer(node));
     json_t *preemption = json_preemption(node);
     json_object_update(object, preemption);
     json_decref(preemption);
@@ -73,9 +99,10 @@ void show_preemption(const struct protocol_node_record *node, char text[SHOW_PRE
 
 static void print_node(const struct protocol_node_record *node)
 {
-    char slice[32], preemption[SHOW_PREEMPTION_MAX], idle[32];
+    char slice[32], preemption[SHOW_PREEMPTION_MAX], idle[32], timer[SHOW_TIMER_MAX];
     units_format_duration(node->time_slice_ns, slice, sizeof slice);
     show_preemption(node, preemption);
+    show_timer(node, timer);
     units_format_share(node->idle_share_ppm, idle, sizeof idle);
     printf("classd      version %s, pid %" PRIu32 ", up %.0f s, start %" PRIu32 "\n", node->version,
            node->pid, seconds(node->uptime_ns), node->generation);
@@ -85,6 +112,8 @@ static void print_node(const struct protocol_node_record *node)
            idle);
     printf("jobs        %" PRIu32 " with %" PRIu32 " processes\n", node->jobs, node->processes);
     printf("switches    %" PRIu64 "\n", node->switches);
+    if (timer[0] != '\0')
+        printf("timerd      %s%s\n", timer, show_timer_is_late(node) ? ": " SHOW_TIMER_REMEDY : "");
     printf("requests    %" PRIu64 ": %" PRIu64 " granted, %" PRIu64 " discarded\n", node->requests,
            node->requests_granted, node->requests_discarded);
     if (node->clock_off_jobs > 0)
@@ -178,10 +207,10 @@ static json_t *json_clock(const struct protocol_job_record *job)
 json_t *show_job_json(const struct protocol_job_record *job)
 {
     return json_pack(
-        "{s:s, s:I, s:i, s:i, s:i, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
-        "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes", (int)job->processes,
-        "ranks", (int)job->ranks, "width", (int)job->width, "scheduled", (int)job->scheduled,
-        "suspended", suspended_by(job), "limited", (int)job->limited, "share",
+        "{s:s, s:I, s:I, s:I, s:I, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
+        "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes", (json_int_t)job->processes,
+        "ranks", (json_int_t)job->ranks, "width", (json_int_t)job->width, "scheduled",
+        (int)job->scheduled, "suspended", suspended_by(job), "limited", (int)job->limited, "share",
         (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns), "registered_s",
         seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns), "switches",
         (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots", json_slots(job),

@@ -14,6 +14,16 @@
 // `text`: GMET, or what policy dcs has instead.
 void show_preemption(const struct protocol_node_record *node, char text[SHOW_PREEMPTION_MAX]);
 
+// Whether timerd has not been heard for more than two time-slices: it has died, hangs, or may not
+// ask. False where classd does not tell.
+bool show_timer_is_late(const struct protocol_node_record *node);
+
+#define SHOW_TIMER_MAX    64
+#define SHOW_TIMER_REMEDY "see whether timerd runs; classd switches by itself, half as often"
+
+// Writes how long ago timerd was heard, a phrase for people; nothing where classd does not tell.
+void show_timer(const struct protocol_node_record *node, char text[SHOW_TIMER_MAX]);
+
 #define SHOW_SLOTS_MAX 16
 
 // Writes how many slots of a round the job has under policy gang: "30/60", or "-" without any.

@@ -29,9 +29,6 @@ int talk_node(int fd, struct protocol_node_record *node, struct error *err)
     if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) < 0)
         return -1;
     *node = reply.node;
-    node->policy[sizeof node->policy - 1] = '\0';
-    node->backend[sizeof node->backend - 1] = '\0';
-    node->version[sizeof node->version - 1] = '\0';
     return 0;
 }
 
@@ -45,7 +42,6 @@ static int talk_job(int fd, uint32_t index, struct protocol_job_record *job, str
     if (client_transact(fd, &request, &reply, NULL, TIMEOUT_MS, err) < 0)
         return reply.header.status == ENOENT ? 0 : -1;
     *job = reply.job;
-    job->job_id[sizeof job->job_id - 1] = '\0';
     return 1;
 }
 
@@ -110,8 +106,7 @@ int talk_reload(int fd, struct error *err)
     if (reply.header.status == EPERM)
         return error_set(err, EPERM, "only root and [daemon] service_user may reload");
     if (reply.header.status > 0 && reply.text[0] != '\0')
-        return error_set(err, reply.header.status, "nothing has changed: %.*s",
-                         (int)sizeof reply.text - 1, reply.text);
+        return error_set(err, reply.header.status, "nothing has changed: %s", reply.text);
     return -1;
 }
 
@@ -126,8 +121,7 @@ int talk_track(int fd, enum protocol_command command, const struct protocol_targ
         return 0;
     }
     if (reply.header.status > 0 && reply.tracked.text[0] != '\0')
-        return error_set(err, reply.header.status, "%s: %.*s", target->job_id,
-                         (int)sizeof reply.tracked.text - 1, reply.tracked.text);
+        return error_set(err, reply.header.status, "%s: %s", target->job_id, reply.tracked.text);
     return -1;
 }
 

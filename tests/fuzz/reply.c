@@ -50,14 +50,43 @@ static void answer(int fd, const struct protocol_request *request, struct input 
     send_packet(fd, &reply, sizeof reply, fd_count);
 }
 
+#define REQUIRE_END(text) REQUIRE(memchr(text, '\0', sizeof(text)) != NULL)
+
+// What readers rely on.
+static void check_body(const struct protocol_request *request, const struct protocol_reply *reply)
+{
+    uint16_t command = request->header.command;
+    if (command == PROTOCOL_RELOAD)
+        REQUIRE_END(reply->text);
+    if (command >= PROTOCOL_SUSPEND && command <= PROTOCOL_KILL)
+        REQUIRE_END(reply->tracked.text);
+    if (command != PROTOCOL_QUERY || reply->header.status != 0)
+        return;
+    if (request->query.kind == PROTOCOL_QUERY_NODE) {
+        REQUIRE_END(reply->node.policy);
+        REQUIRE_END(reply->node.backend);
+        REQUIRE_END(reply->node.version);
+        REQUIRE(reply->node.time_slice_ns > 0);
+    } else if (request->query.kind == PROTOCOL_QUERY_JOB) {
+        REQUIRE(protocol_job_id_valid(reply->job.job_id));
+    } else if (request->query.kind == PROTOCOL_QUERY_TRACE) {
+        REQUIRE(reply->events.count <= PROTOCOL_EVENTS_MAX);
+    } else if (request->query.kind == PROTOCOL_QUERY_TRACE_JOB) {
+        REQUIRE(protocol_job_id_valid(reply->event_job.job_id));
+    }
+}
+
 static void check(int rc, const struct protocol_request *request,
                   const struct protocol_reply *reply, const struct error *err)
 {
     if (rc < 0) {
         REQUIRE(err->code != 0);
         REQUIRE(reply->header.status == 0 || reply->header.status == err->code);
+        if (reply->header.status != 0)
+            check_body(request, reply);
         return;
     }
+    check_body(request, reply);
     REQUIRE(reply->header.status == 0);
     REQUIRE(reply->header.command == request->header.command);
     REQUIRE(reply->header.sequence == request->header.sequence);
@@ -84,6 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct protocol_request request =
         protocol_request_new(input_byte(&input), (uint32_t)input_number(&input, 4));
     bool wants_fd = input_byte(&input) & 1;
+    if (request.header.command == PROTOCOL_QUERY)
+        request.query.kind = request.header.sequence % (PROTOCOL_QUERY_TRACE_JOB + 1);
     unsigned descriptors = scratch_descriptors();
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);

@@ -17,7 +17,7 @@ import unittest
 
 import daemonkit
 from daemonkit import (BUILD, CLASSD, CONTENDED, CTL, DEADLINE_S, EXIT, NOBODY, QUERY, REGISTER, ROOT,
-                       SCHEDULED, SHUTDOWN, SWITCH, TIMERD, VERSION, Node, classes, members, packet,
+                       SCHEDULE, SCHEDULED, SHUTDOWN, SWITCH, TIMERD, VERSION, Node, classes, members, packet,
                        quota, register_body, remove_groups)
 
 
@@ -203,8 +203,6 @@ class Outsiders(Node):
             "cut": packet(SWITCH)[:100],
             "long": packet(SWITCH) + b"x",
             "very long": packet(SWITCH) * 100,
-            "unknown command": packet(77),
-            "unknown query": packet(QUERY, struct.pack("=II", 9, 0)),
             "job id with a slash": packet(REGISTER, register_body("../../etc")),
             "job id with a dot first": packet(REGISTER, register_body(".a")),
             "no job id": packet(REGISTER, register_body("")),
@@ -217,6 +215,21 @@ class Outsiders(Node):
             with self.subTest(name):
                 self.assertIsNone(self.client(NOBODY).raw(data.hex()))
         self.assertEqual(self.ctl_json("status")["jobs"], 0)
+        self.assertEqual(classes(), [])
+
+    def test_what_classd_does_not_know_is_refused(self):
+        later = {
+            "command": packet(77),
+            "query": packet(QUERY, struct.pack("=II", 9, 0)),
+            "field": packet(QUERY, struct.pack("=III", 1, 0, 1)),
+            "field of a command without a reply": packet(SCHEDULE, b"\1"),
+            "reserved field": packet(REGISTER, b"a".ljust(40, b"\0") + struct.pack("=IIII", 1, 0, 1, 1)),
+        }
+        user = self.client(NOBODY)
+        for name, data in later.items():
+            with self.subTest(name):
+                self.assertEqual(user.raw(data.hex()), errno.EOPNOTSUPP)
+                self.assertEqual(user.query_node()["status"], 0)  # by the same connection
         self.assertEqual(classes(), [])
 
     def test_another_version_is_told_so(self):
@@ -538,6 +551,16 @@ class Timer(Node):
         self.assertEqual(self.log_text().count("switches by itself"), 1)
         self.start(TIMERD)
         self.eventually(lambda: "asks for switches again" in self.log_text(), "a line")
+
+    def test_a_timerd_that_hangs_is_reported(self):
+        timerd = self.start(TIMERD)
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        self.eventually(lambda: " switches, heard " in self.ctl("doctor").stdout, "the doctor says so")
+        timerd.send_signal(signal.SIGSTOP)
+        self.eventually(lambda: self.ctl_json("status")["timer_silent_s"] > 0.4, "time passes")
+        self.assertRegex(self.ctl("status").stdout, "(?m)^timerd +not heard of for .*: see whether")
+        self.assertRegex(self.ctl("doctor").stdout, "(?m)^FAULT timerd is not heard of for")
+        self.assertRegex(self.ctl("metrics").stdout, r"(?m)^cosched_timer_silent_seconds [0-9.]+$")
 
     def test_free_running(self):
         self.configure(timer__align="no")

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -71,6 +72,20 @@ class Reload(Node):
         self.assertIn("[cgroup] root", answer.stderr)
         self.assertIn("unmanaged", answer.stderr)
         self.assert_shares("a", "b")
+
+    def test_descriptors_are_raised_with_the_connections(self):
+        hard = resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE, (2000, hard))
+        self.configure(daemon__max_connections=1024, daemon__max_jobs=16)
+        need = 2 * 1024 + 2 * 16 + 128
+        if hard < need:
+            self.skipTest(f"not more than {hard} descriptors here")
+        self.assertRegex(self.ctl("doctor").stdout, f"(?m)^FAULT classd may open 2000 .* {need}: .*coschedctl reload")
+        self.assertEqual(self.ctl("reload").returncode, 0)
+        self.assertEqual(resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE), (need, hard))
+        self.assertNotIn("files, [daemon]", self.ctl("doctor").stdout)
+        resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE, (2000, 2000))
+        self.assertRegex(self.ctl("doctor").stdout, "(?m)^FAULT classd may open 2000 .*LimitNOFILE=")
 
     def test_users_may_not_reload(self):
         self.assertEqual(self.client(NOBODY).simple(7), errno.EPERM)

@@ -4,6 +4,7 @@
 #include "common/units.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -331,14 +334,15 @@ static void release_goes_on_after_a_failure(void **state)
     assert_file("lab/node0/a", "cgroup.freeze", "0\n");
 }
 
-static void who_was_stopped_continues_whatever_else_fails(void **state)
+// A process of the class "a", which is suspended by signals.
+static pid_t stop_somebody(void)
 {
-    (void)state;
     const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
     char text[32];
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             pause();
     }
@@ -352,12 +356,133 @@ static void who_was_stopped_continues_whatever_else_fails(void **state)
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
     class_close(a);
-    unlink_file("lab/node0/a", "cpu.max");
-    assert_int_equal(backend_release_all(backend, NULL, NULL), 1);
+    return pid;
+}
+
+static void assert_continued(pid_t pid)
+{
+    int status = 0;
     assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), pid);
     assert_true(WIFCONTINUED(status));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+static void who_was_stopped_continues_whatever_else_fails(void **state)
+{
+    (void)state;
+    pid_t pid = stop_somebody();
+    unlink_file("lab/node0/a", "cpu.max");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 1);
+    assert_continued(pid);
+}
+
+static void who_was_stopped_continues_whatever_became_of_the_record(void **state)
+{
+    (void)state;
+    pid_t pid = stop_somebody();
+    put("records/suspended", "a", "means");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_continued(pid);
+}
+
+static bool is_recorded(void)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/records/suspended/a", mount);
+    return access(path, F_OK) == 0;
+}
+
+// Opens and closes the class "a": 1 when it is suspended, 0 when not, or a negative errno value.
+static int look_at_a(void)
+{
+    struct class_suspension how;
+    struct error err = {0};
+    class_t *a = NULL;
+    if (class_open(backend, "a", &a, &err) != 0)
+        return -err.code;
+    int suspended = class_suspended(a, &how);
+    class_close(a);
+    return suspended;
+}
+
+static void suspend_a(void)
+{
+    const struct class_suspension how = {.means = CLASS_BY_SHARE};
+    put_class("lab/node0/a");
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_suspend(a, &how, NULL), 0);
+    class_close(a);
+    assert_true(is_recorded());
+}
+
+// Else its stopped processes would be nobody's to continue.
+static void a_suspension_outlives_a_lack_of_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit usual, few;
+    suspend_a();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(next);
+    few = usual;
+    for (unsigned room = 0; room < 6; room++) {
+        few.rlim_cur = (rlim_t)next + room;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int seen = look_at_a();
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        assert_true(seen == -EMFILE || seen == 1);
+        assert_true(is_recorded());
+    }
+    assert_int_equal(look_at_a(), 1);
+}
+
+static void a_suspension_outlives_a_lack_of_memory(void **state)
+{
+    (void)state;
+    struct rlimit usual, none;
+    char path[96];
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip(); // they end the program when there is no memory
+#endif
+    suspend_a();
+    snprintf(path, sizeof path, "%s/records/suspended/a", mount);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fprintf(file, "means 3 root 0 0 others 60000\n");
+    for (unsigned i = 1; i <= 60000; i++)
+        fprintf(file, "%u 1\n", i);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_DATA, &usual), 0);
+    none = usual;
+    none.rlim_cur = 4096; // to the kernel 0 is another matter
+    assert_int_equal(setrlimit(RLIMIT_DATA, &none), 0);
+    int seen = look_at_a();
+    assert_int_equal(setrlimit(RLIMIT_DATA, &usual), 0);
+    assert_int_equal(seen, -ENOMEM);
+    assert_true(is_recorded());
+    assert_int_equal(look_at_a(), 1);
+}
+
+static void what_is_no_record_goes(void **state)
+{
+    (void)state;
+    struct backend_settings looking = settings;
+    char path[96];
+    suspend_a();
+    put("records/suspended", "a", "means 3 root 0 0 others 1\n0 0\n");
+    backend_close(backend);
+    snprintf(path, sizeof path, "%s/records", mount);
+    looking.records = path;
+    looking.as_it_is = true;
+    assert_int_equal(v2_open(mount, &looking, &backend, NULL), 0);
+    assert_int_equal(look_at_a(), 0);
+    assert_true(is_recorded()); // it is not for who only looks to remove it
+    backend_close(backend);
+    open_backend_with_records();
+    assert_int_equal(look_at_a(), 0);
+    assert_false(is_recorded());
 }
 
 // Its last process ends, and the daemon removes it, just then.
@@ -470,6 +595,7 @@ static void who_looks_makes_nothing(void **state)
     assert_int_equal(access(path, F_OK), -1);
     put_class("lab/node0/a");
     class_close(open_class("a"));
+    assert_file("lab/node0/a", "cpu.weight", ""); // which is the daemon's, who knows its CPUs
 }
 
 // Jobs and named groups in place need no root; whoever lifts what a killed daemon has left must not
@@ -487,12 +613,12 @@ static void limits_are_lifted_whatever_became_of_the_root(void **state)
     put_class("user.slice");
     open_backend_with_records();
     assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, NULL), 0);
+    backend_t *killed = backend; // which the class lives on
+    backend = NULL;
     for (int gone = 0; gone < 2; gone++) {
         put("user.slice", "cpu.max", "max 100000\n"); // (a plain file keeps the end of a line)
         assert_int_equal(class_set_share(class_, 50000, NULL), 0);
         assert_limit("user.slice", "20000 100000\n");
-        backend_close(backend);
-        backend = NULL;
         if (gone) {
             char command[128];
             snprintf(command, sizeof command, "rm -r '%s/lab'", mount);
@@ -507,9 +633,12 @@ static void limits_are_lifted_whatever_became_of_the_root(void **state)
             fail_msg("%s", err.text);
         assert_int_equal(backend_release_all(backend, NULL, &err), 0);
         assert_limit("user.slice", "max 100000\n");
+        backend_close(backend);
+        backend = NULL;
     }
     assert_int_equal(access(path, F_OK), 0); // the record is the next daemon's
     class_close(class_);
+    backend_close(killed);
 }
 
 #define on_files(test) cmocka_unit_test_setup_teardown(test, set_up, clean_up)
@@ -565,6 +694,10 @@ int main(void)
         on_files(who_looks_makes_nothing),
         on_files(limits_are_lifted_whatever_became_of_the_root),
         on_files(who_was_stopped_continues_whatever_else_fails),
+        on_files(who_was_stopped_continues_whatever_became_of_the_record),
+        on_files(a_suspension_outlives_a_lack_of_descriptors),
+        on_files(a_suspension_outlives_a_lack_of_memory),
+        on_files(what_is_no_record_goes),
         on_files(a_class_that_goes_meanwhile_is_no_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -427,12 +428,71 @@ static void requests_of_the_wrong_form_are_refused(void **state)
     request.header.magic ^= 1;
     assert_int_equal(check(&request, sizeof request), EPROTO);
     request = good_register();
+    request = protocol_request_new(PROTOCOL_RESUME, 1);
+    strcpy(request.target.job_id, "a");
+    assert_int_equal(check(&request, sizeof request), 0);
+    request.target.subtree = 1;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+}
+
+// A later client's, which is to be answered.
+static void unknown_commands_are_told_from_rubbish(void **state)
+{
+    struct protocol_request request = good_register(), out;
+    struct error err = {0};
+    (void)state;
     request.header.command = 0;
-    assert_int_equal(check(&request, sizeof request), EPROTO);
-    request.header.command = 999;
-    assert_int_equal(check(&request, sizeof request), EPROTO);
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request.header.command = PROTOCOL_CLOCK + 1;
+    assert_int_equal(protocol_check_request(&request, sizeof request, &out, &err), -1);
+    assert_int_equal(err.code, EOPNOTSUPP);
+    assert_int_equal(out.header.command, PROTOCOL_CLOCK + 1);
+    assert_int_equal(out.header.sequence, 7);
     request = protocol_request_new(PROTOCOL_QUERY, 1);
-    assert_int_equal(check(&request, sizeof request), EPROTO);
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request.query.kind = PROTOCOL_QUERY_TRACE_JOB + 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+}
+
+static struct protocol_request good_request(enum protocol_command command)
+{
+    struct protocol_request request = protocol_request_new(command, 1);
+    if (command == PROTOCOL_REGISTER)
+        return good_register();
+    if (command == PROTOCOL_QUERY)
+        request.query.kind = PROTOCOL_QUERY_NODE;
+    if (command >= PROTOCOL_SUSPEND && command <= PROTOCOL_KILL)
+        strcpy(request.target.job_id, "a");
+    if (command == PROTOCOL_CLOCK)
+        request.clock.nodes = 2;
+    return request;
+}
+
+static void unknown_fields_are_refused(void **state)
+{
+    struct protocol_request request;
+    (void)state;
+    for (enum protocol_command command = PROTOCOL_REGISTER; command <= PROTOCOL_CLOCK; command++) {
+        request = good_request(command);
+        assert_int_equal(check(&request, sizeof request), 0);
+        request.bytes[sizeof request.bytes - 1] = 1;
+        assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+        request = good_request(command);
+        request.header.status = 1;
+        assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    }
+    request = good_request(PROTOCOL_REGISTER);
+    request.register_.reserved = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request = good_request(PROTOCOL_SUSPEND);
+    request.target.reserved = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request = good_request(PROTOCOL_CLAIM);
+    request.claim.reserved = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request = good_request(PROTOCOL_SCHEDULE);
+    request.bytes[0] = 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
 }
 
 static void claims_of_impossible_slots_are_refused(void **state)
@@ -510,6 +570,11 @@ static void registers_with_impossible_values_are_refused(void **state)
     assert_int_equal(check(&request, sizeof request), EPROTO);
     request = good_register();
     request.register_.rank = request.register_.ranks;
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request = good_register();
+    request.register_.ranks = INT_MAX; // what MPI_Comm_size() can say
+    assert_int_equal(check(&request, sizeof request), 0);
+    request.register_.ranks++;
     assert_int_equal(check(&request, sizeof request), EPROTO);
 }
 
@@ -669,6 +734,152 @@ static void refusals_are_told_from_faults(void **state)
     close(pair.client);
 }
 
+static int check_answer(const struct protocol_request *request, const struct protocol_reply *reply)
+{
+    struct protocol_reply out;
+    struct error err = {0};
+    return protocol_check_reply(reply, sizeof *reply, request, &out, &err) == 0 ? 0 : err.code;
+}
+
+static struct protocol_reply good_node(const struct protocol_request *request)
+{
+    struct protocol_reply reply = protocol_reply_new(request, 0);
+    reply.node.time_slice_ns = 15 * NS_PER_SEC;
+    strcpy(reply.node.policy, "yoo-jette");
+    return reply;
+}
+
+static void nodes_that_cannot_be_are_refused(void **state)
+{
+    static const uint64_t slices_ns[] = {0, 100 * NS_PER_MS - 1, 3600 * NS_PER_SEC + 1, UINT64_MAX};
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    request.query.kind = PROTOCOL_QUERY_NODE;
+    struct protocol_reply reply = good_node(&request);
+    (void)state;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    for (size_t i = 0; i < sizeof slices_ns / sizeof *slices_ns; i++) {
+        reply.node.time_slice_ns = slices_ns[i];
+        assert_int_equal(check_answer(&request, &reply), EPROTO);
+    }
+    reply = good_node(&request);
+    memset(reply.node.version, 'a', sizeof reply.node.version);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    memset(reply.node.policy, 'a', sizeof reply.node.policy);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    memset(reply.node.backend, 'a', sizeof reply.node.backend);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    reply.node.idle_share_ppm = SHARE_WHOLE_PPM + 1;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = good_node(&request);
+    reply.bytes[sizeof reply.bytes - 1] = 1; // of a later classd
+    assert_int_equal(check_answer(&request, &reply), 0);
+}
+
+static void jobs_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    request.query.kind = PROTOCOL_QUERY_JOB;
+    struct protocol_reply good = protocol_reply_new(&request, 0);
+    strcpy(good.job.job_id, "a");
+    struct protocol_reply bad[] = {good, good, good, good, good, good};
+    (void)state;
+    assert_int_equal(check_answer(&request, &good), 0);
+    memset(bad[0].job.job_id, 'a', sizeof bad[0].job.job_id);
+    strcpy(bad[1].job.job_id, "\033[2J");
+    bad[2].job.scheduled = 2;
+    bad[3].job.limited = 2;
+    bad[4].job.share_ppm = SHARE_WHOLE_PPM + 1;
+    bad[5].job.suspended = PROTOCOL_MEANS_SIGNALS + 1;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(check_answer(&request, &bad[i]), EPROTO);
+    bad[0].header.status = ENOENT; // behind the last one: no record
+    assert_int_equal(check_answer(&request, &bad[0]), ENOENT);
+}
+
+static void recordings_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    struct protocol_reply reply = protocol_reply_new(&request, 0);
+    (void)state;
+    request.query.kind = PROTOCOL_QUERY_TRACE;
+    reply.events.count = PROTOCOL_EVENTS_MAX;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.events.count++;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    request.query.kind = PROTOCOL_QUERY_TRACE_JOB;
+    reply = protocol_reply_new(&request, 0);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    strcpy(reply.event_job.job_id, "a");
+    assert_int_equal(check_answer(&request, &reply), 0);
+}
+
+static void slices_that_cannot_be_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 1);
+    struct protocol_reply reply = protocol_reply_new(&request, 0);
+    (void)state;
+    assert_int_equal(check_answer(&request, &reply), 0); // nothing is said
+    reply.switched.time_slice_ns = 100 * NS_PER_MS;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.switched.time_slice_ns--;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply.switched.time_slice_ns = 3600 * NS_PER_SEC;
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.switched.time_slice_ns++;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply.switched = (struct protocol_switched){.align = 2};
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+}
+
+static void texts_without_an_end_are_refused(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_RELOAD, 1);
+    struct protocol_reply reply = protocol_reply_new(&request, EINVAL);
+    (void)state;
+    assert_int_equal(check_answer(&request, &reply), EINVAL);
+    memset(reply.text, 'a', sizeof reply.text);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    request = good_request(PROTOCOL_KILL);
+    reply = protocol_reply_new(&request, 0);
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.tracked.means = PROTOCOL_MEANS_SIGNALS + 1;
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    reply = protocol_reply_new(&request, ESRCH);
+    memset(reply.tracked.text, 'a', sizeof reply.tracked.text);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+}
+
+static void an_old_server_is_said_plainly(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_TRACE, 1);
+    struct protocol_reply reply;
+    struct error err;
+    struct pair pair = pair_open();
+    (void)state;
+    answer(pair.server, &request, EOPNOTSUPP);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_int_equal(err.code, EOPNOTSUPP);
+    assert_non_null(strstr(err.text, "does not know this command: restart classd"));
+    assert_int_equal(reply.header.status, EOPNOTSUPP);
+
+    // Its own word, in a reply that says more, and of a command that depends on the policy.
+    request = good_request(PROTOCOL_SUSPEND);
+    reply = protocol_reply_new(&request, EOPNOTSUPP);
+    strcpy(reply.tracked.text, "there is no freezer here");
+    assert_int_equal(send(pair.server, &reply, sizeof reply, 0), sizeof reply);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_null(strstr(err.text, "restart"));
+    assert_string_equal(reply.tracked.text, "there is no freezer here");
+    request = protocol_request_new(PROTOCOL_OFFER, 1);
+    answer(pair.server, &request, EOPNOTSUPP);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, &err), -1);
+    assert_null(strstr(err.text, "restart"));
+    pair_close(pair);
+}
+
 static void no_server_is_said_plainly(void **state)
 {
     struct error err;
@@ -743,6 +954,8 @@ int main(void)
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
         cmocka_unit_test(good_requests_pass),
         cmocka_unit_test(requests_of_the_wrong_form_are_refused),
+        cmocka_unit_test(unknown_commands_are_told_from_rubbish),
+        cmocka_unit_test(unknown_fields_are_refused),
         cmocka_unit_test(claims_of_impossible_slots_are_refused),
         cmocka_unit_test(clocks_that_cannot_be_are_refused),
         cmocka_unit_test(another_version_is_told_apart),
@@ -753,6 +966,12 @@ int main(void)
         cmocka_unit_test(late_replies_are_dropped),
         cmocka_unit_test(a_silent_server_is_not_waited_for),
         cmocka_unit_test(refusals_are_told_from_faults),
+        cmocka_unit_test(nodes_that_cannot_be_are_refused),
+        cmocka_unit_test(jobs_that_cannot_be_are_refused),
+        cmocka_unit_test(recordings_that_cannot_be_are_refused),
+        cmocka_unit_test(slices_that_cannot_be_are_refused),
+        cmocka_unit_test(texts_without_an_end_are_refused),
+        cmocka_unit_test(an_old_server_is_said_plainly),
         cmocka_unit_test(no_server_is_said_plainly),
         cmocka_unit_test(who_waits_in_line_gets_a_connection),
     };

@@ -4,9 +4,11 @@
 #include "classd/adopt.h"
 #include "classd/command.h"
 #include "classd/process.h"
+#include "classd/reload.h"
 #include "tests/unit/scheduler_node.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -211,6 +213,33 @@ static void without_a_timer_jobs_still_take_turns(void **state)
     }
     scheduler_describe_node(node->scheduler, &record, node->now_ns);
     assert_int_equal(record.switches, 1); // those that were asked for
+}
+
+static uint64_t silence_of(const struct node *node)
+{
+    struct protocol_node_record record;
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    return record.timer_silent_ns;
+}
+
+static void the_timers_silence_is_told(void **state)
+{
+    struct node *node = *state;
+    assert_int_equal(silence_of(node), 1); // 0 would be another classd
+    node->now_ns += NS_PER_SEC;
+    assert_int_equal(silence_of(node), NS_PER_SEC);
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_int_equal(silence_of(node), 1);
+    node->now_ns += 2 * node->config.time_slice_ns;
+    scheduler_deadline(node->scheduler, node->now_ns, 0); // which nobody asked for
+    assert_int_equal(silence_of(node), 2 * node->config.time_slice_ns);
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_int_equal(silence_of(node), 2 * node->config.time_slice_ns);
+    node->config.time_slice_ns /= 4;
+    scheduler_reconfigure(node->scheduler, node->now_ns); // timerd learns of it now
+    assert_int_equal(silence_of(node), 1);
 }
 
 static void a_timer_that_is_back_finds_limits_asserted(void **state)
@@ -425,6 +454,35 @@ static void who_ends_while_it_is_placed_is_no_member(void **state)
     assert_non_null(strstr(test_backend_log(node->backend), "expel job-0-a"));
     scheduler_describe_node(node->scheduler, &record, node->now_ns);
     assert_int_equal(record.processes, 1);
+}
+
+// The limits were made for the CPUs of the start.
+static void the_cpus_of_the_start_are_those_of_a_reload(void **state)
+{
+    struct node *node = *state;
+    struct protocol_node_record record;
+    cpu_set_t usual, one;
+    char path[64];
+    assert_int_equal(sched_getaffinity(0, sizeof usual, &usual), 0);
+    if (CPU_COUNT(&usual) < 2)
+        skip();
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &usual))
+            CPU_SET(cpu, &one);
+    node_stop(node);
+    node->config.cpus = 0;
+    config_hold_cpus(&node->config, 0);
+    node_start(node);
+    snprintf(path, sizeof path, "%s/x.ini", node->dir);
+    fclose(fopen(path, "we"));
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(reload(path, &node->config, NULL), 0);
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(sched_setaffinity(0, sizeof usual, &usual), 0);
+    unlink(path);
+    assert_int_equal(record.cpus, CPU_COUNT(&usual));
 }
 
 static void adoption_keeps_those_that_live(void **state)
@@ -1340,6 +1398,7 @@ int main(void)
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
         TEST(without_a_timer_jobs_still_take_turns),
+        TEST(the_timers_silence_is_told),
         TEST(a_timer_that_is_back_finds_limits_asserted),
         TEST(a_failed_registration_leaves_nothing),
         TEST(who_ends_while_it_is_placed_is_no_member),
@@ -1350,6 +1409,7 @@ int main(void)
         TEST(dynamic_coscheduling_follows_its_section),
         TEST(only_dynamic_coscheduling_tells_its_terms),
         TEST(requests_are_counted),
+        TEST(the_cpus_of_the_start_are_those_of_a_reload),
         TEST(adoption_keeps_those_that_live),
         TEST(adoption_keeps_who_was_scheduled),
         TEST(adoption_keeps_the_turn),

@@ -62,6 +62,44 @@ static void any_reply_can_be_shown(void **state)
     assert_string_equal(text + strlen(text) - strlen("calibrate yes"), "calibrate yes");
 }
 
+static void people_read_when_timerd_was_heard(void **state)
+{
+    (void)state;
+    char text[SHOW_TIMER_MAX];
+    struct protocol_node_record node = record_of("yoo-jette");
+    show_timer(&node, text); // of an older classd
+    assert_string_equal(text, "");
+    assert_false(show_timer_is_late(&node));
+    node.timer_silent_ns = 1;
+    show_timer(&node, text);
+    assert_string_equal(text, "not heard of yet, for 0.0 s");
+    node.switches = 7;
+    node.timer_silent_ns = 1300 * NS_PER_MS;
+    show_timer(&node, text);
+    assert_string_equal(text, "heard 1.3 s ago");
+    assert_false(show_timer_is_late(&node));
+    node.timer_silent_ns = 2500 * NS_PER_MS;
+    show_timer(&node, text);
+    assert_string_equal(text, "not heard of for 2.5 s");
+    assert_true(show_timer_is_late(&node));
+    node.timer_silent_ns = UINT64_MAX;
+    show_timer(&node, text);
+    assert_true(show_timer_is_late(&node));
+}
+
+static void programs_read_when_timerd_was_heard(void **state)
+{
+    (void)state;
+    struct protocol_node_record node = record_of("yoo-jette");
+    json_t *object = show_node_json(&node);
+    assert_true(json_is_null(json_object_get(object, "timer_silent_s")));
+    json_decref(object);
+    node.timer_silent_ns = 2500 * NS_PER_MS;
+    object = show_node_json(&node);
+    assert_float_equal(json_real_value(json_object_get(object, "timer_silent_s")), 2.5, 1e-9);
+    json_decref(object);
+}
+
 static void programs_read_gmet_where_it_decides(void **state)
 {
     (void)state;
@@ -83,6 +121,24 @@ static void programs_read_the_terms_of_dcs(void **state)
     assert_float_equal(json_real_value(json_object_get(object, "constant_s")), 0.1, 1e-9);
     assert_float_equal(json_real_value(json_object_get(object, "quantum_s")), 0.02, 1e-9);
     assert_true(json_is_false(json_object_get(object, "calibrate")));
+    json_decref(object);
+}
+
+static void numbers_of_any_size_keep_their_sign(void **state)
+{
+    (void)state;
+    struct protocol_job_record job = {.job_id = "a"};
+    job.ranks = job.width = job.processes = UINT32_MAX;
+    json_t *object = show_job_json(&job);
+    assert_int_equal(json_integer_value(json_object_get(object, "ranks")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "width")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "processes")), UINT32_MAX);
+    json_decref(object);
+    struct protocol_node_record node = record_of("yoo-jette");
+    node.processes = node.clock_off_jobs = UINT32_MAX;
+    object = show_node_json(&node);
+    assert_int_equal(json_integer_value(json_object_get(object, "processes")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "clock_off_jobs")), UINT32_MAX);
     json_decref(object);
 }
 
@@ -162,8 +218,11 @@ int main(void)
         cmocka_unit_test(people_read_gmet_where_it_decides),
         cmocka_unit_test(people_read_the_terms_of_dcs),
         cmocka_unit_test(any_reply_can_be_shown),
+        cmocka_unit_test(people_read_when_timerd_was_heard),
+        cmocka_unit_test(programs_read_when_timerd_was_heard),
         cmocka_unit_test(programs_read_gmet_where_it_decides),
         cmocka_unit_test(programs_read_the_terms_of_dcs),
+        cmocka_unit_test(numbers_of_any_size_keep_their_sign),
         cmocka_unit_test(slots_are_shown_where_there_are_some),
         cmocka_unit_test(a_clock_that_is_off_is_shown),
         cmocka_unit_test(who_takes_turns_is_counted),
