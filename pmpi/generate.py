@@ -646,7 +646,8 @@ QUICK_BEFORE = {
     "collective": "quick_look(word) && quick_collective({comm})",
     "icollective": "quick_look(word) && quick_collective({comm})",
     # Two peers, or what is rare: only where all is settled.
-    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "win_wait"], "false"),
+    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "win_wait", "imrecv", "send_init",
+                     "recv_init", "start", "get_status", "request_free"], "false"),
     **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
                      "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
 }

@@ -68,19 +68,20 @@ static bool all_readable(const struct contention_process *mates, int count)
     return true;
 }
 
-void contention_start(const struct contention_process *mates, int count, uint32_t cpus,
+bool contention_start(const struct contention_process *mates, int count, uint32_t cpus,
                       _Atomic uint64_t *until_ns)
 {
     contention_stop();
     if (count <= 0 || !all_readable(mates, count) ||
         (own.mates = calloc((size_t)count, sizeof *own.mates)) == NULL)
-        return;
+        return false;
     for (int i = 0; i < count; i++)
         own.mates[i] = mates[i].pid;
     own.count = count;
     own.cpus = cpus;
     if (until_ns != NULL)
         contention.until_ns = until_ns;
+    return true;
 }
 
 void contention_stop(void)

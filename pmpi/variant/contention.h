@@ -35,9 +35,9 @@ extern struct contention contention __attribute__((visibility("hidden")));
 struct contention_process contention_own_process(void);
 
 // The ranks that share `cpus` CPUs with this one, itself among them. Without a call, or when their
-// CPU times cannot be read, the answer is "no". Copies the list. `until_ns` is where ranks of this
-// machine tell each other; null: each finds out for itself.
-void contention_start(const struct contention_process *mates, int count, uint32_t cpus,
+// CPU times cannot be read and it returns false, the answer is "no". Copies the list. `until_ns` is
+// where ranks of this machine tell each other; null: each finds out for itself.
+bool contention_start(const struct contention_process *mates, int count, uint32_t cpus,
                       _Atomic uint64_t *until_ns);
 void contention_stop(void);
 

@@ -62,7 +62,7 @@ static int map(int fd, int seats, int own, struct error *err)
         return error_errno(err, fault, "doorbell");
     doorbell = (struct doorbell){.room = memory, .seats = seats, .own = own};
     // Nobody looks at it before all ranks have come.
-    atomic_store_explicit(&doorbell.room->word, STATUS_WORD_FREE, memory_order_release);
+    atomic_store_explicit(&doorbell.room->outsiders.word, STATUS_WORD_FREE, memory_order_release);
     return 0;
 }
 

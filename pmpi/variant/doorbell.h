@@ -30,11 +30,16 @@ struct doorbell_seat {
     _Atomic uint32_t asleep;             // a thread of this rank sleeps, or is about to
 };
 
+// What ranks know of others who compute on their CPUs: see outsiders.h.
+struct outsiders_said {
+    _Alignas(64) _Atomic uint64_t word; // which every call looks at
+    _Alignas(64) _Atomic uint64_t until_ns;
+};
+
 struct doorbell_room {
     _Alignas(64) _Atomic uint32_t asleep; // seats of which that holds, or more
     _Atomic uint64_t contended_until_ns;  // see contention.h
-    _Atomic uint64_t outsiders_until_ns;  // see outsiders.h, and the word there
-    _Alignas(64) _Atomic uint64_t word;
+    struct outsiders_said outsiders;
     struct doorbell_seat seats[];
 };
 

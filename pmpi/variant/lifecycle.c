@@ -329,14 +329,14 @@ static void know_peers(void)
 }
 
 // How a rank that sleeps is to be woken, by where its peers are. What concerns all ranks is
-// computed alike on all.
-static void start_blocking(const struct ballot *ballots)
+// computed alike on all. A doorbell only if all of them want one.
+static void start_blocking(const struct ballot *ballots, bool wanted)
 {
     int here = 0;
     MPI_Comm parent = MPI_COMM_NULL;
     for (int i = 0; i < job.size; i++)
         here += ballots[i].doorbell_place == ballots[job.rank].doorbell_place;
-    if (all_in_one_place(ballots) && agree_on_doorbell(true)) {
+    if (all_in_one_place(ballots) && agree_on_doorbell(wanted)) {
         know_peers();
         block.sign = BLOCK_BY_DOORBELL;
     } else {
@@ -346,20 +346,21 @@ static void start_blocking(const struct ballot *ballots)
         block_without_sign();
 }
 
-// Ranks that have a CPU each spin until somebody else computes there, if all of them can go on in
-// another way then: on one machine, where they have a doorbell.
+// Ranks that have a CPU each spin until somebody else computes there, and can go on in another way
+// then. Whether one had better sleep than yield each finds out for itself, as if it had one CPU:
+// where there are more of them than ranks, some may be idle. Not below a limit on CPU bandwidth:
+// who has used that up seems to stand in line.
 static void watch_for_outsiders(const struct ballot *ballots)
 {
-    MPI_Comm parent = MPI_COMM_NULL;
-    if (job.size == 1 || !all_can(ballots, CAN_WATCH_OUT) || !all_in_one_place(ballots) ||
-        !agree_on_doorbell(outsiders_possible()))
+    if (job.size == 1 || !all_can(ballots, CAN_WATCH_OUT))
         return;
-    know_peers();
-    block.sign = BLOCK_BY_DOORBELL;
-    if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+    bool possible = !job.place.limited && outsiders_possible() &&
+                    contention_start(&ballots[job.rank].process, 1, 1, NULL);
+    start_blocking(ballots, possible);
+    if (block.sign != BLOCK_BY_DOORBELL)
         block_without_sign();
-    watch_out(ballots);
-    outsiders_start();
+    if (possible)
+        outsiders_start();
 }
 
 // False where a node has no slots to give, by another policy or an older classd.
@@ -502,7 +503,7 @@ static void job_start(void)
             start_leaders(ballots);
         use_spin_limit();
         if (wait_blocks)
-            start_blocking(ballots);
+            start_blocking(ballots, true);
         if (wait_adapts && wait_yields)
             watch_out(ballots);
         if (wait_adapts && !job.crowded && !job.registered)

@@ -15,23 +15,38 @@
 #include <unistd.h>
 
 enum {
-    QUEUED_PARTS = 10,  // somebody else computes: the rank stood in line for one of these
-    CALLS_MOST = 256,   // between two looks at the clock
-    RARE_PER_LOOK = 10, // looks at the clock in a window, at least
+    QUEUED_PARTS = 10,    // somebody else computes: the rank stood in line for one of these,
+    WINDOWS_IN_A_ROW = 2, // in so many windows; a login, or a kernel's thread, is not meant
+    OWN_PARTS = 4,        // if other threads of its own computed for less than one of these
+    LOOKS = 20,           // at the clock in a window, about
+    CALLS_MOST = 32,      // between two of these
+    CALLS_PER_CHECK = 64, // of a polite rank, for the end of it
 };
 
 struct outsiders outsiders = {
-    .window_ns = 100 * NS_PER_MS, .hold_ns = 5 * NS_PER_SEC, .queued_ns = outsiders_queued_ns};
+    .window_ns = 100 * NS_PER_MS,
+    .hold_ns = NS_PER_SEC,
+    .hold_most_ns = 10 * NS_PER_SEC,
+    .queued_ns = outsiders_queued_ns,
+};
 bool outsiders_on;
 _Thread_local uint32_t outsiders_left;
 
+// Of a rank that can tell no other.
+static struct outsiders_said alone;
+
 static struct {
-    pthread_t thread;  // whose standing in line is looked at
-    uint64_t word;     // that is followed
-    uint32_t calls;    // from one look at the clock to the next
-    uint64_t clock_ns; // when it was last looked at
-    uint64_t began_ns; // of what is looked at now
-    uint64_t queued_ns;
+    struct outsiders_said *said;
+    pthread_t thread;    // whose standing in line is looked at
+    uint64_t word;       // that is followed
+    uint32_t calls;      // from one look at the clock to the next
+    uint32_t checks;     // left until the end of politeness is looked for
+    uint64_t clock_ns;   // when the clock was last looked at
+    uint64_t began_ns;   // of the window that is looked at now; 0: none
+    uint64_t queued_ns;  // when it began
+    uint64_t threads_ns; // CPU time of the other threads, then
+    uint32_t in_a_row;   // windows in which it stood in line
+    uint64_t hold_ns;    // how long it was polite the last time
 } own;
 
 // The second of three numbers: time on a CPU, time in line for one, times on one.
@@ -47,6 +62,15 @@ bool outsiders_queued_ns(uint64_t *queued_ns)
     return sscanf(text, "%*u %" SCNu64, queued_ns) == 1;
 }
 
+static uint64_t other_threads_ns(void)
+{
+    struct timespec all;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+    uint64_t all_ns = (uint64_t)all.tv_sec * NS_PER_SEC + (uint64_t)all.tv_nsec;
+    uint64_t this_ns = clock_spent_ns();
+    return all_ns > this_ns ? all_ns - this_ns : 0;
+}
+
 // Ranks know the word by its epoch: odd, somebody else computes.
 static bool is_beside_others(uint64_t word)
 {
@@ -57,7 +81,7 @@ static void say(uint64_t word, bool beside_others)
 {
     // Another rank may have said it.
     if (is_beside_others(word) != beside_others)
-        atomic_compare_exchange_strong_explicit(&doorbell.room->word, &word, word + 1,
+        atomic_compare_exchange_strong_explicit(&own.said->word, &word, word + 1,
                                                 memory_order_release, memory_order_relaxed);
 }
 
@@ -71,11 +95,16 @@ bool outsiders_possible(void)
 
 void outsiders_start(void)
 {
+    atomic_store_explicit(&alone.word, STATUS_WORD_FREE, memory_order_relaxed);
+    atomic_store_explicit(&alone.until_ns, 0, memory_order_relaxed);
+    own.said = doorbell.room != NULL ? &doorbell.room->outsiders : &alone;
     own.thread = pthread_self();
     own.word = STATUS_WORD_FREE;
     own.calls = outsiders_left = 1;
-    own.clock_ns = own.began_ns = 0;
-    session_watch(&doorbell.room->word);
+    own.checks = CALLS_PER_CHECK;
+    own.clock_ns = own.began_ns = own.hold_ns = 0;
+    own.in_a_row = 0;
+    session_watch(&own.said->word);
     outsiders_on = true;
     atomic_store_explicit(&carrier.settled, stats_on ? 0 : STATUS_WORD_FREE, memory_order_relaxed);
 }
@@ -89,13 +118,28 @@ void outsiders_stop(void)
     atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
 }
 
+// Whoever calls anything: the rank that has noticed somebody may compute for long.
+static void check_end(uint64_t word)
+{
+    if (--own.checks > 0)
+        return;
+    own.checks = CALLS_PER_CHECK;
+    if (clock_now_ns() > atomic_load_explicit(&own.said->until_ns, memory_order_relaxed))
+        say(word, false);
+}
+
 void outsiders_follow(void)
 {
     uint64_t word = session_word();
-    if (word == own.word)
-        return;
-    own.word = word;
     bool beside_others = is_beside_others(word);
+    if (word == own.word) {
+        if (beside_others)
+            check_end(word);
+        return;
+    }
+    own.word = word;
+    own.began_ns = 0; // what was before says nothing about now
+    own.in_a_row = 0;
     wait_yields = wait_blocks = beside_others;
     if (beside_others)
         within_start();
@@ -107,32 +151,40 @@ void outsiders_follow(void)
 // calls all the time.
 static void pace(uint64_t now_ns)
 {
-    uint64_t took_ns = now_ns - own.clock_ns;
+    uint64_t took_ns = now_ns - own.clock_ns + 1;
+    uint64_t calls = own.calls * (outsiders.window_ns / LOOKS) / took_ns;
     own.clock_ns = now_ns;
-    if (took_ns < outsiders.window_ns / (4 * RARE_PER_LOOK) && own.calls < CALLS_MOST)
-        own.calls *= 2;
-    else if (took_ns > outsiders.window_ns / RARE_PER_LOOK && own.calls > 1)
-        own.calls /= 2;
+    own.calls = calls > CALLS_MOST ? CALLS_MOST : calls > 0 ? (uint32_t)calls : 1;
     outsiders_left = own.calls;
 }
 
+// Each time for longer, if it has not been long since the last time: while a rank is polite it
+// cannot tell whether it has to be, since who yields stands in line.
+static void become_polite(uint64_t now_ns, uint64_t word)
+{
+    uint64_t until_ns = atomic_load_explicit(&own.said->until_ns, memory_order_relaxed);
+    own.hold_ns = own.hold_ns == 0 || now_ns - until_ns > outsiders.hold_most_ns ? outsiders.hold_ns
+                                                                                 : 2 * own.hold_ns;
+    if (own.hold_ns > outsiders.hold_most_ns)
+        own.hold_ns = outsiders.hold_most_ns;
+    atomic_store_explicit(&own.said->until_ns, now_ns + own.hold_ns, memory_order_relaxed);
+    say(word, true);
+}
+
+// The end of a window.
 static void judge(uint64_t now_ns)
 {
-    uint64_t queued_ns, elapsed_ns = now_ns - own.began_ns;
+    uint64_t queued_ns, threads_ns = other_threads_ns(), elapsed_ns = now_ns - own.began_ns;
     if (!outsiders.queued_ns(&queued_ns))
         return;
-    bool stood = own.began_ns != 0 && queued_ns - own.queued_ns > elapsed_ns / QUEUED_PARTS;
+    bool stood = own.began_ns != 0 && queued_ns - own.queued_ns > elapsed_ns / QUEUED_PARTS &&
+                 threads_ns - own.threads_ns < elapsed_ns / OWN_PARTS;
     own.began_ns = now_ns;
     own.queued_ns = queued_ns;
-    uint64_t word = session_word();
-    if (stood) {
-        atomic_store_explicit(&doorbell.room->outsiders_until_ns, now_ns + outsiders.hold_ns,
-                              memory_order_relaxed);
-        say(word, true);
-    } else if (now_ns > atomic_load_explicit(&doorbell.room->outsiders_until_ns,
-                                             memory_order_relaxed)) {
-        say(word, false);
-    }
+    own.threads_ns = threads_ns;
+    own.in_a_row = stood ? own.in_a_row + 1 : 0;
+    if (own.in_a_row >= WINDOWS_IN_A_ROW)
+        become_polite(now_ns, own.word);
 }
 
 void outsiders_look(void)
@@ -141,6 +193,6 @@ void outsiders_look(void)
         return;
     uint64_t now_ns = clock_now_ns();
     pace(now_ns);
-    if (now_ns - own.began_ns >= outsiders.window_ns)
+    if (!is_beside_others(own.word) && now_ns - own.began_ns >= outsiders.window_ns)
         judge(now_ns);
 }

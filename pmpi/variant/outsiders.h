@@ -1,13 +1,14 @@
-// Whether somebody else computes on the CPUs of a job whose ranks have one each, on one machine and
-// without a scheduler. Its ranks wait as their MPI does, which is the fastest way while they are
+// Whether somebody else computes on the CPUs of a job whose ranks have one each, without a
+// scheduler. Its ranks wait as their MPI does, which is the fastest way while they are
 // alone. Beside others who compute, a rank that spins takes the CPU from them for nothing, and the
 // job waits most for those of its ranks that are not running: then all of them wait as ranks do
-// that share their CPUs (wait = auto), until for some seconds nobody has noticed anybody.
+// that share their CPUs (wait = auto) for a while, and look again.
 //
 // Noticed by the kernel's account of how long a thread stood in line for a CPU, now and then, after
-// a call that may have waited. What the ranks do stands in a word in their doorbell's segment,
-// which takes the place of the scheduler's: while it stays the same a call costs what it costs
-// under a scheduler that has nothing to say.
+// a call that may have waited. What the ranks do stands in a word in their doorbell's segment, or
+// where they are on several machines each has a word of its own. It takes the place of the
+// scheduler's: while it stays the same a call costs what it costs under a scheduler that has
+// nothing to say.
 #ifndef COSCHED_PMPI_VARIANT_OUTSIDERS_H
 #define COSCHED_PMPI_VARIANT_OUTSIDERS_H
 
@@ -18,8 +19,9 @@
 #include <stdint.h>
 
 struct outsiders {
-    uint64_t window_ns; // how long is looked at, at least
-    uint64_t hold_ns;   // how long ranks go on as if somebody were there
+    uint64_t window_ns;    // how long is looked at, at least
+    uint64_t hold_ns;      // how long ranks go on as if somebody were there, the first time
+    uint64_t hold_most_ns; // and at most
     // How long this thread has stood in line for a CPU since it began. False: not to be known.
     bool (*queued_ns)(uint64_t *queued_ns);
 };
@@ -32,7 +34,7 @@ bool outsiders_queued_ns(uint64_t *queued_ns);
 // Can this rank take part? Not where several threads may be in MPI at once.
 bool outsiders_possible(void);
 
-// From now on, with the doorbell that is there; and until then.
+// From now on, with the doorbell if one is there; and until then.
 void outsiders_start(void);
 void outsiders_stop(void);
 

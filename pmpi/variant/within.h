@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-// At MPI_Init, where this rank yields, and at the beginning of MPI_Finalize. Unless several threads
+// Where this rank yields, at MPI_Init or from now on, and at the beginning of MPI_Finalize. Unless several threads
 // can be in MPI at the same time, a rank also sleeps there, as it does elsewhere under `block`.
 void within_start(void);
 void within_stop(void);
@@ -29,13 +29,13 @@ void within_let_go(void);
 
 static inline void within_take_over(void)
 {
-    if (within_mpi_yields)
+    if (within_mpi_yields && wait_yields)
         within_hold_mpi();
 }
 
 static inline void within_give_back(void)
 {
-    if (within_mpi_yields)
+    if (within_mpi_yields && wait_yields)
         within_let_go();
 }
 

@@ -147,7 +147,6 @@ class OneNode(Node):
         for arguments, word in ((["suspend"], "which job"), (["suspend", "nothing"], "no job nothing"),
                                 (["suspend", "a/b/c"], "no user"), (["suspend", "nobody/.."], "no job id"),
                                 (["suspend", "a", "--means", "force"], "share, freezer and signals"),
-                                (["kill", "a", "--means", "share"], "suspend only"),
                                 (["suspend", "a", "--subtree", "x"], "process id"),
                                 (["suspend", "a", "--subtree", str(os.getpid())], "not in class"),
                                 (["suspend", "a", "--subtree", str(os.getpid()), "--means", "freezer"], "signals"),

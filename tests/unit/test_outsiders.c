@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -81,7 +82,7 @@ static int start(void **state)
     char name[DOORBELL_NAME_MAX];
     (void)state;
     outsiders.window_ns = 0;
-    outsiders.hold_ns = LONG_NS;
+    outsiders.hold_ns = outsiders.hold_most_ns = LONG_NS;
     outsiders.queued_ns = queued;
     is_queued = false;
     if (doorbell_create("/tmp", MOCK_SIZE, name, NULL) != 0)
@@ -112,7 +113,7 @@ static void alone_calls_are_the_mpis(void **state)
     assert_int_equal(barriers - before, 3000);
     assert_true(is_direct());
     assert_false(wait_yields);
-    assert_true(atomic_load(&doorbell.room->word) == STATUS_WORD_FREE);
+    assert_true(atomic_load(&doorbell.room->outsiders.word) == STATUS_WORD_FREE);
 }
 
 static void beside_others_a_rank_is_polite(void **state)
@@ -137,7 +138,7 @@ static void what_was_noticed_holds_for_a_while(void **state)
     is_queued = false;
     go_on();
     assert_true(wait_yields);
-    atomic_store(&doorbell.room->outsiders_until_ns, 1); // long ago
+    atomic_store(&doorbell.room->outsiders.until_ns, 1); // long ago
     go_on();
     assert_false(wait_yields || wait_blocks);
     assert_true(is_direct());
@@ -149,15 +150,159 @@ static void what_was_noticed_holds_for_a_while(void **state)
 static void what_one_rank_says_holds_for_all(void **state)
 {
     (void)state;
-    uint64_t word = atomic_load(&doorbell.room->word);
-    atomic_store(&doorbell.room->outsiders_until_ns, UINT64_MAX);
-    atomic_store(&doorbell.room->word, word + 1);
+    uint64_t word = atomic_load(&doorbell.room->outsiders.word);
+    atomic_store(&doorbell.room->outsiders.until_ns, UINT64_MAX);
+    atomic_store(&doorbell.room->outsiders.word, word + 1);
     assert_false(is_direct());
     assert_true(wait_yields);
-    atomic_store(&doorbell.room->word, word + 2);
+    atomic_store(&doorbell.room->outsiders.word, word + 2);
     is_direct(); // this one learns it
     assert_false(wait_yields);
     assert_true(is_direct());
+}
+
+// On several machines each goes by itself.
+static void a_rank_that_can_tell_nobody_is_polite_by_itself(void **state)
+{
+    (void)state;
+    stop(state);
+    outsiders.hold_ns = outsiders.hold_most_ns = 0;
+    outsiders_start();
+    core_active = true;
+    go_on();
+    assert_true(is_direct());
+    is_queued = true;
+    int polite = 0;
+    for (int i = 0; i < 1000 && !polite; i++) {
+        lib.Barrier(MPI_COMM_WORLD);
+        polite = wait_yields;
+    }
+    assert_true(polite);
+    is_queued = false;
+    go_on();
+    assert_false(wait_yields);
+    assert_true(is_direct());
+}
+
+// By whatever calls, of whatever thread.
+static void politeness_ends_without_who_began_it(void **state)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag;
+    (void)state;
+    is_queued = true;
+    go_on();
+    is_queued = false;
+    assert_true(wait_yields);
+    atomic_store(&doorbell.room->outsiders.until_ns, 1); // long ago
+    for (int i = 0; i < 1000; i++)
+        lib.Test(&request, &flag, MPI_STATUS_IGNORE);
+    assert_false(wait_yields);
+}
+
+static bool stands_for_ns(uint64_t in_line_ns, uint64_t *so_far_ns)
+{
+    *so_far_ns = queued_ns += in_line_ns;
+    return true;
+}
+
+static uint64_t share_percent, asked_ns;
+
+static bool queued_for_a_share(uint64_t *so_far_ns)
+{
+    uint64_t now_ns = clock_now_ns(), before_ns = asked_ns;
+    asked_ns = now_ns;
+    return stands_for_ns((now_ns - before_ns) / 100 * share_percent, so_far_ns);
+}
+
+// For so many windows of a millisecond and more, whether the rank was polite in one.
+static bool is_noticed(uint64_t percent)
+{
+    share_percent = percent;
+    asked_ns = clock_now_ns();
+    outsiders.queued_ns = queued_for_a_share;
+    outsiders.window_ns = NS_PER_MS;
+    bool noticed = false;
+    for (uint64_t end_ns = clock_now_ns() + 30 * NS_PER_MS; clock_now_ns() < end_ns;) {
+        lib.Barrier(MPI_COMM_WORLD);
+        noticed = noticed || wait_yields;
+    }
+    return noticed;
+}
+
+static void a_tenth_of_the_time_in_line_is_too_much(void **state)
+{
+    (void)state;
+    assert_false(is_noticed(5));
+    assert_true(is_noticed(20));
+}
+
+// A window of much, and then none.
+static bool queued_once(uint64_t *so_far_ns)
+{
+    static bool odd;
+    odd = !odd;
+    return stands_for_ns(odd ? LONG_NS : 0, so_far_ns);
+}
+
+static void a_single_window_says_nothing(void **state)
+{
+    (void)state;
+    outsiders.queued_ns = queued_once;
+    go_on();
+    assert_false(wait_yields);
+}
+
+static void calls_that_become_rare_are_looked_at_soon(void **state)
+{
+    (void)state;
+    outsiders.window_ns = NS_PER_MS;
+    go_on(); // thousands in a window
+    is_queued = true;
+    int calls = 0;
+    for (; calls < 200 && !wait_yields; calls++) {
+        struct timespec window = {.tv_nsec = 2 * NS_PER_MS};
+        nanosleep(&window, NULL);
+        lib.Barrier(MPI_COMM_WORLD);
+    }
+    assert_true(calls < 50);
+}
+
+static void *compute(void *go)
+{
+    while (*(atomic_bool *)go)
+        continue;
+    return NULL;
+}
+
+// A program's own threads are no outsiders.
+static void own_threads_do_not_count(void **state)
+{
+    pthread_t thread;
+    atomic_bool go = true;
+    (void)state;
+    struct timespec before;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    uint64_t before_ns = (uint64_t)before.tv_sec * NS_PER_SEC + (uint64_t)before.tv_nsec;
+    outsiders.window_ns = 20 * NS_PER_MS; // several ticks of the clocks
+    outsiders_stop();
+    outsiders_start();
+    is_queued = true;
+    pthread_create(&thread, NULL, compute, &go);
+    bool noticed = false;
+    for (uint64_t end_ns = clock_now_ns() + 200 * NS_PER_MS; clock_now_ns() < end_ns;) {
+        struct timespec moment = {.tv_nsec = NS_PER_MS};
+        nanosleep(&moment, NULL); // the other thread has a CPU
+        lib.Barrier(MPI_COMM_WORLD);
+        noticed = noticed || wait_yields;
+    }
+    go = false;
+    pthread_join(thread, NULL);
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    if ((uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec - before_ns < 150 * NS_PER_MS)
+        skip(); // the machine had no CPU for it
+    assert_false(noticed);
 }
 
 static void *call_from_another_thread(void *unused)
@@ -175,7 +320,7 @@ static void only_the_first_thread_looks(void **state)
     is_queued = true;
     pthread_create(&thread, NULL, call_from_another_thread, NULL);
     pthread_join(thread, NULL);
-    assert_true(atomic_load(&doorbell.room->word) == STATUS_WORD_FREE);
+    assert_true(atomic_load(&doorbell.room->outsiders.word) == STATUS_WORD_FREE);
 }
 
 static void who_cannot_tell_takes_no_part(void **state)
@@ -193,8 +338,12 @@ static void who_cannot_tell_takes_no_part(void **state)
 
 static void at_the_end_nothing_is_looked_at(void **state)
 {
+    uint64_t word = atomic_load(&doorbell.room->outsiders.word);
+    atomic_store(&doorbell.room->outsiders.word, word + 2);
+    assert_true(session_word() == word + 2);
+    outsiders_stop();
+    assert_true(session_word() != word + 2);
     stop(state);
-    assert_true(session_word() != STATUS_WORD_FREE || doorbell.room == NULL);
     is_queued = true;
     go_on();
     assert_false(wait_yields);
@@ -239,6 +388,12 @@ int main(void)
         TEST(beside_others_a_rank_is_polite),
         TEST(what_was_noticed_holds_for_a_while),
         TEST(what_one_rank_says_holds_for_all),
+        TEST(a_rank_that_can_tell_nobody_is_polite_by_itself),
+        TEST(politeness_ends_without_who_began_it),
+        TEST(a_tenth_of_the_time_in_line_is_too_much),
+        TEST(a_single_window_says_nothing),
+        TEST(calls_that_become_rare_are_looked_at_soon),
+        TEST(own_threads_do_not_count),
         TEST(only_the_first_thread_looks),
         TEST(who_cannot_tell_takes_no_part),
         TEST(at_the_end_nothing_is_looked_at),
