@@ -246,9 +246,9 @@ static int misused(const char *why, const char *what)
 // The first option that the command does not know, or null.
 static const char *useless_option(const struct command *command, const struct wishes *wishes)
 {
-    return wishes->json && (command->options & JSON) == 0              ? "--json"
-           : wishes->force && (command->options & FORCE) == 0          ? "--force"
-           : wishes->means != NULL && (command->options & MEANS) == 0  ? "--means"
+    return wishes->json && (command->options & JSON) == 0                 ? "--json"
+           : wishes->force && (command->options & FORCE) == 0             ? "--force"
+           : wishes->means != NULL && (command->options & MEANS) == 0     ? "--means"
            : wishes->subtree != NULL && (command->options & SUBTREE) == 0 ? "--subtree"
                                                                           : NULL;
 }

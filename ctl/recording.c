@@ -121,9 +121,8 @@ static int fetch_jobs(int fd, struct recording *recording, struct error *err)
 static uint64_t read_until_ns(const struct recording *recording)
 {
     uint64_t now_ns = clock_wall_ns();
-    uint64_t last_ns = recording->event_count > 0
-                           ? recording->events[recording->event_count - 1].at_ns
-                           : 0;
+    uint64_t last_ns =
+        recording->event_count > 0 ? recording->events[recording->event_count - 1].at_ns : 0;
     return now_ns > last_ns ? now_ns : last_ns;
 }
 
@@ -238,9 +237,9 @@ static int read_whole(const json_t *whole, struct recording *recording, struct e
     const char *format = NULL, *node = NULL;
     json_int_t version = 0, lost = 0, until = 0;
     json_t *jobs = NULL, *events = NULL;
-    if (json_unpack((json_t *)whole, "{s:s, s:I, s:s, s:I, s?I, s:o, s:o}", "format", &format, "version",
-                    &version, "node", &node, "lost", &lost, "until", &until, "jobs", &jobs,
-                    "events", &events) < 0 ||
+    if (json_unpack((json_t *)whole, "{s:s, s:I, s:s, s:I, s?I, s:o, s:o}", "format", &format,
+                    "version", &version, "node", &node, "lost", &lost, "until", &until, "jobs",
+                    &jobs, "events", &events) < 0 ||
         strcmp(format, "cosched trace") != 0)
         return error_set(err, EBADMSG, "not a trace of \"coschedctl trace dump\"");
     if (version != 1)

@@ -192,8 +192,9 @@ int top_run(const struct config *config, double interval_s, struct error *err)
     struct look before;
     if (take_look(config, &before, err) < 0)
         return -1;
-    int rc = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) ? run_screen(config, interval_s, &before, err)
-                                   : run_plain(config, interval_s, &before, err);
+    int rc = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)
+                 ? run_screen(config, interval_s, &before, err)
+                 : run_plain(config, interval_s, &before, err);
     free(before.jobs);
     return rc;
 }

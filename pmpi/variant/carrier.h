@@ -66,7 +66,9 @@ struct carrier {
     _Atomic uintptr_t
         collective; // the communicator of the last collective, whose contacts are known
     _Atomic uint32_t seen_epoch; // of the status word, when it was last acted on
-    _Atomic uint64_t settled; // the status word of which all peers on other nodes know; 0: not all
+    // The status word of which all peers on other nodes know; 0: not all. Of a job without a
+    // carrier: outsiders.h.
+    _Atomic uint64_t settled;
 };
 
 extern struct carrier carrier HIDDEN;

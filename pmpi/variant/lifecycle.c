@@ -250,22 +250,25 @@ static void choose_wait(const struct ballot *ballots, struct crowding_place *pla
 }
 
 // The ranks with which this one shares its CPUs watch out for others who compute there. Of a limit
-// on CPU bandwidth, rounded up, a part is nobody's.
-static void watch_out(const struct ballot *ballots)
+// on CPU bandwidth, rounded up, a part is nobody's; and where there are more CPUs than ranks some
+// may be idle, so each looks at the one that it could have.
+static bool watch_out(const struct ballot *ballots)
 {
     struct contention_process *mates = calloc((size_t)job.size, sizeof *mates);
-    int count = 0;
-    if (mates == NULL || job.place.limited) {
-        free(mates);
-        return;
-    }
-    for (int i = 0; i < job.size; i++) {
+    uint32_t count = 0;
+    bool watches = false;
+    for (int i = 0; mates != NULL && i < job.size; i++) {
         if (ballots[i].place.cpus_id == job.place.cpus_id)
             mates[count++] = ballots[i].process;
     }
-    contention_start(mates, count, job.place.cpus,
-                     doorbell.room != NULL ? &doorbell.room->contended_until_ns : NULL);
+    if (mates != NULL && !job.crowded && !job.place.limited && count < job.place.cpus)
+        watches = contention_start(&ballots[job.rank].process, 1, 1, NULL);
+    else if (mates != NULL && !job.place.limited)
+        watches =
+            contention_start(mates, (int)count, job.place.cpus,
+                             doorbell.room != NULL ? &doorbell.room->contended_until_ns : NULL);
     free(mates);
+    return watches;
 }
 
 static void use_spin_limit(void)
@@ -347,18 +350,18 @@ static void start_blocking(const struct ballot *ballots, bool wanted)
 }
 
 // Ranks that have a CPU each spin until somebody else computes there, and can go on in another way
-// then. Whether one had better sleep than yield each finds out for itself, as if it had one CPU:
-// where there are more of them than ranks, some may be idle. Not below a limit on CPU bandwidth:
-// who has used that up seems to stand in line.
+// then. Not where they could not tell when they had better sleep than yield, nor below a limit on
+// CPU bandwidth: who has used that up seems to stand in line.
 static void watch_for_outsiders(const struct ballot *ballots)
 {
     if (job.size == 1 || !all_can(ballots, CAN_WATCH_OUT))
         return;
-    bool possible = !job.place.limited && outsiders_possible() &&
-                    contention_start(&ballots[job.rank].process, 1, 1, NULL);
+    bool possible = outsiders_possible() && watch_out(ballots);
     start_blocking(ballots, possible);
     if (block.sign != BLOCK_BY_DOORBELL)
         block_without_sign();
+    else if (possible)
+        watch_out(ballots); // and tell each other
     if (possible)
         outsiders_start();
 }
@@ -513,8 +516,7 @@ static void job_start(void)
     job.nodes = NULL;
     if (wait_yields)
         within_start();
-    core_active =
-        carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
+    core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
     if (!core_active)
         core_bypass();

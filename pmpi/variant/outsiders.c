@@ -25,8 +25,9 @@ enum {
 
 struct outsiders outsiders = {
     .window_ns = 100 * NS_PER_MS,
-    .hold_ns = NS_PER_SEC,
-    .hold_most_ns = 10 * NS_PER_SEC,
+    .hold_ns = 5 * NS_PER_SEC,
+    .hold_most_ns = 20 * NS_PER_SEC,
+    .longest_ns = 60 * NS_PER_SEC,
     .queued_ns = outsiders_queued_ns,
 };
 bool outsiders_on;
@@ -46,7 +47,8 @@ static struct {
     uint64_t queued_ns;  // when it began
     uint64_t threads_ns; // CPU time of the other threads, then
     uint32_t in_a_row;   // windows in which it stood in line
-    uint64_t hold_ns;    // how long it was polite the last time
+    uint64_t hold_ns;    // how long it was to be polite the last time
+    uint64_t polite_ns;  // since when it has been
 } own;
 
 // The second of three numbers: time on a CPU, time in line for one, times on one.
@@ -141,8 +143,10 @@ void outsiders_follow(void)
     own.began_ns = 0; // what was before says nothing about now
     own.in_a_row = 0;
     wait_yields = wait_blocks = beside_others;
-    if (beside_others)
+    if (beside_others) {
+        own.polite_ns = clock_now_ns();
         within_start();
+    }
     atomic_store_explicit(&carrier.settled, beside_others || stats_on ? 0 : word,
                           memory_order_relaxed);
 }
@@ -158,8 +162,17 @@ static void pace(uint64_t now_ns)
     outsiders_left = own.calls;
 }
 
-// Each time for longer, if it has not been long since the last time: while a rank is polite it
-// cannot tell whether it has to be, since who yields stands in line.
+// Standing in line while polite says less, since who yields does: it counts for so long.
+static void stay_polite(uint64_t now_ns)
+{
+    uint64_t last_ns = own.polite_ns + outsiders.longest_ns, until_ns = now_ns + outsiders.hold_ns;
+    if (until_ns > last_ns)
+        until_ns = last_ns;
+    if (until_ns > atomic_load_explicit(&own.said->until_ns, memory_order_relaxed))
+        atomic_store_explicit(&own.said->until_ns, until_ns, memory_order_relaxed);
+}
+
+// Each time for longer, if it has not been long since the last time.
 static void become_polite(uint64_t now_ns, uint64_t word)
 {
     uint64_t until_ns = atomic_load_explicit(&own.said->until_ns, memory_order_relaxed);
@@ -183,7 +196,11 @@ static void judge(uint64_t now_ns)
     own.queued_ns = queued_ns;
     own.threads_ns = threads_ns;
     own.in_a_row = stood ? own.in_a_row + 1 : 0;
-    if (own.in_a_row >= WINDOWS_IN_A_ROW)
+    if (own.in_a_row < WINDOWS_IN_A_ROW)
+        return;
+    if (is_beside_others(own.word))
+        stay_polite(now_ns);
+    else
         become_polite(now_ns, own.word);
 }
 
@@ -193,6 +210,6 @@ void outsiders_look(void)
         return;
     uint64_t now_ns = clock_now_ns();
     pace(now_ns);
-    if (!is_beside_others(own.word) && now_ns - own.began_ns >= outsiders.window_ns)
+    if (now_ns - own.began_ns >= outsiders.window_ns)
         judge(now_ns);
 }

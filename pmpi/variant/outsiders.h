@@ -21,7 +21,8 @@
 struct outsiders {
     uint64_t window_ns;    // how long is looked at, at least
     uint64_t hold_ns;      // how long ranks go on as if somebody were there, the first time
-    uint64_t hold_most_ns; // and at most
+    uint64_t hold_most_ns; // and at most, if nobody stands in line meanwhile
+    uint64_t longest_ns;   // and if somebody does
     // How long this thread has stood in line for a CPU since it began. False: not to be known.
     bool (*queued_ns)(uint64_t *queued_ns);
 };

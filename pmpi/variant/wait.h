@@ -22,8 +22,9 @@ struct wait {
     struct block_wait block;
 };
 
-// Set at MPI_Init, the first two also while outsiders are watched for. Whether this rank gives its CPU away while it waits, and then, whether by sleep,
-// or by sleep only while somebody else computes there; the last holds on all ranks alike.
+// Set at MPI_Init, the first two also while outsiders are watched for. Whether this rank gives its
+// CPU away while it waits, and then, whether by sleep, or by sleep only while somebody else
+// computes there; the last holds on all ranks alike.
 extern bool wait_yields HIDDEN;
 extern bool wait_blocks HIDDEN;
 extern bool wait_adapts HIDDEN;

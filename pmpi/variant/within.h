@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 
-// Where this rank yields, at MPI_Init or from now on, and at the beginning of MPI_Finalize. Unless several threads
-// can be in MPI at the same time, a rank also sleeps there, as it does elsewhere under `block`.
+// Where this rank yields, at MPI_Init or from now on, and at the beginning of MPI_Finalize. Unless
+// several threads can be in MPI at the same time, a rank also sleeps there, as it does elsewhere
+// under `block`.
 void within_start(void);
 void within_stop(void);
 

@@ -32,7 +32,8 @@ static void errors_are_one_printable_line(void **state)
 {
     struct error err;
     (void)state;
-    assert_int_equal(error_set(&err, EBUSY, "process \"%s\" is here", "\x1b[2J\n\x7fJ\xc3\xbc"), -1);
+    assert_int_equal(error_set(&err, EBUSY, "process \"%s\" is here", "\x1b[2J\n\x7fJ\xc3\xbc"),
+                     -1);
     assert_string_equal(err.text, "process \"?[2J??J\xc3\xbc\" is here");
     error_context(&err, "%s", "a\tb");
     assert_string_equal(err.text, "a?b: process \"?[2J??J\xc3\xbc\" is here");

@@ -325,7 +325,8 @@ static void bad_files_are_refused(void **state)
         FILE_WITH("", "[1,\"0\",8]"),
         FILE_WITH("", "[-1,\"0\",8,0]"),
         FILE_WITH("", "[2,\"0\",8,0],[1,\"0\",8,0]"),
-        "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"until\":1,\"jobs\":[],"
+        "{\"format\":\"cosched "
+        "trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"until\":1,\"jobs\":[],"
         "\"events\":[[2,\"0\",8,0]]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
