@@ -107,11 +107,15 @@ class Library(unittest.TestCase):
                     with self.subTest(mpi=family, places=places, variables=variables):
                         self.assertEqual(self.waits(family, arguments[:-1], **variables)[0], wait)
 
-    def test_auto_sleeps_beside_somebody_who_computes(self):
-        cpu = max(os.sched_getaffinity(0))
+    def compute_on(self, cpu):
+        """Somebody else, until the test ends."""
         hog = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"])
         self.addCleanup(hog.wait)
         self.addCleanup(hog.kill)
+
+    def test_auto_sleeps_beside_somebody_who_computes(self):
+        cpu = max(os.sched_getaffinity(0))
+        self.compute_on(cpu)
         for family, name in itertools.product(FAMILIES, ("pingpong", "sums")):
             with self.subTest(mpi=family, program=name):
                 unbound = ["--bind-to", "none"] if family == "openmpi" else []
@@ -127,9 +131,7 @@ class Library(unittest.TestCase):
         if len(cpus) < 2:
             self.skipTest("needs two CPUs")
         for cpu in cpus:
-            hog = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"])
-            self.addCleanup(hog.wait)
-            self.addCleanup(hog.kill)
+            self.compute_on(cpu)
         for family, name in itertools.product(FAMILIES, ("pingpong", "sums")):
             with self.subTest(mpi=family, program=name):
                 unbound = ["--bind-to", "none"] if family == "openmpi" else []
