@@ -62,14 +62,13 @@ def _state():
     return {"kernel": platform.release(), "load_before": os.getloadavg()[0],
             "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+            "cpu": _cpu_model(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
 def describe(options):
     return {
         **_state(),
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
-        "cpu": _cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
         "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi},
         "options": {key: plain(value) for key, value in kept(options).items()},
