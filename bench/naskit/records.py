@@ -8,6 +8,12 @@ from . import workload
 COUNTERS = ("switches", "requests", "granted", "discarded", "false")
 
 
+def sitting(run):
+    """In which a line of runs.jsonl was made, from 1. Only what one sitting has measured is compared: before
+    the next one the machine may have become another."""
+    return run.get("sitting", 1)
+
+
 def valid(runs):
     """Of each unit's attempts the one that counts: the last undisturbed one, else the quietest."""
     chosen = {}
@@ -25,12 +31,12 @@ def _better(run, before):
 
 
 def dedicated_times(runs):
-    """{(mpi, job): median response time of the job alone, without cosched}, of verified runs."""
+    """{(sitting, mpi, job): median response time of the job alone, without cosched}, of verified runs."""
     times = {}
     for run in runs:
         for job in run["jobs"] if run["scheduler"] == "dedicated" else ():
             if job["verified"]:
-                times.setdefault((run["mpi"], job["job"]), []).append(job["response_s"])
+                times.setdefault((sitting(run), run["mpi"], job["job"]), []).append(job["response_s"])
     return {key: statistics.median(values) for key, values in times.items()}
 
 
@@ -41,7 +47,7 @@ def ratio(value, base):
 def _fair(cluster, run, times):
     """Response times under perfect sharing, where they can be said."""
     jobs = [workload.parse_job(job["job"]) for job in run["jobs"]]
-    dedicated_s = [float("inf") if job.is_hog else times.get((run["mpi"], str(job))) for job in jobs]
+    dedicated_s = [float("inf") if job.is_hog else times.get((sitting(run), run["mpi"], str(job))) for job in jobs]
     if not run["together"] or None in dedicated_s:
         return [None] * len(jobs)
     return workload.fair_response(cluster, jobs, dedicated_s)
@@ -49,12 +55,13 @@ def _fair(cluster, run, times):
 
 def add_stretch(runs, cluster):
     """Fills in dedicated_s, stretch = response / (dedicated x degree) and fair_stretch = response /
-    response under perfect sharing of each job. Null where the job has no verified dedicated run."""
+    response under perfect sharing of each job. Null where the job has no verified dedicated run in the
+    run's sitting."""
     times = dedicated_times(runs)
     for run in runs:
         for job, fair_s in zip(run["jobs"], _fair(cluster, run, times)):
             ended = not workload.parse_job(job["job"]).is_hog
-            base_s = times.get((run["mpi"], job["job"])) if ended else None
+            base_s = times.get((sitting(run), run["mpi"], job["job"])) if ended else None
             job["dedicated_s"] = base_s
             job["stretch"] = ratio(job["response_s"], base_s and base_s * job["degree"])
             job["fair_stretch"] = ratio(job["response_s"], fair_s) if ended else None

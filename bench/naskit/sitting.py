@@ -3,16 +3,11 @@ disk. A session may take several."""
 
 import time
 
-from . import noise, progress
+from . import noise, progress, records
 
 FIRST_CALIBRATIONS = 5
 QUIET_TRIES = 5
 SETTLE_S = 1.0
-
-
-def number_of(run):
-    """The sitting in which a line of runs.jsonl was made, from 1."""
-    return run.get("sitting", 1)
 
 
 class Sitting:
@@ -26,7 +21,7 @@ class Sitting:
         self.results = results
         self.units = units
         self.runs = results.runs()
-        self.number = 1 + max((number_of(run) for run in self.runs), default=0)
+        self.number = 1 + max((records.sitting(run) for run in self.runs), default=0)
         self.guard = noise.Guard(options.noise)
         self.longest_s = longest_s
         self.began_s = time.monotonic()
@@ -57,8 +52,8 @@ class Sitting:
         """What was run in earlier sittings: each of them is judged as a whole."""
         for run in self.runs:
             self.progress.wall_s[run["place"]] = run["wall_s"]
-        for number in {number_of(run) for run in self.runs}:
-            earlier = [run for run in self.runs if number_of(run) == number]
+        for number in {records.sitting(run) for run in self.runs}:
+            earlier = [run for run in self.runs if records.sitting(run) == number]
             noise.Guard(self.options.noise, [run["calibration_s"] for run in earlier]).judge(earlier)
 
     def put_away(self):
@@ -78,7 +73,7 @@ class Sitting:
             self.runs.append(run)
             attempts.append(run)
             self.results.append_run(run)
-            self.guard.judge([known for known in self.runs if number_of(known) == self.number])
+            self.guard.judge([known for known in self.runs if records.sitting(known) == self.number])
             self.progress.end(place, run, run["wall_s"])
             self.summarize()
 

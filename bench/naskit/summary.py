@@ -27,16 +27,16 @@ def _sound(measured):
 
 
 def _baselines(measured, baseline):
-    """{(workload, value, mpi, repetition): measures} of the baseline's runs."""
-    return {(run["workload"], run["value"], run["mpi"], run["repetition"]): found
+    """{(sitting, workload, value, mpi, repetition): measures} of the baseline's runs."""
+    return {(records.sitting(run), run["workload"], run["value"], run["mpi"], run["repetition"]): found
             for run, found in _sound(measured) if run["scheduler"] == baseline}
 
 
 def _paired(run, baselines):
     """The baseline's measures to compare a run with: of the same value or, where the value means
-    nothing to the baseline, of its one run."""
+    nothing to the baseline, of its one run; of the same sitting."""
     for value in (run["value"], None):
-        found = baselines.get((run["workload"], value, run["mpi"], run["repetition"]))
+        found = baselines.get((records.sitting(run), run["workload"], value, run["mpi"], run["repetition"]))
         if found:
             return found
     return None

@@ -77,7 +77,7 @@ def _warnings(results, found):
     differing = _differing(results.environment or {})
     if differing:
         warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here "
-                        "may have been measured with either.")
+                        "may have been measured with either. Ratios and stretch are of runs of one sitting.")
     return [Paragraph(text, "warning") for text in warnings]
 
 
@@ -85,8 +85,8 @@ def _differing(environment):
     """What was not the same in all sittings of a session, in words."""
     resumed = environment.get("resumed")
     states = [environment, *(state for state in (resumed if isinstance(resumed, list) else []) if isinstance(state, dict))]
-    return [word for word, key in (("commit", "git_commit"), ("kernel", "kernel"))
-            if len({str(state.get(key)) for state in states}) > 1]
+    return [word for word, key in (("commit", "git_commit"), ("kernel", "kernel"), ("CPU", "cpu"))
+            if len({str(state[key]) for state in states if key in state}) > 1]
 
 
 def _short(found, paper):

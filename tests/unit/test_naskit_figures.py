@@ -62,6 +62,12 @@ class Stretch(unittest.TestCase):
         records.add_stretch(runs, TWO_BY_ONE)
         self.assertIsNone(runs[1]["jobs"][0]["stretch"])
 
+    def test_never_mixes_sittings(self):
+        runs = [run("dedicated", [job(response_s=4)], 0), run("dedicated", [job(response_s=8)], 1, sitting=2),
+                run("cosched", [job(response_s=8)], 2, sitting=2), run("cosched", [job()], 3, sitting=3)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual([one["jobs"][0]["stretch"] for one in runs], [1, 1, 1, None])
+
     def test_perfect_sharing_is_not_known_where_jobs_come_one_by_one(self):
         runs = [run("dedicated", [job()], 0), run("fcfs", [job()], 1, together=False)]
         records.add_stretch(runs, TWO_BY_ONE)
@@ -154,6 +160,12 @@ class Summary(unittest.TestCase):
         self.assertEqual(ratio["n"], 3)
         self.assertAlmostEqual(ratio["median"], 0.5)
         self.assertAlmostEqual(ratio["mean"], (0.5 + 0.6 + 0.25) / 3)
+
+    def test_ratios_are_of_one_sitting(self):
+        runs = self.runs()
+        runs[3]["sitting"] = 2
+        ratio = self.rows(runs)["cosched", None]["ratios"]["mean_response_s"]
+        self.assertEqual((ratio["n"], ratio["median"]), (2, 0.375))
 
     def test_a_value_is_compared_with_the_baselines_one_run(self):
         runs = self.runs()

@@ -291,6 +291,10 @@ class Pages(unittest.TestCase):
                 self.assertEqual("went on later with another commit:" in page, said)
         page, _ = self.pages(summary, {**here, "resumed": [{**here, "kernel": "9", "git_commit": "x"}]})
         self.assertIn("another commit and kernel:", page)
+        page, _ = self.pages(summary, {**here, "cpu": "A", "resumed": [{**here, "cpu": "B"}]})
+        self.assertIn("another CPU:", page)
+        old = {key: value for key, value in here.items() if key != "cpu"}
+        self.assertNotIn("went on later with another", self.pages(summary, {**here, "cpu": "A", "resumed": [old]})[0])
 
     def test_what_is_incomplete_or_missing_is_said(self):
         page, _ = self.pages({"format": 1, "complete": False,
