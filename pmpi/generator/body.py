@@ -1,0 +1,193 @@
+"""The real call in an entry point: what goes to MPI in place of the user's arguments, and how it is polled."""
+
+from .roles import BLOCKING, IN, OUT, WITHIN
+
+
+def waits(f):
+    return f.role in BLOCKING | WITHIN or f.name.startswith("Buffer_detach")
+
+
+def before_real(f):
+    yield "core_before_real(&call);"
+    if waits(f):
+        yield "within_take_over();"
+
+
+def after_real(f):
+    if waits(f):
+        yield "within_give_back();"
+    yield "core_after_real(&call);"
+
+
+def within(role, call):
+    """A call that is left to the MPI as a whole, and may wait for others."""
+    return ["within_begin();", *call, "within_end();"] if role in WITHIN else call
+
+
+def indent(lines):
+    return ["    " + line for line in lines]
+
+
+class Body:
+    """The lines of one entry point."""
+
+    def __init__(self, f):
+        self.f = f
+        self.replace = {}  # arguments of the real call
+        self.cast = "" if f.suffix else "(int)"
+
+    def triple(self, parcel, names):
+        """The real call gets the parcel's buffer, count and datatype."""
+        buf, count, datatype = names
+        self.replace.update({buf: f"{parcel}.buf", count: f"{self.cast}{parcel}.count",
+                             datatype: f"{parcel}.type"})
+
+    def parcels(self):
+        """Declarations of the parcels, and the condition under which the call is made."""
+        f, ok = self.f, []
+        replaces = f.name.startswith(("Sendrecv_replace", "Isendrecv_replace"))
+        split = "sendbuf" in f.arguments
+        if f.role in OUT:
+            names = ("sendbuf", "sendcount", "sendtype") if split else ("buf", "count", "datatype")
+            tag = "sendtag" if "sendtag" in f.arguments else "tag"
+            make = "header_out_copy(" if replaces else f"header_out(HEADER_{OUT[f.role]}, "
+            yield f"struct parcel out = {make}{', '.join(names)}, dest, {tag}, comm);"
+            if replaces and f.role == "sendrecv":
+                yield "if (out.wire == NULL && out.rc == MPI_SUCCESS && wait_polls())"
+                yield f"    header_copy(&out, dest, {tag}, comm);"
+            ok.append("out.rc == MPI_SUCCESS")
+            self.out = names
+        if f.role in IN:
+            names = ("recvbuf", "recvcount", "recvtype") if split else ("buf", "count", "datatype")
+            if "message" in f.arguments:
+                call = f"header_in_matched(HEADER_{IN[f.role]}, {', '.join(names)}, *message)"
+            else:
+                tag = "recvtag" if "recvtag" in f.arguments else "tag"
+                call = f"header_in(HEADER_{IN[f.role]}, {', '.join(names)}, source, {tag}, comm)"
+            yield f"struct parcel in = {call};"
+            ok.append("in.rc == MPI_SUCCESS")
+            self.in_ = names
+        if f.role in OUT and not replaces:
+            self.triple("out", self.out)
+        if f.role in IN and not replaces:
+            self.triple("in", self.in_)
+        self.ok = " && ".join(ok)
+
+    def real(self):
+        """The call itself, polled where that is called for."""
+        f = self.f
+        if f.name.startswith(("Sendrecv_replace", "Isendrecv_replace")):
+            return self.replacing()
+        direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"])
+        polled = self.polled()
+        if not polled:
+            return direct
+        test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
+        if f.shunned:
+            test += f" && !{f.shunned.upper()}"
+        return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
+
+    def both(self, call):
+        """Arguments of Sendrecv and Isendrecv made of two parcels."""
+        return (f"out.buf, {self.cast}out.count, out.type, dest, sendtag, in.buf, {self.cast}in.count, "
+                f"in.type, source, recvtag, comm, {call}")
+
+    def replacing(self):
+        """The send part of a call with one buffer is a copy, where a header travels or the call is polled."""
+        f = self.f
+        name = f.name.replace("_replace", "")
+        last = f.arguments[-1]
+        if f.role == "isendrecv":
+            made = [f"rc = next->{name}({self.both(last)});"]
+        else:
+            # MPICH 4.0 fails on elements of derived datatypes that lie across the fragments of a packed message.
+            apart = "apart && (in.wire != NULL || wire_basic_size(datatype) != 0)"
+            made = ["if (wait_polls()) {", *indent(self.polled_sendrecv(apart)), "} else {",
+                    f"    rc = next->{name}({self.both(last)});", "}"]
+        return ["if (out.wire != NULL) {", *indent(made), "} else {",
+                f"    rc = next->{f.name}({f.call()});", "}"]
+
+    def polled_receive(self):
+        """Waits for the message and then receives it. Faulty arguments are found before there is one, and
+        a fault of the message is the blocking call's, which tells the user's error handler."""
+        arguments = self.f.call(self.replace, drop=("status",))
+        return ["MPI_Request trial = MPI_REQUEST_NULL;",
+                f"rc = next->Recv_init{self.f.suffix}({arguments}, &trial);",
+                *self.message(arguments, "tag", *(self.replace.get(a, a) for a in ("count", "datatype")))]
+
+    def message(self, arguments, tag, count, datatype, apart="apart"):
+        """What fits, and is large, is received by polls; the rest by the blocking call. Faults of a message that a
+        poll completes would go to another error handler."""
+        c = self.f.suffix
+        return ["bool apart = false;",
+                "if (rc == MPI_SUCCESS)",
+                f"    rc = wait_for_message(next, &trial, source, {tag}, comm, {count}, {datatype}, &apart);",
+                f"if (rc == MPI_SUCCESS && {apart}) {{",
+                f"    rc = next->Irecv{c}({arguments}, &trial);",
+                "    if (rc == MPI_SUCCESS)",
+                "        rc = wait_receive(next, &trial, status, comm, source);",
+                "} else if (rc == MPI_SUCCESS) {",
+                *indent(within("recv", [f"rc = next->Recv{c}({arguments}, status);"])),
+                "}"]
+
+    def polled_sendrecv(self, apart="apart"):
+        """The same beside a nonblocking send."""
+        c = self.f.suffix
+        out = f"out.buf, {self.cast}out.count, out.type, dest, sendtag, comm"
+        in_ = f"in.buf, {self.cast}in.count, in.type, source, recvtag, comm"
+        return ["MPI_Request trial = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;",
+                f"rc = next->Recv_init{c}({in_}, &trial);",
+                "if (rc == MPI_SUCCESS)",
+                f"    rc = next->Isend{c}({out}, &send);",
+                "doorbell_ring(peers_world_rank(comm, dest));",
+                *self.message(in_, "recvtag", "in.count", "in.type", apart),
+                "rc = wait_sent(next, rc, &trial, &send);"]
+
+    def polled(self):
+        """The body of a blocking call as polls, or None where it has none. What a poll completes, or
+        finds at fault, is left to the blocking call wherever that can be."""
+        f = self.f
+        if f.role == "sendrecv":
+            return self.polled_sendrecv()
+        if f.role == "recv":
+            return self.polled_receive()
+        if f.twin is None:
+            return None
+        if f.role in ("send", "collective"):
+            wait = ("wait_send(next, &request, comm, dest)" if f.role == "send"
+                    else "wait_request(next, &request, MPI_STATUS_IGNORE, PEERS_UNKNOWN)")
+            return ["MPI_Request request = MPI_REQUEST_NULL;",
+                    f"rc = next->{f.twin}({f.call(self.replace, add=('&request',))});",
+                    "if (rc == MPI_SUCCESS)",
+                    f"    rc = {wait};"]
+        arguments = [self.replace.get(a, a) for a in f.arguments]
+        lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
+        if f.role != "waitsome":
+            at = {"probe": 3, "mprobe": 3, "win_wait": 1, "wait": 1, "waitall": 2, "waitany": 3}[f.role]
+            arguments.insert(at, "&flag")
+            lines.append("int flag = 0;")
+            unfinished = "!flag"
+        lines += [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished})",
+                  "    wait_pause(&wait);"]
+        direct = f"rc = next->{f.name}({f.call(self.replace)});"
+        if f.role == "waitany":  # MPICH's MPI_Testany leaves the status alone when there is nothing
+            lines += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]
+        if f.role == "waitall":
+            lines = ["if (wait_one_by_one) {",
+                     "    wait_for_each(next, count, array_of_requests);",
+                     "    " + direct, "} else {", *indent(lines), "}"]
+        return lines
+
+    def after_parcels(self):
+        f = self.f
+        request = "request" if f.role in ("isend", "send_init", "irecv", "recv_init", "isendrecv",
+                                          "imrecv") else None
+        if request:
+            out = "&out" if f.role in OUT else "NULL"
+            in_ = "&in" if f.role in IN else "NULL"
+            yield f"header_keep({out}, {in_}, rc, {request});"
+            return
+        if f.role in OUT:
+            yield "header_sent(&out);"
+        if f.role in IN:
+            yield "header_received(&in, rc, status);"

@@ -1,0 +1,81 @@
+"""What the variants are made from: the real functions' header, and the entry points."""
+
+from .body import indent
+from .entry import entry_lines
+from .quick import ENTRY, NOINLINE, is_quick, quick_wrapper
+from .table import checksum, wrapped
+
+
+def next_header(functions):
+    yield "// Generated: the functions that are called on from here, under the names MPI_X or PMPI_X."
+    yield "#ifndef COSCHED_PMPI_MPI_NEXT_H"
+    yield "#define COSCHED_PMPI_MPI_NEXT_H"
+    yield "#include <mpi.h>"
+    yield f"#define MPI_NEXT_FUNCTIONS {len(functions)}"
+    yield f"#define MPI_NEXT_WRAPPED {len(wrapped(functions))}"
+    yield f"#define MPI_NEXT_TABLE {checksum(functions)}"
+    yield "struct mpi_next {"
+    for f in functions:
+        yield f"    int (*{f.name})({f.parameters});"
+    yield "};"
+    yield "#define MPI_NEXT_NAMES \\"
+    for f in functions:
+        yield f'    "{f.name}", \\'
+    yield ""
+    yield "// The version of the standard that each came with: an MPI may lack those of version 4."
+    yield "#define MPI_NEXT_SINCE \\"
+    for f in functions:
+        yield f"    {f.since}, \\"
+    yield ""
+    yield "#endif"
+
+
+def wrapper(f, entry):
+    prefix = ("MPI_", "PMPI_")[entry]
+    quick = is_quick(f)
+    kind = NOINLINE + "full_" if quick else ENTRY
+    yield f"{kind}{prefix}{f.name}({f.parameters})"
+    yield "{"
+    yield f"    const struct mpi_next *next = &mpi_next[{entry}];"
+    if f.role in ("init", "finalize"):
+        call = ", ".join(["next", *f.arguments])
+        yield f"    return lifecycle_{f.name}({call});"
+        yield "}"
+        return
+    yield "    if (core_nested())"
+    yield f"        return next->{f.name}({f.call()});"
+    yield "    int rc;"
+    yield from indent(entry_lines(f))
+    yield "    return rc;"
+    yield "}"
+    if quick:
+        yield from quick_wrapper(f, entry)
+
+
+def wrappers(functions):
+    yield "// Generated: the entry points of this variant, one behaviour per role."
+    yield '#include "pmpi/variant/carrier.h"'
+    yield '#include "pmpi/variant/core.h"'
+    yield '#include "pmpi/variant/header.h"'
+    yield '#include "pmpi/variant/lifecycle.h"'
+    yield '#include "pmpi/variant/outsiders.h"'
+    yield '#include "pmpi/variant/peers.h"'
+    yield '#include "pmpi/variant/quick.h"'
+    yield '#include "pmpi/variant/stats.h"'
+    yield '#include "pmpi/variant/wait.h"'
+    yield '#include "pmpi/variant/wire.h"'
+    yield '#include "pmpi/variant/within.h"'
+    yield "#ifdef OPEN_MPI"
+    yield "#define OPENMPI true"
+    yield "#else"
+    yield "#define OPENMPI false"
+    yield "#endif"
+    for f in wrapped(functions):
+        for entry in (0, 1):
+            yield ""
+            yield from wrapper(f, entry)
+    yield ""
+    yield "void *const core_entries[MPI_NEXT_WRAPPED * 2] = {"
+    for f in wrapped(functions):
+        yield f"    (void *)entry_MPI_{f.name}, (void *)entry_PMPI_{f.name},"
+    yield "};"
