@@ -19,6 +19,12 @@ int deaths_watch(int deaths, struct process *process, struct error *err)
     return 0;
 }
 
+void deaths_forget(int deaths, const struct process *process)
+{
+    if (process->pidfd >= 0)
+        epoll_ctl(deaths, EPOLL_CTL_DEL, process->pidfd, NULL);
+}
+
 struct process *deaths_next(int deaths)
 {
     // One at a time: handling one may free others that a longer list would still name.

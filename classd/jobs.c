@@ -128,6 +128,12 @@ struct process *jobs_enter(struct scheduler *scheduler, struct job *job,
     return NULL;
 }
 
+static void forget(struct scheduler *scheduler, struct process *process)
+{
+    deaths_forget(scheduler->deaths, process);
+    table_remove_process(scheduler->table, process);
+}
+
 // Takes the process out of everything but its class. The job may be gone afterwards.
 static void leave(struct scheduler *scheduler, struct process *process, uint64_t now_ns)
 {
@@ -136,7 +142,7 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     log_line(LOG_DEBUG, "job %u/%s: process %d left", (unsigned)job->uid, job->job_id,
              (int)process->pid);
     page_forget_member(job->page, process->slot);
-    table_remove_process(scheduler->table, process);
+    forget(scheduler, process);
     decisions_take(scheduler, event, now_ns);
     if (job->process_count > 0)
         return;
@@ -196,6 +202,36 @@ static void withdraw(struct scheduler *scheduler, struct job *job, pid_t pid)
         jobs_end(scheduler, job);
 }
 
+static uint64_t processes_of(const struct scheduler *scheduler, uid_t uid)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        const struct job *job = table_job_at(scheduler->table, i);
+        count += job->uid == uid ? job->process_count : 0;
+    }
+    return count;
+}
+
+// Each costs a descriptor for as long as it lives, even if it has closed its connection.
+static int check_room(const struct scheduler *scheduler, const struct job *job, struct error *err)
+{
+    const struct config *config = scheduler->config;
+    if (job->process_count >= config->max_processes)
+        return error_set(err, ENOSPC,
+                         "job %s has [daemon] max_processes = %llu processes here already",
+                         job->job_id, (unsigned long long)config->max_processes);
+    if (table_process_count(scheduler->table) >= config->max_connections)
+        return error_set(err, ENOSPC,
+                         "[daemon] max_connections = %llu processes are registered already",
+                         (unsigned long long)config->max_connections);
+    if (job->uid != 0 && processes_of(scheduler, job->uid) >= config->max_connections_per_user)
+        return error_set(
+            err, ENOSPC,
+            "user %u has [daemon] max_connections_per_user = %llu processes registered already",
+            (unsigned)job->uid, (unsigned long long)config->max_connections_per_user);
+    return 0;
+}
+
 static struct process *join(struct scheduler *scheduler, struct job *job,
                             const struct applicant *applicant, uint64_t now_ns, struct error *err)
 {
@@ -203,12 +239,12 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
                                    .width = applicant->wish->width,
                                    .start_time = applicant->start_time};
     bool first = job->process_count == 0;
-    if (job->process_count >= scheduler->config->max_processes) {
-        error_set(err, ENOSPC, "job %s has [daemon] max_processes = %llu processes here already",
-                  job->job_id, (unsigned long long)scheduler->config->max_processes);
+    struct process *process = NULL;
+    if (check_room(scheduler, job, err) < 0) {
+        if (first)
+            jobs_end(scheduler, job);
         return NULL;
     }
-    struct process *process = NULL;
     if (job_class_place(scheduler->config, job, applicant->pid, applicant->start_time, err) == 0 &&
         check_alive(applicant, err) == 0)
         process = jobs_enter(scheduler, job, &member, applicant->pidfd, err);
@@ -223,6 +259,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
                                  .name = job_name_hash(job),
                                  .list = job->page->list};
     if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
+        deaths_forget(scheduler->deaths, process);
         process->pidfd = -1; // the applicant's again
         page_forget_member(job->page, process->slot);
         table_remove_process(scheduler->table, process);
@@ -328,6 +365,6 @@ void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t 
         struct process *process = job->processes[job->process_count - 1];
         struct engine_event event = {.kind = ENGINE_EXIT, .job = job->id, .width = process->width};
         engine_event(scheduler->engine, &event, now_ns);
-        table_remove_process(scheduler->table, process);
+        forget(scheduler, process);
     }
 }

@@ -78,7 +78,8 @@ unsigned config_cpus(const struct config *config);
 // and what people read must go by one number, whatever becomes of the affinity mask.
 void config_hold_cpus(struct config *config, unsigned held);
 
-// Descriptors that classd wants: each process costs a connection and a pidfd.
+// Descriptors that classd wants: each process costs a connection and a pidfd, each
+// job its page, the files of its class that are kept open, and what their groups need.
 uint64_t config_descriptors(const struct config *config);
 
 // The time-slice of the policy, and its GMET: policy gang has a slot in place of time_slice.

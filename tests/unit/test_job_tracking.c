@@ -5,6 +5,7 @@
 #include "tests/unit/scheduler_node.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 
@@ -389,6 +390,50 @@ static void many_deaths_take_several_turns(void **state)
     assert_true(turns > 1);
 }
 
+static int try_as(struct node *node, uid_t uid, const char *job_id, pid_t pid)
+{
+    struct protocol_register wish = {.width = 1, .ranks = 1};
+    struct process *process = NULL;
+    struct error err = {0};
+    snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
+    struct applicant applicant = {
+        .uid = uid, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
+    int rc = scheduler_register(node->scheduler, &applicant, node->now_ns, &process, &err);
+    return rc == 0 ? 0 : err.code;
+}
+
+// Without a connection, too: each holds a descriptor of classd's.
+static void processes_are_bounded_like_connections(void **state)
+{
+    struct node *node = *state;
+    node->config.max_connections_per_user = 2;
+    node->config.max_connections = 3;
+    assert_int_equal(try_as(node, OWNER, "a", A), 0);
+    assert_int_equal(try_as(node, OWNER, "b", A - 1), 0);
+    assert_int_equal(try_as(node, OWNER, "b", B), ENOSPC);
+    assert_int_equal(try_as(node, OWNER, "c", B), ENOSPC);
+    assert_int_equal(try_as(node, OTHER, "c", B), 0); // no job c was left behind
+    assert_int_equal(try_as(node, OTHER, "c", B + 1), ENOSPC);
+    assert_int_equal(try_as(node, OWNER, "a", A), 0); // again
+}
+
+// A child of classd's may still hold a copy of the pidfd, which keeps it in the set of deaths.
+static void who_has_left_is_not_buried(void **state)
+{
+    struct node *node = *state;
+    struct protocol_register wish = {.job_id = "a", .width = 1, .ranks = 2};
+    struct process *process = NULL;
+    int pidfd = eventfd(0, EFD_CLOEXEC), copy = dup(pidfd);
+    struct applicant applicant = {.pid = A, .start_time = 1, .pidfd = pidfd, .wish = &wish};
+    assert_int_equal(scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL),
+                     0);
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    assert_int_equal(eventfd_write(copy, 1), 0);
+    struct pollfd deaths = {.fd = scheduler_deaths_fd(node->scheduler), .events = POLLIN};
+    assert_int_equal(poll(&deaths, 1, 0), 0);
+    close(copy);
+}
+
 // How many lines are logged while a user has done what he likes.
 static size_t count_lines(struct node *node, void (*act)(struct node *node))
 {
@@ -517,6 +562,8 @@ int main(void)
         with_node(the_end_of_a_killed_job_waits_for_nobody),
         with_node(who_leaves_a_stopped_job_stays_in_its_class),
         with_node(many_deaths_take_several_turns),
+        with_node(processes_are_bounded_like_connections),
+        with_node(who_has_left_is_not_buried),
         with_node(nobody_fills_the_log),
         with_node(a_restarted_classd_knows),
         with_node(who_may),
