@@ -1,6 +1,6 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), slots.c (whose slots are which), clocks.c (whose
+// nobody's job), tracking.c (who is suspended), ways.c (who is not limited meanwhile), slots.c (whose slots are which), clocks.c (whose
 // are of no use here), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for
 // people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
@@ -116,6 +116,16 @@ void tracking_reassert(struct scheduler *scheduler);
 
 // The job ends: nobody of one that is being killed stays behind, and who waits is told.
 void tracking_end(struct scheduler *scheduler, struct job *job);
+
+// ---- ways.c
+
+// Lifts the job's limit for a moment, if it may be lifted again and is not. To be ended by
+// ways_take_back(), which does nothing for a job that is not given way; ways_review() ends it
+// otherwise, at ways_deadline_ns() or later.
+void ways_give(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
+void ways_take_back(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
+void ways_review(struct scheduler *scheduler, uint64_t now_ns);
+uint64_t ways_deadline_ns(const struct scheduler *scheduler); // or ENGINE_NO_DEADLINE
 
 // ---- accounts.c
 

@@ -36,7 +36,7 @@ struct job_tracking {
     struct class_suspension how;
     bool undoes;      // RESUMES: what could not be suspended, because of:
     struct error why; // the fault
-    bool gives_way;   // the job is not limited meanwhile
+    bool gives_way;   // the job is given way meanwhile, see ways.c
     uint32_t passes;
     uint64_t begun_ns; // the first pass
     uint64_t next_ns;  // of the next pass
@@ -60,6 +60,8 @@ struct job {
     bool suspended;       // all of it: the engine knows
     uint64_t growth_turn; // the slot in which it was last told to look for more; 0: never
     struct job_tracking tracking;
+    uint64_t way_given_ns; // since then it is given way, if:
+    uint64_t way_end_ns;   // until then it is; 0: it is not
     uint64_t way_ready_ns; // from then on it may be given way again
     bool quiet;            // too many jobs have come for a line about this one
     bool share_failed;     // a limit could not be set; said once

@@ -41,20 +41,12 @@ static void tell_engine(struct scheduler *scheduler, struct job *job, bool suspe
     jobs_publish_degree(scheduler);
 }
 
-// Processes need CPU time to stop, to continue and to die. But each time a limit is set again, the
-// kernel gives a whole quota at once: so this is had once a period, and the first pass waits for
-// it, lest a job lives on commands to itself.
+// The first pass waits until it may be given way again, lest a job lives on commands to itself.
 static void plan_way(struct job *job, uint64_t now_ns)
 {
     job->tracking.gives_way = true;
     if (job->way_ready_ns > now_ns)
         job->tracking.next_ns = job->way_ready_ns;
-}
-
-static void give_way(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
-{
-    decisions_date(scheduler, now_ns);
-    job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
 }
 
 static struct tracking_result finish(struct scheduler *scheduler, struct job *job,
@@ -68,11 +60,7 @@ static struct tracking_result finish(struct scheduler *scheduler, struct job *jo
     if (fault != NULL)
         result.fault = *fault;
     tracking->work = TRACKING_IDLE;
-    if (!tracking->gives_way)
-        return result;
-    job->way_ready_ns = now_ns + class_period_ns(job->class_);
-    decisions_date(scheduler, now_ns);
-    decisions_reassert_job(scheduler, job);
+    ways_take_back(scheduler, job, now_ns);
     return result;
 }
 
@@ -173,8 +161,8 @@ static bool make_pass(struct scheduler *scheduler, struct job *job, uint64_t now
     bool done = true;
     if (tracking->passes == 0)
         tracking->begun_ns = now_ns;
-    if (tracking->passes == 0 && tracking->gives_way)
-        give_way(scheduler, job, now_ns);
+    if (tracking->gives_way)
+        ways_give(scheduler, job, now_ns);
     tracking->passes++;
     tracking->next_ns = now_ns + scheduler->config->retry_interval_ns;
     if (tracking->work == TRACKING_SUSPENDS)
@@ -368,6 +356,7 @@ static struct job *find_first(const struct scheduler *scheduler)
 bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid)
 {
     struct tracking_result result;
+    ways_review(scheduler, now_ns);
     struct job *job = find_first(scheduler);
     if (job == NULL || job->tracking.next_ns > now_ns)
         return false;
@@ -389,7 +378,8 @@ void scheduler_rest(scheduler_t *scheduler, uid_t uid, uint64_t until_ns)
 uint64_t tracking_deadline_ns(const struct scheduler *scheduler)
 {
     const struct job *first = find_first(scheduler);
-    return first != NULL ? first->tracking.next_ns : ENGINE_NO_DEADLINE;
+    uint64_t way_ns = ways_deadline_ns(scheduler);
+    return first != NULL && first->tracking.next_ns < way_ns ? first->tracking.next_ns : way_ns;
 }
 
 // Who did not stop in this pass is stopped by the next one, a turn later.

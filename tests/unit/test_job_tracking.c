@@ -211,6 +211,42 @@ static void one_quota_a_period(void **state)
     assert_int_equal(track(node, b, TRACKING_KILL, 0).fault.code, 0);
 }
 
+static const char *last_limit(struct node *node, const char *of_job)
+{
+    const char *last = NULL;
+    for (const char *at = test_backend_log(node->backend); (at = strstr(at, of_job)) != NULL;)
+        last = at += strlen(of_job);
+    return last != NULL ? last : "";
+}
+
+// Somebody who cannot stop, as one that waits for a child that it vfork()ed, has his job's limit
+// lifted for a tenth of the time and no longer, whatever the passes take.
+static void a_way_ends_by_itself(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", OWNER, A);
+    struct job *b = come(node, "b", OWNER, B)->job;
+    uint64_t lifted_ns = 0, begun_ns = node->now_ns;
+    for (int i = 0; i < 4; i++) {
+        struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+        struct tracking_result result;
+        test_backend_fail(node->backend, "stop", EAGAIN, 1000000);
+        times_told = 0;
+        bool done = scheduler_track(node->scheduler, b, &order, node->now_ns, &result);
+        assert_false(done);
+        while (times_told == 0) {
+            bool lifted = strncmp(last_limit(node, "share job-1000-b "), "max", 3) == 0;
+            uint64_t next_ns = scheduler_deadline_ns(node->scheduler);
+            lifted_ns += lifted ? next_ns - node->now_ns : 0;
+            node->now_ns = next_ns;
+            go_on(node);
+            scheduler_rest(node->scheduler, OWNER, node->now_ns + 300 * NS_PER_MS);
+        }
+        assert_int_equal(told.fault.code, ETIMEDOUT);
+    }
+    assert_in_range(lifted_ns * 100 / (node->now_ns - begun_ns), 1, 11);
+}
+
 // A user whose processes fork and fork makes long passes, which rest for long. So do all of that
 // user's jobs, and nobody else's.
 static void a_rest_is_its_users(void **state)
@@ -356,6 +392,7 @@ static void who_leaves_a_stopped_job_stays_in_its_class(void **state)
     assert_null(strstr(test_backend_log(node->backend), "expel"));
 
     // By share nobody stands still.
+    node->now_ns += NS_PER_SEC;
     track(node, a, TRACKING_RESUME, 0);
     track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SHARE);
     scheduler_exit(node->scheduler, third, node->now_ns);
@@ -554,6 +591,7 @@ int main(void)
         with_node(passes),
         with_node(no_quota_for_nothing),
         with_node(one_quota_a_period),
+        with_node(a_way_ends_by_itself),
         with_node(a_rest_is_its_users),
         with_node(all_or_none),
         with_node(no_turn_by_a_pass),
