@@ -80,7 +80,7 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
     }
     if (entered < adoption->count || tell_engine(scheduler, job, now_ns, err) < 0) {
         jobs_drop_processes(scheduler, job, now_ns);
-        jobs_end(scheduler, job);
+        jobs_end(scheduler, job, now_ns);
         return -1;
     }
     accounts_start(scheduler, job, now_ns);

@@ -33,9 +33,9 @@ static int do_register(struct commands *commands, struct caller *caller,
     if (peer_pin(caller->socket_fd, &caller->peer, &applicant.pidfd, &applicant.start_time, &err) <
             0 ||
         scheduler_register(commands->scheduler, &applicant, now_ns, &process, &err) < 0) {
-        log_line(err.code == E2BIG ? LOG_NOTICE : LOG_DEBUG,
-                 "REGISTER of process %d of user %u refused: %s", (int)caller->peer.pid,
-                 (unsigned)caller->peer.uid, err.text);
+        bool loud = err.code == E2BIG && log_valve_open(&commands->refusals_valve, now_ns);
+        log_line(loud ? LOG_NOTICE : LOG_DEBUG, "REGISTER of process %d of user %u refused: %s",
+                 (int)caller->peer.pid, (unsigned)caller->peer.uid, err.text);
         return err.code;
     }
     caller->serial = process->serial;

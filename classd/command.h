@@ -3,6 +3,7 @@
 #ifndef COSCHED_CLASSD_COMMAND_H
 #define COSCHED_CLASSD_COMMAND_H
 
+#include "classd/log.h"
 #include "classd/peer.h"
 #include "classd/scheduler.h"
 #include "common/config.h"
@@ -13,10 +14,11 @@
 
 struct commands {
     scheduler_t *scheduler;
-    struct config *config;   // what RELOAD changes
-    const char *config_file; // and from where
-    uid_t service_uid;       // may do what root may
-    bool shutdown;           // set by SHUTDOWN: the daemon is to end and to leave no classes
+    struct config *config;           // what RELOAD changes
+    const char *config_file;         // and from where
+    uid_t service_uid;               // may do what root may
+    struct log_valve refusals_valve; // of REGISTER, which clients cause at will
+    bool shutdown; // set by SHUTDOWN: the daemon is to end and to leave no classes
 };
 
 // The sender of a request, as long as its connection lives.

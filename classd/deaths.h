@@ -12,8 +12,9 @@ int deaths_open(struct error *err);
 // Watches process->pidfd until deaths_forget(). A process without a pidfd is not watched.
 int deaths_watch(int deaths, struct process *process, struct error *err);
 
-// To be called before the process is freed or its pidfd closed: closing alone would not end it while
-// a child of classd's still holds a copy of the descriptor, and a freed process would be named.
+// To be called before the process is freed or its pidfd closed: closing alone would not end it
+// while a child of classd's still holds a copy of the descriptor, and a freed process would be
+// named.
 void deaths_forget(int deaths, const struct process *process);
 
 // One process that has died, or null. It is named again until it is forgotten.

@@ -30,7 +30,7 @@ bool jobs_is_here_alone(const struct job *job)
     return job->process_count >= job->ranks;
 }
 
-void jobs_end(struct scheduler *scheduler, struct job *job)
+void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     struct error err;
     if (job->class_ != NULL)
@@ -41,7 +41,8 @@ void jobs_end(struct scheduler *scheduler, struct job *job)
         pages_remove_job(scheduler->pages, job->uid, job->job_id);
         status_page_close(job->page, job->page_fd);
     }
-    if (job->class_ != NULL && class_remove(job->class_, &err) < 0)
+    if (job->class_ != NULL && class_remove(job->class_, &err) < 0 &&
+        log_valve_open(&scheduler->ends_valve, now_ns))
         log_line(LOG_WARNING, "job %u/%s: its class stays behind: %s", (unsigned)job->uid,
                  job->job_id, err.text);
     table_remove_job(scheduler->table, job);
@@ -151,7 +152,7 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
         log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
                  (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,
                  table_job_count(scheduler->table) - 1);
-    jobs_end(scheduler, job);
+    jobs_end(scheduler, job, now_ns);
     sequential_review(scheduler, now_ns);
 }
 
@@ -194,12 +195,12 @@ static int check_alive(const struct applicant *applicant, struct error *err)
 }
 
 // Undoes class_place(); a job without processes ends.
-static void withdraw(struct scheduler *scheduler, struct job *job, pid_t pid)
+static void withdraw(struct scheduler *scheduler, struct job *job, pid_t pid, uint64_t now_ns)
 {
     if (job->process_count > 0)
         class_expel(job->class_, pid, NULL);
     else
-        jobs_end(scheduler, job);
+        jobs_end(scheduler, job, now_ns);
 }
 
 static uint64_t processes_of(const struct scheduler *scheduler, uid_t uid)
@@ -242,14 +243,14 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
     struct process *process = NULL;
     if (check_room(scheduler, job, err) < 0) {
         if (first)
-            jobs_end(scheduler, job);
+            jobs_end(scheduler, job, now_ns);
         return NULL;
     }
     if (job_class_place(scheduler->config, job, applicant->pid, applicant->start_time, err) == 0 &&
         check_alive(applicant, err) == 0)
         process = jobs_enter(scheduler, job, &member, applicant->pidfd, err);
     if (process == NULL) {
-        withdraw(scheduler, job, applicant->pid);
+        withdraw(scheduler, job, applicant->pid, now_ns);
         return NULL;
     }
     page_record_member(job->page, &member);
@@ -263,7 +264,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
         process->pidfd = -1; // the applicant's again
         page_forget_member(job->page, process->slot);
         table_remove_process(scheduler->table, process);
-        withdraw(scheduler, job, applicant->pid);
+        withdraw(scheduler, job, applicant->pid, now_ns);
         error_errno(err, ENOMEM, "engine");
         return NULL;
     }

@@ -153,7 +153,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
         decisions_reassert(scheduler); // timerd may have lifted limits meanwhile
     else
         decisions_reassert_doubtful(scheduler);
-    tracking_reassert(scheduler);
+    tracking_reassert(scheduler, now_ns);
 }
 
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
@@ -265,7 +265,7 @@ void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns)
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
                    now_ns);
     decisions_reassert(scheduler);
-    tracking_reassert(scheduler);
+    tracking_reassert(scheduler, now_ns);
     sequential_search(scheduler);
 }
 
@@ -290,6 +290,6 @@ void scheduler_dissolve(scheduler_t *scheduler, uint64_t now_ns)
     while (table_job_count(scheduler->table) > 0) {
         struct job *job = table_job_at(scheduler->table, 0);
         jobs_drop_processes(scheduler, job, now_ns);
-        jobs_end(scheduler, job);
+        jobs_end(scheduler, job, now_ns);
     }
 }

@@ -1,8 +1,8 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), ways.c (who is not limited meanwhile), slots.c (whose slots are which), clocks.c (whose
-// are of no use here), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for
-// people).
+// nobody's job), tracking.c (who is suspended), ways.c (who is not limited meanwhile), slots.c
+// (whose slots are which), clocks.c (whose are of no use here), decisions.c (limits and pages),
+// accounts.c (CPU time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
@@ -53,6 +53,7 @@ struct scheduler {
     struct log_valve arrivals_valve; // a job's, from its first to its last
     struct log_valve tracking_valve;
     struct log_valve exits_valve;
+    struct log_valve ends_valve;
     void (*tracked)(const struct tracking_result *result, void *user);
     void *tracked_user;
     uint64_t switches;
@@ -112,7 +113,7 @@ uint32_t clocks_count_off(const struct scheduler *scheduler);
 uint64_t tracking_deadline_ns(const struct scheduler *scheduler);
 
 // Suspends once more what is suspended: somebody may have come, or lifted everything.
-void tracking_reassert(struct scheduler *scheduler);
+void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns);
 
 // The job ends: nobody of one that is being killed stays behind, and who waits is told.
 void tracking_end(struct scheduler *scheduler, struct job *job);
@@ -181,7 +182,7 @@ struct process *jobs_enter(struct scheduler *scheduler, struct job *job,
 void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
 
 // Removes what is left of a job without processes: class, page, entry.
-void jobs_end(struct scheduler *scheduler, struct job *job);
+void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
 
 // True when all of the job's ranks are processes of this node, by its own word.
 bool jobs_is_here_alone(const struct job *job);

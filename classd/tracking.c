@@ -383,14 +383,15 @@ uint64_t tracking_deadline_ns(const struct scheduler *scheduler)
 }
 
 // Who did not stop in this pass is stopped by the next one, a turn later.
-void tracking_reassert(struct scheduler *scheduler)
+void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         struct class_suspension how;
         struct error fault;
         if (job->tracking.work == TRACKING_IDLE && class_suspended(job->class_, &how) &&
-            class_suspend(job->class_, &how, &fault) != 0 && fault.code != EAGAIN)
+            class_suspend(job->class_, &how, &fault) != 0 && fault.code != EAGAIN &&
+            log_valve_open(&scheduler->tracking_valve, now_ns))
             log_line(LOG_WARNING, "job %u/%s: %s", (unsigned)job->uid, job->job_id, fault.text);
     }
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 enum { A = 5000001, B }; // pids that no process can have
 enum { OWNER = 1000, OTHER = 1001, SERVICE = 99 };
@@ -511,6 +512,40 @@ static void suspend_and_resume(struct node *node)
     }
 }
 
+static void leave_classes_behind(struct node *node)
+{
+    for (int i = 0; i < OFTEN; i++) {
+        test_backend_fail(node->backend, "remove", EBUSY, 1);
+        scheduler_exit(node->scheduler, come(node, "c", OWNER, A), node->now_ns);
+    }
+}
+
+static void stay_unsuspended(struct node *node)
+{
+    test_backend_fail(node->backend, "freeze", EPERM, OFTEN);
+    for (int i = 0; i < OFTEN; i++)
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+}
+
+static void bring_too_many(struct node *node)
+{
+    struct commands commands = {
+        .scheduler = node->scheduler, .config = &node->config, .service_uid = SERVICE};
+    struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, 1);
+    struct protocol_reply reply;
+    int page_fd, ends[2];
+    request.register_ = (struct protocol_register){.job_id = "d", .width = 1, .ranks = 1};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    struct caller caller = {.peer = {.uid = OWNER, .pid = getpid()}, .socket_fd = ends[0]};
+    test_backend_fail(node->backend, "place", E2BIG, OFTEN);
+    for (int i = 0; i < OFTEN; i++) {
+        assert_true(command_execute(&commands, &caller, &request, node->now_ns, &reply, &page_fd));
+        assert_int_equal(reply.header.status, E2BIG);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
 // Some are told, and later how many were not.
 static void nobody_fills_the_log(void **state)
 {
@@ -518,6 +553,11 @@ static void nobody_fills_the_log(void **state)
     size_t lines = count_lines(node, come_and_go);
     assert_in_range(lines, 2, OFTEN / 2);
     assert_in_range(count_lines(node, suspend_and_resume), 2, OFTEN / 2);
+    assert_in_range(count_lines(node, leave_classes_behind), 2, OFTEN / 2);
+    assert_in_range(count_lines(node, bring_too_many), 2, OFTEN / 2);
+    track(node, come(node, "c", OWNER, A)->job, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER);
+    assert_in_range(count_lines(node, stay_unsuspended), 0, OFTEN / 2);
+    scheduler_exit(node->scheduler, come(node, "c", OWNER, A), node->now_ns);
     node->now_ns += 120 * NS_PER_SEC;
     assert_true(count_lines(node, come_and_go) > lines);
 }
