@@ -3,4 +3,4 @@
 # bench/npbkit/README.md. Needs root.
 set -e
 . "$(dirname -- "$0")/prepare.sh"
-exec python3 -c 'import sys; from closed_pipe import guarded; from npbkit import verify; sys.exit(guarded(verify.main))' "$@"
+exec python3 -c 'import sys; from guard import guarded; from npbkit import verify; sys.exit(guarded(verify.main))' "$@"

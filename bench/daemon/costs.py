@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 
-from closed_pipe import guarded
+from guard import guarded
 from labkit import cgroups
 from labkit.processes import terminate_by_exception
 

@@ -58,10 +58,11 @@ def command_up(store, options):
     return 0
 
 
-def command_down(store, _options):
+def command_down(store, options):
     with store.locked():
-        store.load()
-        cluster.down(store)
+        lab = store.load()
+        if options.owner is None or lab is None or cluster.is_made_for(lab, options.owner):
+            cluster.down(store)
     return 0
 
 
@@ -159,7 +160,9 @@ def parser():
     up.add_argument("--owner", type=int, metavar="PID",
                     help="when this process has ended, the next `up` may replace the lab")
 
-    command("down", command_down, "remove everything that the lab made")
+    down = command("down", command_down, "remove everything that the lab made")
+    down.add_argument("--owner", type=int, metavar="PID",
+                      help="only a lab that `up --owner PID` made for this process; another is left alone")
 
     status = command("status", command_status, "show nodes, daemons and jobs")
     status.add_argument("--json", action="store_true")

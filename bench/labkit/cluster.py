@@ -64,6 +64,10 @@ def is_healthy(lab):
         owner is None or processes.is_alive(owner))
 
 
+def is_made_for(lab, pid):
+    return lab.get("owner") == processes.identity(pid)
+
+
 def up(store, nodes, cpus_per_node, build, settings, owner=None, users=False):
     """Makes the cluster, without daemons. `settings` is {section: {key: value}} of cosched.ini; with `users`
     each node has a sequential class."""

@@ -16,7 +16,7 @@ import sys
 
 import interleave
 import ratios
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 

@@ -23,7 +23,7 @@ import time
 import interleave
 import ratios
 import standing
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 BENCH = standing.BENCH

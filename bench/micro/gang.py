@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from closed_pipe import guarded
+from guard import guarded
 from fair_parts import fair_parts
 from labkit import processes
 

@@ -14,7 +14,7 @@ import sys
 import time
 
 import two_jobs
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 import gang

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import two_jobs
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 HOG = "while :; do :; done"

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 import two_jobs
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 SHIFT_S = 0.4

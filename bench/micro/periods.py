@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import two_jobs
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 PERIOD_S = 0.1

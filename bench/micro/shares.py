@@ -14,7 +14,7 @@ import time
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, BENCH)
 
-from closed_pipe import guarded  # noqa: E402
+from guard import guarded  # noqa: E402
 
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-shares"]
 DEADLINE_S = 60
@@ -99,7 +99,6 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the rows")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
     rows = []
     lab("up", "--nodes", "1", "--build", options.build, "--owner", str(os.getpid()),

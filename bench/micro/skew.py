@@ -18,7 +18,7 @@ import time
 
 import two_jobs
 from sleepers import sleepers
-from closed_pipe import guarded
+from guard import guarded
 from labkit import processes
 
 SCHEDULED, SWITCH = 3, 8  # kinds of events, of common/protocol.h

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from closed_pipe import guarded
+from guard import guarded
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # What NPB programs say of their result; of others the exit status has to do.

@@ -68,8 +68,7 @@ class Commands:
 
     def _limit_s(self, unit, job, runs):
         """Far more than the worst uncoordinated sharing takes, when we know the job."""
-        times = records.dedicated_times(runs)
-        known_s = [times[key] for key in times if key[1:] == (unit.mpi, str(job))]
+        known_s = records.Dedicated(runs).everywhere(unit.mpi, str(job))
         generous_s = 60 + 15 * _sharing(unit) * max(known_s) if known_s else self.options.timeout
         return min(self.options.timeout, generous_s)
 

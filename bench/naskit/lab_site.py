@@ -48,8 +48,8 @@ class LabSite:
         self.cpus = sorted({cpu for node in nodes for cpu in node["cpus"]})
 
     def down(self):
-        if self.is_up:
-            self._lab("down", check=False)
+        if self.is_up:  # or was refused, because another session's is
+            self._lab("down", "--owner", str(os.getpid()), check=False)
         self.is_up = False
 
     def calibrate(self):

@@ -54,22 +54,28 @@ class Observer:
         return files
 
     def _say(self, what, files):
-        """The last word of each line that `coschedctl trace` prints."""
+        """What `coschedctl trace` prints."""
         if not files:
-            return []
+            return ""
         done = subprocess.run([self.site.control(), "trace", what, *files], text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False)
-        return [line.split()[-1] for line in done.stdout.splitlines() if line.strip()]
+        return done.stdout
 
     def _coscheduled(self, files):
         """The mean over the jobs."""
-        return records.mean(float(word) for word in self._say("coscheduled", files) if word != "-")
+        return records.mean(float(word) for word in last_words(self._say("coscheduled", files)) if word != "-")
 
     def _false(self, files):
         """Requests made for a job that no other node had scheduled, of all jobs; below the heading."""
-        counts = self._say("requests", files)[1:]
+        counts = last_words(self._say("requests", files))[1:]
         return sum(map(int, counts)) if counts else None
+
+
+def last_words(text):
+    """Of each line about a job. The sequential class is nobody's job: it has a turn on each node by itself."""
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    return [words[-1] for words in lines if words[0] != gantt.SEQUENTIAL]
 
 
 def sums(nodes):

@@ -5,6 +5,9 @@ import os
 
 from . import (NasError, environment, experiments, hosts, plan, schedulers, times, workload_file)
 
+MOST_SCALE = 1000
+MOST_S = 7 * 24 * 3600
+
 
 def parser():
     top = argparse.ArgumentParser(
@@ -68,8 +71,15 @@ def check(options):
     for name, least in (("runs", 1), ("nodes", 1), ("cpus_per_node", 1), ("retries", 0)):
         if getattr(options, name) is not None and getattr(options, name) < least:
             raise NasError(f"--{name.replace('_', '-')}: must be at least {least}")
-    if options.scale <= 0:
-        raise NasError("--scale: must be more than 0")
+    if not 0 < options.scale <= MOST_SCALE:
+        raise NasError(f"--scale {options.scale}: must be a number above 0 and up to {MOST_SCALE}")
+    if not (options.noise == 0 or 1 < options.noise <= MOST_SCALE):
+        raise NasError(f"--noise {options.noise}: must be more than 1, like 1.2, or 0 not to look")
+    if not 0 < options.timeout <= MOST_S:
+        raise NasError(f"--timeout {options.timeout}: must be seconds, above 0 and up to {MOST_S}")
+    if options.jobs and options.workload and not options.experiments:
+        raise NasError("--jobs and --workload: name an experiment that the workload is for, e.g. workloads, or "
+                       "leave out one of the two")
     for text in options.set:
         if "=" not in text or "." not in text.partition("=")[0]:
             raise NasError(f"--set {text}: must be section.key=value")
@@ -144,14 +154,24 @@ def requests(options):
     names = options.experiments or ([] if options.jobs else
                                     ["workloads" if options.workload else "quick"])
     chosen = experiments.choose(names)
-    files = [workload_file.read(name) for name in options.workload]
+    files = _files(options.workload)
     found = [_request(options, experiment, files or
                       [workload_file.read(name) for name in experiment.workloads])
              for experiment in chosen]
     if options.jobs:
         found.append(_request(options, experiments.BY_HAND,
-                              [workload_file.of_mix(text) for text in options.jobs]))
+                              list({made.name: made for made in map(workload_file.of_mix, options.jobs)}.values())))
     return found
+
+
+def _files(names):
+    """Each file once; results are known by the names of files, so no two may have the same."""
+    paths = {}
+    for path in map(workload_file.find, names):
+        name = os.path.basename(path)
+        if not os.path.samefile(paths.setdefault(name, path), path):
+            raise NasError(f"--workload {paths[name]} and {path}: both are called {name}; rename one")
+    return [workload_file.read(path) for path in paths.values()]
 
 
 def _request(options, experiment, files):

@@ -102,7 +102,7 @@ def _chosen_sets(experiment, file):
 
 
 def _pairs(file, seed, scale):
-    jobs = [submission.job for submission in file.submissions("", seed, scale)]
+    jobs = list(dict.fromkeys(submission.job for submission in file.submissions("", seed, scale)))
     for pair in itertools.combinations_with_replacement(jobs, 2):
         both = tuple(workload_file.Submission(job) for job in pair)
         yield _Case(workload.mix_name(pair), None, lambda _, both=both: both, file.yields)

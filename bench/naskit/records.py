@@ -14,14 +14,20 @@ def sitting(run):
     return run.get("sitting", 1)
 
 
+def is_again(run):
+    """Whether it was run once more only so that a later sitting has something to compare with."""
+    return run.get("again", False)
+
+
 def valid(runs):
-    """Of each unit's attempts the one that counts: the last undisturbed one, else the quietest."""
+    """Of each unit's attempts the one that counts: the last undisturbed one, else the quietest; and one of each
+    sitting that ran it again."""
     chosen = {}
     for run in runs:
-        before = chosen.get(run["place"])
-        if before is None or _better(run, before):
-            chosen[run["place"]] = run
-    return [chosen[place] for place in sorted(chosen)]
+        key = run["place"], sitting(run) if is_again(run) else 0
+        if key not in chosen or _better(run, chosen[key]):
+            chosen[key] = run
+    return [chosen[key] for key in sorted(chosen)]
 
 
 def _better(run, before):
@@ -30,14 +36,32 @@ def _better(run, before):
     return not run["disturbed"] or run["calibration_s"] <= before["calibration_s"]
 
 
-def dedicated_times(runs):
-    """{(sitting, mpi, job): median response time of the job alone, without cosched}, of verified runs."""
-    times = {}
-    for run in runs:
-        for job in run["jobs"] if run["scheduler"] == "dedicated" else ():
-            if job["verified"]:
-                times.setdefault((sitting(run), run["mpi"], job["job"]), []).append(job["response_s"])
-    return {key: statistics.median(values) for key, values in times.items()}
+def _repetition(run):
+    return run["experiment"], run["repetition"]
+
+
+class Dedicated:
+    """Response times of jobs alone, without cosched, of verified runs. A run is compared with those of its own
+    repetition, so that the spread of its stretch is that of both; where that has none in the run's sitting, with
+    the median of the sitting."""
+
+    def __init__(self, runs):
+        times = {}
+        for run in runs:
+            for job in run["jobs"] if run["scheduler"] == "dedicated" else ():
+                if job["verified"]:
+                    key = sitting(run), run["mpi"], job["job"]
+                    times.setdefault(key, []).append(job["response_s"])
+                    times.setdefault((*key, _repetition(run)), []).append(job["response_s"])
+        self.median_s = {key: statistics.median(values) for key, values in times.items()}
+
+    def of(self, run, name):
+        key = sitting(run), run["mpi"], name
+        return self.median_s.get((*key, _repetition(run)), self.median_s.get(key))
+
+    def everywhere(self, mpi, name):
+        """Of all sittings and repetitions."""
+        return [seconds for key, seconds in self.median_s.items() if key[1:3] == (mpi, name)]
 
 
 def ratio(value, base):
@@ -47,7 +71,7 @@ def ratio(value, base):
 def _fair(cluster, run, times):
     """Response times under perfect sharing, where they can be said."""
     jobs = [workload.parse_job(job["job"]) for job in run["jobs"]]
-    dedicated_s = [float("inf") if job.is_hog else times.get((sitting(run), run["mpi"], str(job))) for job in jobs]
+    dedicated_s = [float("inf") if job.is_hog else times.of(run, str(job)) for job in jobs]
     if not run["together"] or None in dedicated_s:
         return [None] * len(jobs)
     return workload.fair_response(cluster, jobs, dedicated_s)
@@ -56,14 +80,14 @@ def _fair(cluster, run, times):
 def add_stretch(runs, cluster):
     """Fills in dedicated_s, stretch = response / (dedicated x degree) and fair_stretch = response /
     response under perfect sharing of each job. Null where the job has no verified dedicated run in the
-    run's sitting."""
-    times = dedicated_times(runs)
+    run's sitting, and where jobs wait for each other or arrive one by one: what they share is not known then."""
+    times = Dedicated(runs)
     for run in runs:
         for job, fair_s in zip(run["jobs"], _fair(cluster, run, times)):
             ended = not workload.parse_job(job["job"]).is_hog
-            base_s = times.get((sitting(run), run["mpi"], job["job"])) if ended else None
+            base_s = times.of(run, job["job"]) if ended else None
             job["dedicated_s"] = base_s
-            job["stretch"] = ratio(job["response_s"], base_s and base_s * job["degree"])
+            job["stretch"] = ratio(job["response_s"], base_s and base_s * job["degree"]) if run["together"] else None
             job["fair_stretch"] = ratio(job["response_s"], fair_s) if ended else None
 
 

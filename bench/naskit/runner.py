@@ -60,13 +60,18 @@ class Runner:
         try:
             self._load_launchers()
             self.origin_s, self.origin_wall_s = time.monotonic(), time.time()
-            while self.queue or self._awaited():
+            while self._comes_to_an_end():
                 self._admit()
                 self._wait()
             self._end_hogs()
         finally:
             self.end()
         return [self._outcome(index) for index in sorted(self.done)]
+
+    def _comes_to_an_end(self):
+        """Whether there is a job that will end, or is to come; hogs alone never end, nor does one that arrives
+        when all is over matter."""
+        return self._awaited() or any(not self.unit.jobs[index].is_hog for index in self.queue)
 
     def _now(self):
         return time.monotonic() - self.origin_s

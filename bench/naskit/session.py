@@ -27,6 +27,19 @@ class Session(sitting.Sitting):
         self.plugin.down()
         super().put_away()
 
+    def bases_of(self, place):
+        """The baseline of its ratios, and its jobs alone, of its repetition."""
+        unit = self.units[place]
+        if self.schedulers[unit.scheduler].alone:
+            return []
+        baseline = experiments.TABLE.get(unit.experiment, experiments.BY_HAND).baseline
+        return [other for other, base in enumerate(self.units)
+                if other != place and (base.experiment, base.repetition, base.mpi) ==
+                (unit.experiment, unit.repetition, unit.mpi)
+                and (base.scheduler == "dedicated" and base.jobs[0] in unit.jobs
+                     or base.scheduler == baseline and base.workload == unit.workload
+                     and base.value in (unit.value, None))]
+
     def run_unit(self, place, unit, attempt):
         scheduler = self.schedulers[unit.scheduler]
         self.site.prepare(scheduler, unit)
@@ -67,7 +80,7 @@ class Session(sitting.Sitting):
     def _charts(self):
         names = ("experiment", "workload", "value", "mpi", "scheduler")
         return [{**{name: run[name] for name in names}, "file": observer.chart_file(run)}
-                for run in records.valid(self.runs) if run["repetition"] == 1
+                for run in records.valid(self.runs) if run["repetition"] == 1 and not records.is_again(run)
                 and os.path.exists(self.results.path(observer.chart_file(run)))]
 
     def _as_asked(self):

@@ -60,15 +60,36 @@ class Sitting:
         """Leaves the machine as it was; may be called again when it was interrupted itself."""
         self.site.down()
 
+    def bases_of(self, _place):
+        """The places whose runs are what this one's is compared with."""
+        return []
+
+    def _missing_bases(self, place):
+        """Those that only earlier sittings have run."""
+        return [base for base in self.bases_of(place)
+                if self.number not in (ran := {records.sitting(run) for run in self._runs_of(base)}) and ran]
+
+    def _runs_of(self, place):
+        return [run for run in self.runs if run["place"] == place]
+
     def _run_place(self, place, unit):
-        attempts = [run for run in self.runs if run["place"] == place]
+        self._run_until_quiet(place, unit, [run for run in self._runs_of(place) if not records.is_again(run)])
+
+    def _run_until_quiet(self, place, unit, attempts, again=False):
+        """`again`: it counts in this sitting, beside the one of an earlier sitting."""
         while (not attempts or (len(attempts) <= self.options.retries
                                 and all(run["disturbed"] for run in attempts))) and self._has_time(place):
-            self.progress.begin(place, len(attempts) + 1)
+            for base in self._missing_bases(place):
+                if base in self._missing_bases(place):  # not run again for another base meanwhile
+                    self._run_until_quiet(base, self.units[base], [], again=True)
+            number = len(self._runs_of(place)) + 1
+            self.progress.begin(place, number)
             start_s = time.monotonic()
-            run = self.run_unit(place, unit, len(attempts) + 1)
+            run = self.run_unit(place, unit, number)
             run["wall_s"] = time.monotonic() - start_s
             run["sitting"] = self.number
+            if again:
+                run["again"] = True
             self.guard.judge([run])
             self.runs.append(run)
             attempts.append(run)
@@ -78,8 +99,8 @@ class Sitting:
             self.summarize()
 
     def _has_time(self, place):
-        return (self.longest_s is None or
-                time.monotonic() - self.began_s + self.progress.expected_s(place) <= self.longest_s)
+        expected_s = sum(map(self.progress.expected_s, [place, *self._missing_bases(place)]))
+        return self.longest_s is None or time.monotonic() - self.began_s + expected_s <= self.longest_s
 
     def calibrate(self):
         self.calibration_s = self.site.calibrate() if self.guard.factor else None

@@ -64,8 +64,13 @@ def find(name):
 
 def read(name):
     path = find(name)
-    with open(path, encoding="utf-8") as file:
-        return parse(file.read(), path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse(file.read(), path)
+    except UnicodeDecodeError as error:
+        raise NasError(f"{path}: byte {error.start + 1} is not UTF-8; convert the file, e.g. with iconv") from None
+    except OSError as error:
+        raise NasError(f"{path}: {error.strerror}") from None
 
 
 def parse(text, path):

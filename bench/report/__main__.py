@@ -2,7 +2,7 @@
 
 import sys
 
-from closed_pipe import guarded
+from guard import guarded
 
 from . import cli
 

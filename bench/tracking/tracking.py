@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 import model
-from closed_pipe import guarded
+from guard import guarded
 from labkit import cgroups, processes
 
 MEANS = ("share", "freezer", "signals")

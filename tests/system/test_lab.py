@@ -321,6 +321,13 @@ class Crashes(LabTest):
         owner.wait()
         up()
 
+    def test_down_for_an_owner_leaves_the_lab_of_another(self):
+        up("--daemons", "none", "--owner", str(os.getpid()))
+        lab("down", "--owner", str(os.getppid()))
+        self.assertTrue(status()["up"])
+        lab("down", "--owner", str(os.getpid()))
+        self.assertEqual(leftovers(), [])
+
     def test_down_finds_everything_without_its_record(self):
         up()
         shutil.rmtree(f"/run/{NAME}")

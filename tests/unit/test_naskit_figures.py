@@ -34,14 +34,20 @@ def run(scheduler, jobs, place, **others):
 
 class Stretch(unittest.TestCase):
     def test_is_response_over_dedicated_times_degree(self):
-        runs = [run("dedicated", [job(response_s=seconds)], place)
+        runs = [run("dedicated", [job(response_s=seconds)], place, repetition=place + 2)
                 for place, seconds in enumerate((4, 6, 5))]
         runs.append(run("cosched", [job(response_s=11, degree=2.0), job(response_s=11, degree=2.0)], 3))
         records.add_stretch(runs, TWO_BY_ONE)
         self.assertEqual(runs[3]["jobs"][0]["dedicated_s"], 5)
         self.assertAlmostEqual(runs[3]["jobs"][0]["stretch"], 1.1)
         self.assertAlmostEqual(runs[3]["jobs"][0]["fair_stretch"], 1.1)
-        self.assertAlmostEqual(runs[0]["jobs"][0]["stretch"], 0.8)
+
+    def test_is_by_the_dedicated_time_of_its_repetition(self):
+        runs = [run("dedicated", [job(response_s=4)], 0), run("dedicated", [job(response_s=8)], 1, repetition=2),
+                run("dedicated", [job(response_s=2)], 2, experiment="pairs"),
+                run("cosched", [job(response_s=8)], 3), run("cosched", [job(response_s=8)], 4, repetition=2)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual([one["jobs"][0]["stretch"] for one in runs[3:]], [2, 1])
 
     def test_needs_a_verified_dedicated_run(self):
         runs = [run("dedicated", [job(verified=False)], 0), run("cosched", [job(response_s=9)], 1)]
@@ -72,6 +78,13 @@ class Stretch(unittest.TestCase):
         runs = [run("dedicated", [job()], 0), run("fcfs", [job()], 1, together=False)]
         records.add_stretch(runs, TWO_BY_ONE)
         self.assertIsNone(runs[1]["jobs"][0]["fair_stretch"])
+
+    def test_jobs_that_wait_for_each_other_have_none(self):
+        runs = [run("dedicated", [job(response_s=4)], 0),
+                run("fcfs", [job(response_s=4), job(response_s=8)], 1, together=False)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual([one["stretch"] for one in runs[1]["jobs"]], [None, None])
+        self.assertEqual(runs[1]["jobs"][0]["dedicated_s"], 4)
 
     def test_a_hog_has_none_and_takes_its_share_of_the_others(self):
         runs = [run("dedicated", [job()], 0), run("cosched", [job(response_s=8, degree=2.0),
@@ -166,6 +179,18 @@ class Summary(unittest.TestCase):
         runs[3]["sitting"] = 2
         ratio = self.rows(runs)["cosched", None]["ratios"]["mean_response_s"]
         self.assertEqual((ratio["n"], ratio["median"]), (2, 0.375))
+
+    def test_a_baseline_that_was_run_again_serves_its_sitting_and_the_earlier_one_serves_its_own(self):
+        runs = self.runs()
+        runs[3]["sitting"] = 1
+        for one in runs[4:]:
+            one["sitting"] = 2
+        runs[2]["sitting"] = 2
+        runs.append({**runs[3], "sitting": 2, "again": True, "attempt": 2, "jobs": [job(response_s=12.0)]})
+        rows = self.rows(runs)
+        ratio = rows["cosched", None]["ratios"]["mean_response_s"]
+        self.assertEqual((ratio["n"], ratio["median"]), (3, 0.5))
+        self.assertEqual(rows["uncoordinated", None]["runs"], 4)
 
     def test_a_value_is_compared_with_the_baselines_one_run(self):
         runs = self.runs()
@@ -294,6 +319,13 @@ class Gantt(unittest.TestCase):
         lifetimes = {"a": (0.2, 9.9), "b": (0.2, 3.9), "c": (5.2, 13.8)}
         self.assertEqual(gantt.match(lifetimes, jobs), {"a": 0, "b": 1, "c": 2})
 
+    def test_the_sequential_class_is_no_job(self):
+        trace = dump((101.0, "a", gantt.SCHEDULED), (103.0, "5e", gantt.SCHEDULED), (105.0, "a", gantt.LEFT),
+                     (105.1, "5e", gantt.LEFT))
+        trace["jobs"] = [{"job": "a", "uid": 1000, "job_id": "x"}, {"job": "5e", "uid": 0, "job_id": "sequential"}]
+        self.assertEqual(gantt.lifetimes([trace], 100.0), {"a": (1.0, 5.0)})
+        self.assertEqual(observer.last_words("x    0.970\nsequential      0.400\n\ny   -\n"), ["0.970", "-"])
+
     def test_a_job_is_not_matched_with_one_that_had_not_started(self):
         jobs = [job("cg.A.2", 10.0, start_s=8.0, seconds=[2.0])]
         self.assertEqual(gantt.match({"a": (0.0, 9.9)}, jobs), {})
@@ -317,6 +349,16 @@ class Daemons(unittest.TestCase):
         site.daemons = {"scheduler.gmet": "1s"}
         site._lab = lambda *_, **__: json.dumps({"state": folder, "nodes": nodes})
         return site
+
+    def test_only_a_sessions_own_lab_is_taken_down(self):
+        said = []
+        site = self.site("/")
+        site._lab = lambda *words, **_: said.append(words)
+        site.down()
+        self.assertEqual(said, [])
+        site.is_up = True
+        site.down()
+        self.assertEqual(said, [("down", "--owner", str(os.getpid()))])
 
     def test_what_runs_counts(self):
         both = ("classd", "timerd")

@@ -89,6 +89,8 @@ class Plan(unittest.TestCase):
         units = plan.build([request("pairs", text, runs=1, given="cosched")], ["mpich"], 1, 1.0)
         self.assertEqual(len(units), 6)
         self.assertIn(("lu.W.2", "lu.W.2"), [tuple(map(str, unit.jobs)) for unit in units])
+        twice = "[workload]\njobs = cg.A.2 (2), lu.W.2\n"
+        self.assertEqual(len(plan.build([request("pairs", twice, runs=1, given="cosched")], ["mpich"], 1, 1.0)), 3)
 
     def test_schedulers_of_a_repetition_get_the_same_order_of_jobs_and_repetitions_another(self):
         text = "[workload]\norder = shuffled\narrival = poisson 1s\njobs = cg.A.2 (5), ep.A.2 (5)\n"

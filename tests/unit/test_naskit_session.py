@@ -3,6 +3,7 @@ what is on disk after an interruption, and that no process is left. No root, no 
 
 import argparse
 import io
+import json
 import os
 import signal
 import stat
@@ -125,6 +126,30 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(sorted(run["place"] for run in again.runs), list(range(8)))
         self.assertEqual([again.runs[0]["sitting"], again.runs[-1]["sitting"]], [1, 2])
 
+    def test_what_a_later_sitting_is_compared_with_is_run_again(self):
+        jobs, names = "jobs = cg.S.2*3, ep.S.2\n", "dedicated,uncoordinated,cosched,cosched@500ms"
+        made = self.session(jobs, names)
+        made.run()
+        order = [(run["scheduler"], run["jobs"][0]["job"]) for run in made.runs]
+        self.assertEqual(len(order), 5)
+        kept = [run for run in made.runs if run["scheduler"] != "cosched@500ms"]
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps(run) + "\n" for run in kept)
+        again = self.session(jobs, names)
+        again.run()
+        later = again.runs[len(kept):]
+        self.assertEqual(sorted((run["scheduler"], run["jobs"][0]["job"]) for run in later),
+                         sorted((name, of) for name, of in order if name != "cosched"))
+        self.assertEqual(later[-1]["scheduler"], "cosched@500ms")
+        self.assertNotIn("again", later[-1])
+        self.assertTrue(all(run["again"] and run["attempt"] == 2 for run in later[:-1]))
+        for row in again.described()["experiments"]["quick"]["rows"]:
+            if row["scheduler"].startswith("cosched"):
+                self.assertEqual(row["ratios"]["mean_response_s"]["n"], 1, row["scheduler"])
+                self.assertEqual(row["measures"]["mean_stretch"]["n"], 1, row["scheduler"])
+        self.session(jobs, names).run()
+        self.assertEqual(len(self.results.runs()), len(again.runs))
+
     def test_sittings_are_judged_each_by_itself(self):
         first = self.session("jobs = cg.S.2*20\n", "uncoordinated", runs=6, lasting="1s",
                              site=Site([0.1] * 100))
@@ -178,6 +203,13 @@ class SessionTest(unittest.TestCase):
             self.assertGreaterEqual(hog["end_s"], job["end_s"])
             self.assertEqual(made.runs[-1]["makespan_s"], job["end_s"])
             self.assertEqual(job["degree"], 2 if name == "uncoordinated" else 1)
+            os.unlink(self.results.path("runs.jsonl"))
+
+    def test_nobody_waits_for_a_hog_that_arrives_last(self):
+        for arrival in ("10ms", "300ms"):
+            made = self.session(f"jobs = cg.S.2*3, hog.2 at {arrival}\n", "uncoordinated")
+            made.run()
+            self.assertLess(made.runs[-1]["makespan_s"], 50)
             os.unlink(self.results.path("runs.jsonl"))
 
     def test_a_disturbed_run_is_repeated_up_to_the_bound(self):
@@ -280,6 +312,34 @@ class SessionTest(unittest.TestCase):
             lines = file.read().splitlines()
         self.assertEqual(sorted(line for line in lines if "wrap" in line), ["wrap mpich", "wrap openmpi"])
         self.assertEqual([line.split()[0] for line in lines], ["up", "wrap", "wrap", "down"])
+
+
+class Asked(unittest.TestCase):
+    """What the command line may ask for."""
+
+    def asked(self, *arguments):
+        found = options.parser().parse_args(arguments)
+        options.check(found)
+        return options.requests(found)
+
+    def test_what_makes_no_sense_is_named(self):
+        for words in (["--scale", "nan"], ["--scale", "inf"], ["--scale", "0"], ["--noise", "nan"], ["--noise", "1"],
+                      ["--timeout", "nan"], ["--timeout", "-1"],
+                      ["--jobs", "cg.A.2", "--workload", "dom"]):
+            with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}"):
+                self.asked(*words)
+
+    def test_workloads_of_one_name_are_told_apart_or_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "dom.ini")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("[workload]\njobs = cg.A.2\n")
+            with self.assertRaisesRegex(NasError, f"^--workload .*{path}.* both are called dom.ini"):
+                self.asked("workloads", "--workload", "dom", "--workload", path)
+            request, = self.asked("workloads", "--workload", path, "--workload", path)
+            self.assertEqual(len(request.workloads), 1)
+        request, = self.asked("--jobs", "cg.A.2 ep.A.2", "--jobs", "cg.A.2  ep.A.2")
+        self.assertEqual(len(request.workloads), 1)
 
 
 class KeptOptions(unittest.TestCase):

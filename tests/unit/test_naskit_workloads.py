@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
@@ -54,6 +55,14 @@ class Files(unittest.TestCase):
         for text in ("[workload]\ntitle = x\n", "[workload]\njobs =\n", "[workload]\njobs = hog.2\n"):
             with self.subTest(text=text), self.assertRaisesRegex(NasError, "^/w/mine.ini: "):
                 parse(text)
+
+    def test_a_file_that_is_no_text_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.ini")
+            with open(path, "wb") as file:
+                file.write("[workload]\ntitle = Prüfung\njobs = cg.A.2\n".encode("latin-1"))
+            with self.assertRaisesRegex(NasError, f"^{path}: byte 22 is not UTF-8"):
+                workload_file.read(path)
 
     def test_an_unknown_name_is_told_the_known_ones(self):
         with self.assertRaisesRegex(NasError, "workload-1"):

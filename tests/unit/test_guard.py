@@ -1,6 +1,7 @@
-"""Programs of bench/ whose reader has gone end without a word, and put away what they have made."""
+"""Programs of bench/ that are ended from outside put away what they have made; those whose reader has gone without a word."""
 
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -8,12 +9,12 @@ import unittest
 BENCH = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 sys.path.insert(0, BENCH)
 
-from closed_pipe import STATUS  # noqa: E402
+from guard import STATUS  # noqa: E402
 
 HEAD = f"""
 import sys
 sys.path.insert(0, {BENCH!r})
-from closed_pipe import guarded
+from guard import guarded
 """
 
 
@@ -47,6 +48,24 @@ class Guarded(unittest.TestCase):
     def test_so_it_does_when_only_its_progress_has_no_reader(self):
         status, said, _ = ended(program("print('before')\nsys.exit(guarded(lambda: print('x', file=sys.stderr)))"), ("stderr",))
         self.assertEqual((status, said), (STATUS, "before\n"))
+
+    def test_a_signal_has_what_was_made_put_away(self):
+        text = """
+import signal, time
+def main():
+    try:
+        print('made', flush=True)
+        time.sleep(60)
+    finally:
+        signal.raise_signal(signal.SIGTERM)
+        print('put away')
+sys.exit(guarded(main))"""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number), subprocess.Popen(program(text), stdout=subprocess.PIPE, text=True) as begun:
+                self.assertEqual(begun.stdout.readline(), "made\n")
+                begun.send_signal(number)
+                self.assertEqual(begun.stdout.read(), "put away\n")
+                self.assertEqual(begun.wait(timeout=60), 128 + number)
 
     def test_what_was_made_is_put_away(self):
         status, _, said = ended(program("""

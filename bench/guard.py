@@ -1,10 +1,12 @@
-"""Programs whose reader leaves before they have said all: `run_nas.sh all --dry-run | head`."""
+"""Programs that are ended from outside, and have labs, jobs and daemons to put away: by SIGTERM or SIGHUP, as at the end
+of an allocation or of a terminal's, or because their reader leaves: `run_nas.sh all --dry-run | head`."""
 
 import os
 import select
 import signal
 import sys
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 STATUS = 128 + signal.SIGPIPE  # what a shell says of a program that the signal ended
 
 
@@ -25,10 +27,19 @@ def _discard(stream):
     os.close(nowhere)
 
 
+def _unwind(number, _frame):
+    for other in ENDING:
+        signal.signal(other, signal.SIG_IGN)  # what was made is put away now
+    sys.exit(128 + number)
+
+
 def guarded(main, *arguments):
     """What main(*arguments) returns; STATUS, without a word, when standard output or standard error has no reader any more.
-    The signal itself would end a program that still has labs, jobs and daemons to put away: this unwinds it. Any other
-    BrokenPipeError, as of a process that has died, passes through."""
+    The signal itself would end a program that still has something to put away: this unwinds it, and so do SIGTERM and
+    SIGHUP, by SystemExit. Any other BrokenPipeError, as of a process that has died, passes through."""
+    for number in ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, _unwind)
     try:
         try:
             return main(*arguments)
