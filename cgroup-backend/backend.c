@@ -98,7 +98,7 @@ int class_open(backend_t *backend, const char *name, class_t **class_, struct er
     if (tracking_read(backend, name, &suspension, err) != 0)
         return -1;
     if (backend->ops->open(backend, name, class_, err) == 0) {
-        tracking_open(*class_, &suspension);
+        tracking_open(backend, *class_, &suspension);
         return 0;
     }
     suspension_forget(&suspension);
@@ -120,7 +120,7 @@ int class_open_in_place(backend_t *backend, const char *name, const struct class
     if (check_pid(home->pid, err) != 0 || tracking_read(backend, name, &suspension, err) != 0)
         return -1;
     if (backend->ops->open_in_place(backend, name, home, class_, err) == 0) {
-        tracking_open(*class_, &suspension);
+        tracking_open(backend, *class_, &suspension);
         return 0;
     }
     suspension_forget(&suspension);

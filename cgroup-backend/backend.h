@@ -166,8 +166,11 @@ int class_resume(class_t *class_, struct error *err);
 bool class_suspended(const class_t *class_, struct class_suspension *how);
 
 // Sends SIGKILL to the process `root` with its descendants, or with 0 to the whole class. 0 when
-// none of them is left. EBUSY for a part of a class that is frozen.
-int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, struct error *err);
+// none of them is left. EBUSY for a part of a class that is frozen. A pass that cannot hold them
+// still kills nobody, lest children of theirs are not found any more, unless `at_once`: for the
+// last pass, after which nobody must stand still.
+int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_once,
+                    struct error *err);
 
 // Expels what is left, removes the group and releases the class. A group that is already gone is no
 // error. On error the class is released all the same.

@@ -81,20 +81,27 @@ static unsigned depth_of(const struct genealogy *genealogy, size_t index, size_t
     return depth;
 }
 
-void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start)
+static bool is_in(const struct genealogy *list, const struct genealogy_process *process)
+{
+    return list != NULL && genealogy_find(list, process->pid, process->start_time) != NULL;
+}
+
+void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start,
+                            const struct genealogy *also)
 {
     find_parents(genealogy, true);
     size_t at = index_of(genealogy, root), kept = 0;
-    if (at == GENEALOGY_NONE || genealogy->list[at].start_time != root_start) {
-        genealogy->count = 0;
-        return;
-    }
-    genealogy->list[at].above = GENEALOGY_NONE;
+    if (at != GENEALOGY_NONE && genealogy->list[at].start_time != root_start)
+        at = GENEALOGY_NONE;
+    if (at != GENEALOGY_NONE)
+        genealogy->list[at].above = GENEALOGY_NONE;
     // Marked first: the list must not change while lines are followed through it.
     for (size_t i = 0; i < genealogy->count; i++) {
-        size_t top;
-        depth_of(genealogy, i, &top);
-        genealogy->list[i].depth = top == at;
+        size_t top = GENEALOGY_NONE;
+        if (at != GENEALOGY_NONE)
+            depth_of(genealogy, i, &top);
+        bool below = at != GENEALOGY_NONE && top == at;
+        genealogy->list[i].depth = below || is_in(also, &genealogy->list[i]);
     }
     for (size_t i = 0; i < genealogy->count; i++)
         if (genealogy->list[i].depth != 0)

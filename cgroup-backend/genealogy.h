@@ -40,8 +40,10 @@ int genealogy_add(struct genealogy *genealogy, const struct genealogy_process *p
 // Keeps the process `root` with this start time, and its descendants; nobody when it is not there.
 // An orphan, one whose parent is not in the list, descends from whoever leads its session or its
 // process group, if that one is kept: the kernel does not use these numbers again while there are
-// members. Orphans whose leader is gone are not kept.
-void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start);
+// members. Orphans whose leader is gone are not kept, unless they are in `also`, which are kept
+// whatever has become of the root; null: nobody.
+void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start,
+                            const struct genealogy *also);
 
 // Finds everybody's parent and depth; returns how many levels there are. A parent that is younger
 // than its child is another process with the parent's number.

@@ -6,8 +6,9 @@
 
 #include <errno.h>
 
-static int census(const char *path, pid_t root, uint64_t root_start, struct genealogy *genealogy,
-                  struct error *err)
+// Of a subtree, also those of the list: who links them to its root may have died.
+static int census(const char *path, pid_t root, uint64_t root_start, const struct genealogy *also,
+                  struct genealogy *genealogy, struct error *err)
 {
     cleanup_pids struct pid_list members = {0};
     if (processes_of_group(path, &members, err) != 0)
@@ -16,8 +17,15 @@ static int census(const char *path, pid_t root, uint64_t root_start, struct gene
     if (signals_census("/proc", &members, genealogy, err) != 0)
         return -1;
     if (root != 0)
-        genealogy_keep_subtree(genealogy, root, root_start);
+        genealogy_keep_subtree(genealogy, root, root_start, also);
     return 0;
+}
+
+static int census_suspended(const char *path, const struct suspension *suspension,
+                            struct genealogy *genealogy, struct error *err)
+{
+    const struct class_suspension *how = &suspension->how;
+    return census(path, how->root, how->root_start, &suspension->ours, genealogy, err);
 }
 
 static const char *path_of(const class_t *base)
@@ -25,18 +33,35 @@ static const char *path_of(const class_t *base)
     return ((const struct cgroup_class *)base)->groups[0].path;
 }
 
+// Those of a subtree that we are about to stop. How many were not known, or -1.
+static int note_ours(struct suspension *suspension, const struct genealogy *found,
+                     struct error *err)
+{
+    int noted = 0;
+    for (size_t i = 0; suspension->how.root != 0 && i < found->count; i++) {
+        const struct genealogy_process *process = &found->list[i];
+        if (genealogy_find(&suspension->others, process->pid, process->start_time) != NULL ||
+            genealogy_find(&suspension->ours, process->pid, process->start_time) != NULL)
+            continue;
+        if (genealogy_add(&suspension->ours, process, err) != 0)
+            return -1;
+        noted++;
+    }
+    return noted;
+}
+
 int groups_find_stopped(class_t *base, struct suspension *suspension, struct error *err)
 {
     cleanup_genealogy struct genealogy found = {0};
     const struct class_suspension *how = &suspension->how;
-    if (census(path_of(base), how->root, how->root_start, &found, err) != 0)
+    if (census_suspended(path_of(base), suspension, &found, err) != 0)
         return -1;
     if (how->root != 0 && found.count == 0)
         return error_set(err, ESRCH, "process %d is not in class %s", (int)how->root, base->name);
     for (size_t i = 0; i < found.count; i++)
         if (found.list[i].stopped && genealogy_add(&suspension->others, &found.list[i], err) != 0)
             return -1;
-    return 0;
+    return note_ours(suspension, &found, err) >= 0 ? 0 : -1;
 }
 
 // Who had stopped before, and was continued by somebody else since, is stopped by us now.
@@ -55,12 +80,14 @@ static void drop_runners(struct genealogy *others, const struct genealogy *found
 int groups_stop_pass(class_t *base, struct suspension *suspension, struct error *err)
 {
     cleanup_genealogy struct genealogy found = {0};
-    const struct class_suspension *how = &suspension->how;
     size_t others = suspension->others.count;
-    if (census(path_of(base), how->root, how->root_start, &found, err) != 0)
+    if (census_suspended(path_of(base), suspension, &found, err) != 0)
         return -1;
     drop_runners(&suspension->others, &found);
-    if (suspension->others.count != others &&
+    int noted = note_ours(suspension, &found, err);
+    if (noted < 0)
+        return -1;
+    if ((suspension->others.count != others || noted > 0) &&
         suspension_write(base->suspensions, base->name, suspension, err) != 0)
         return -1;
     if (signals_stop(&found, err) != 0)
@@ -68,7 +95,7 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
     // Nobody ran at this look, so nobody has forked since the list was made, unless it was made
     // before the last of them stopped: one look at them standing still decides.
     cleanup_genealogy struct genealogy again = {0};
-    if (census(path_of(base), how->root, how->root_start, &again, err) != 0)
+    if (census_suspended(path_of(base), suspension, &again, err) != 0)
         return -1;
     for (size_t i = 0; i < again.count; i++)
         if (!again.list[i].stopped)
@@ -79,8 +106,7 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
 int groups_continue_pass(class_t *base, const struct suspension *suspension, struct error *err)
 {
     cleanup_genealogy struct genealogy found = {0};
-    const struct class_suspension *how = &suspension->how;
-    if (census(path_of(base), how->root, how->root_start, &found, err) != 0)
+    if (census_suspended(path_of(base), suspension, &found, err) != 0)
         return -1;
     return signals_continue(&found, &suspension->others, err);
 }
@@ -98,10 +124,9 @@ int groups_release_stopped(const struct cgroup_backend *backend, const char *nam
     // to continue too many.
     if (known < 0)
         suspension = (struct suspension){.how = {.means = CLASS_BY_SIGNALS}};
-    const struct class_suspension *how = &suspension.how;
     int rc = 0;
-    if (how->means == CLASS_BY_SIGNALS &&
-        (census(path, how->root, how->root_start, &found, &fault) != 0 ||
+    if (suspension.how.means == CLASS_BY_SIGNALS &&
+        (census_suspended(path, &suspension, &found, &fault) != 0 ||
          signals_continue(&found, &suspension.others, &fault) != 0))
         rc = error_set(err, fault.code, "%s", fault.text);
     suspension_forget(&suspension);
@@ -130,7 +155,8 @@ static int census_of_all(const struct cgroup_class *class_, pid_t root, uint64_t
                          struct genealogy *genealogy, struct error *err)
 {
     if (root != 0)
-        return census(class_->groups[0].path, root, root_start, genealogy, err);
+        return census(class_->groups[0].path, root, root_start, &class_->base.victims, genealogy,
+                      err);
     cleanup_pids struct pid_list members = {0};
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         if (processes_of_group(class_->groups[i].path, &members, err) != 0)
@@ -150,7 +176,18 @@ static int hold_still(class_t *base, bool subtree, struct genealogy *found, stru
     return subtree ? signals_stop(found, err) : 0;
 }
 
-static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_start,
+static int add_all(struct genealogy *list, const struct genealogy *found, struct error *err)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const struct genealogy_process *process = &found->list[i];
+        if (genealogy_find(list, process->pid, process->start_time) == NULL &&
+            genealogy_add(list, process, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
                       struct error *err)
 {
     cleanup_genealogy struct genealogy found = {0};
@@ -158,26 +195,25 @@ static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_sta
     if (!class_has_freezer(base) && root != 0 &&
         census_of_all(class_, root, root_start, &found, err) != 0)
         return -1;
-    if (hold_still(base, root != 0, &found, err) != 0)
+    if (hold_still(base, root != 0, &found, at_once ? NULL : err) != 0 && !at_once)
         return -1;
     genealogy_free(&found);
     if (census_of_all(class_, root, root_start, &found, err) != 0)
         return -1;
-    for (size_t i = 0; i < found.count; i++)
-        if (genealogy_add(&base->victims, &found.list[i], err) != 0)
-            return -1;
+    if (add_all(&base->victims, &found, err) != 0)
+        return -1;
     struct error fault = {0};
     if (signals_kill(&found, &fault) != 0 && fault.code != EAGAIN)
         return error_set(err, fault.code, "%s", fault.text);
     return 0;
 }
 
-int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start,
+int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
                      int (*doom)(class_t *class_), struct error *err)
 {
     class_t *base = &class_->base;
     bool doomed = root == 0 && doom != NULL && doom(base) == 0;
-    int rc = doomed ? 0 : kill_found(class_, root, root_start, err);
+    int rc = doomed ? 0 : kill_found(class_, root, root_start, at_once, err);
     // Processes frozen by v1 die when they thaw.
     if (!doomed && class_has_freezer(base) && class_thaw(base, rc == 0 ? err : NULL) != 0)
         rc = -1;

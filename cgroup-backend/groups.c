@@ -414,7 +414,7 @@ static int find_missing(const struct cgroup_class *class_, const struct process_
                         struct process_list *missing, struct error *err)
 {
     missing->count = 0;
-    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+    for (unsigned i = 0; processes->count > 0 && i < class_->backend->hierarchy_count; i++) {
         cleanup_pids struct pid_list members = {0};
         if (processes_of_group(class_->groups[i].path, &members, err) != 0)
             return -1;
@@ -439,14 +439,29 @@ static int explain_too_many(struct error *err)
                      PLACE_MEMBERS_MAX);
 }
 
-static int list_descendants(const struct process_id *who, struct process_list *descendants,
+// Those of all of them, in place of what *descendants had.
+static int list_descendants(const struct process_list *roots, struct process_list *descendants,
                             bool *exact, struct error *err)
 {
+    cleanup_processes struct process_list found = {0};
     struct error fault = {0};
-    if (processes_descendants("/proc", who, PLACE_MEMBERS_MAX, descendants, exact, &fault) == 0)
-        return 0;
-    return fault.code == E2BIG ? explain_too_many(err)
-                               : error_set(err, fault.code, "%s", fault.text);
+    descendants->count = 0;
+    *exact = true;
+    for (size_t i = 0; i < roots->count; i++) {
+        bool seen;
+        if (processes_descendants("/proc", &roots->list[i], PLACE_MEMBERS_MAX, &found, &seen,
+                                  &fault) != 0)
+            return fault.code == E2BIG ? explain_too_many(err)
+                                       : error_set(err, fault.code, "%s", fault.text);
+        *exact &= seen;
+        for (size_t k = 0; k < found.count; k++)
+            if (process_list_add(descendants, &found.list[k], err) != 0)
+                return -1;
+        if (descendants->count > PLACE_MEMBERS_MAX)
+            return explain_too_many(err);
+    }
+    process_list_sort(descendants);
+    return 0;
 }
 
 static int check_count(const struct process_list *placed, struct error *err)
@@ -454,19 +469,19 @@ static int check_count(const struct process_list *placed, struct error *err)
     return placed->count <= PLACE_MEMBERS_MAX ? 0 : explain_too_many(err);
 }
 
-// Follows the descendants of `who`, which is placed already. A child forked before its parent was
-// moved is outside, one forked later is inside: so after every move one more look, until a look
+// Follows the descendants of `roots`, which are placed already. A child forked before its parent
+// was moved is outside, one forked later is inside: so after every move one more look, until a look
 // finds nobody outside. Whoever has a class of his own stays there. *placed gets whom we moved. A
 // process that was moved and still is not there is a zombie: the kernel accepts it and does
 // nothing.
-static int place_descendants(struct cgroup_class *class_, const struct process_id *who,
+static int place_descendants(struct cgroup_class *class_, const struct process_list *roots,
                              const char *home, struct process_list *placed, struct error *err)
 {
     cleanup_processes struct process_list descendants = {0}, missing = {0};
     int quiet = 0;
     for (int round = 0; round < PLACE_ROUNDS_MAX; round++) {
         bool exact, moved = false;
-        if (list_descendants(who, &descendants, &exact, err) != 0 ||
+        if (list_descendants(roots, &descendants, &exact, err) != 0 ||
             find_missing(class_, &descendants, &missing, err) != 0)
             return -1;
         process_list_sort(placed);
@@ -480,8 +495,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_i
                 if (process_list_add(placed, one, err) != 0 || check_count(placed, err) != 0)
                     return -1;
             } else if (fault.code != ESRCH) {
-                return error_set(err, fault.code, "process %d, descendant of %d: %s", (int)one->pid,
-                                 (int)who->pid, fault.text);
+                return error_set(err, fault.code, "process %d: %s", (int)one->pid, fault.text);
             }
         }
         quiet = moved ? 0 : quiet + 1;
@@ -490,11 +504,10 @@ static int place_descendants(struct cgroup_class *class_, const struct process_i
     }
     return error_set(err, EAGAIN,
                      "the descendants of process %d fork faster than they can be moved to class %s",
-                     (int)who->pid, class_->base.name);
+                     (int)roots->list[0].pid, class_->base.name);
 }
 
-// A relative of a registering process, with its descendants. Those of them with a class, be it the
-// one that the registering process was born into, stay there.
+// A relative of a registering process; its descendants are not followed yet.
 static int place_relative(struct cgroup_class *class_, const struct process_id *who,
                           struct process_list *placed, struct error *err)
 {
@@ -507,16 +520,19 @@ static int place_relative(struct cgroup_class *class_, const struct process_id *
                    : error_set(err, fault.code, "process %d: %s", (int)who->pid, fault.text);
     if (!inside && (process_list_add(placed, who, err) != 0 || check_count(placed, err) != 0))
         return -1;
-    return place_descendants(class_, who, NULL, placed, err);
+    return 0;
 }
 
-// From the highest on, so that what they fork meanwhile is inside or found below.
+// From the highest on, so that what they fork meanwhile is inside or found below. Those of their
+// descendants with a class, be it the one that the registering process was born into, stay there.
 static int place_wrappers(struct cgroup_class *class_, const struct family *family,
                           struct process_list *placed, struct error *err)
 {
     for (size_t i = family->count; i-- > 1;) {
-        const struct process_id wrapper = {family->line[i].pid, family->start_times[i]};
-        if (place_relative(class_, &wrapper, placed, err) != 0)
+        struct process_id wrapper = {family->line[i].pid, family->start_times[i]};
+        const struct process_list one = {.list = &wrapper, .count = 1};
+        if (place_relative(class_, &wrapper, placed, err) != 0 ||
+            place_descendants(class_, &one, NULL, placed, err) != 0)
             return -1;
     }
     return 0;
@@ -540,11 +556,13 @@ static bool is_orphan(const struct family *family, pid_t pid)
            process.uid == head->uid && process.parent != head->parent;
 }
 
-// They still live where the family comes from, `home`.
+// They still live where the family comes from, `home`. All are moved before anybody's descendants
+// are followed, so that the class is looked at once a round and not once for each of them.
 static int place_orphans(struct cgroup_class *class_, const struct family *family, const char *home,
                          struct process_list *placed, struct error *err)
 {
     cleanup_pids struct pid_list neighbours = {0};
+    cleanup_processes struct process_list orphans = {0};
     if (family->count == 0 || home == NULL || strcmp(home, class_->groups[0].path) == 0 ||
         processes_of_group(home, &neighbours, NULL) != 0)
         return 0;
@@ -554,10 +572,13 @@ static int place_orphans(struct cgroup_class *class_, const struct family *famil
             continue;
         // It is judged after its start time is known, so that it is who is placed.
         one.start_time = processes_start_time("/proc", one.pid);
-        if (is_orphan(family, one.pid) && place_relative(class_, &one, placed, err) != 0)
+        if (one.start_time == 0 || !is_orphan(family, one.pid))
+            continue;
+        if (place_relative(class_, &one, placed, err) != 0 ||
+            process_list_add(&orphans, &one, err) != 0)
             return -1;
     }
-    return 0;
+    return orphans.count > 0 ? place_descendants(class_, &orphans, NULL, placed, err) : 0;
 }
 
 // Back to the origin or, when that has gone or does not take it, to the hierarchy's root.
@@ -576,26 +597,39 @@ static int expel_from(const struct group *group, const struct process_id *who, s
     return rc == 0 || fault.code == ESRCH ? 0 : error_set(err, fault.code, "%s", fault.text);
 }
 
+// Half a job in a class would be worse than none. Where it cannot be seen who is still there, all
+// of them are moved back.
+static void undo(const struct cgroup_class *class_, const struct process_list *placed)
+{
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        cleanup_pids struct pid_list members = {0};
+        bool seen = processes_of_group(class_->groups[i].path, &members, NULL) == 0;
+        pid_list_sort(&members);
+        for (size_t k = 0; k < placed->count; k++)
+            if ((!seen || pid_list_has(&members, placed->list[k].pid)) &&
+                processes_is("/proc", &placed->list[k]))
+                expel_from(&class_->groups[i], &placed->list[k], NULL);
+    }
+}
+
 int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     cleanup_processes struct process_list placed = {0};
-    const struct process_id who = {pid, start_time != 0 ? start_time
-                                                        : processes_start_time("/proc", pid)};
+    struct process_id who = {pid,
+                             start_time != 0 ? start_time : processes_start_time("/proc", pid)};
+    const struct process_list only = {.list = &who, .count = 1};
     cleanup_free char *home = group_of(class_->groups[0].hierarchy, pid);
     if (note_origins(class_, &who, err) != 0)
         return error_context(err, "class %s", base->name);
     struct family family = find_family(class_, &who);
     if (process_list_add(&placed, &who, err) == 0 && place_one(class_, &who, err) == 0 &&
         place_wrappers(class_, &family, &placed, err) == 0 &&
-        place_descendants(class_, &who, home, &placed, err) == 0 &&
+        place_descendants(class_, &only, home, &placed, err) == 0 &&
         place_orphans(class_, &family, home, &placed, err) == 0 &&
         groups_confirm(class_, &who, err) == 0)
         return 0;
-    // Half a job in a class would be worse than none.
-    for (size_t k = 0; k < placed.count; k++)
-        if (processes_is("/proc", &placed.list[k]))
-            groups_expel(base, placed.list[k].pid, NULL);
+    undo(class_, &placed);
     return error_context(err, "class %s", class_->base.name);
 }
 

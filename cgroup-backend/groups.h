@@ -115,7 +115,7 @@ int groups_continue_pass(class_t *class_, const struct suspension *suspension, s
 
 // SIGKILL to all, held still by the freezer meanwhile where there is one. `doom`, if it is not
 // null, has the kernel kill all of them at once, and returns 0 if it could.
-int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start,
+int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
                      int (*doom)(class_t *class_), struct error *err);
 
 // Continues whom a suspension by signals of class `name` has stopped, in the group `path`.

@@ -37,7 +37,8 @@ struct backend_ops {
     int (*find_stopped)(class_t *class_, struct suspension *suspension, struct error *err);
     int (*stop_pass)(class_t *class_, struct suspension *suspension, struct error *err);
     int (*continue_pass)(class_t *class_, const struct suspension *suspension, struct error *err);
-    int (*kill_pass)(class_t *class_, pid_t root, uint64_t root_start, struct error *err);
+    int (*kill_pass)(class_t *class_, pid_t root, uint64_t root_start, bool at_once,
+                     struct error *err);
     int (*remove)(class_t *class_, struct error *err);
 };
 
@@ -61,8 +62,10 @@ struct backend_class {
 int tracking_read(const backend_t *backend, const char *name, struct suspension *suspension,
                   struct error *err);
 
-// The class that was opened after that takes what was read.
-void tracking_open(struct backend_class *class_, struct suspension *suspension);
+// The class that was opened after that takes what was read. A class in place has no other means
+// than its share: a record of another, which an earlier class of the name has left, is removed.
+void tracking_open(const backend_t *backend, struct backend_class *class_,
+                   struct suspension *suspension);
 
 // Frees what is here; the record stays.
 void tracking_close(struct backend_class *class_);

@@ -149,12 +149,13 @@ int signals_continue(struct genealogy *genealogy, const struct genealogy *others
         for (size_t i = 0; i < genealogy->count; i++) {
             struct genealogy_process *process = &genealogy->list[i];
             // A debugger's are the debugger's.
-            if (process->depth != depth || !process->stopped || process->traced ||
+            if (process->depth != depth || process->traced ||
                 genealogy_find(others, process->pid, process->start_time) != NULL)
                 continue;
             if (!process->waits && send(process, SIGCONT, err) != 0)
                 return -1;
-            look_again(process);
+            if (process->stopped)
+                look_again(process);
             process->waits |= process->stopped;
             left += process->stopped;
         }
@@ -170,9 +171,14 @@ int signals_continue(struct genealogy *genealogy, const struct genealogy *others
 int signals_kill(struct genealogy *genealogy, struct error *err)
 {
     unsigned levels = genealogy_find_levels(genealogy);
+    struct error *first = err;
+    int rc = 0;
     for (unsigned depth = 0; depth < levels; depth++)
         for (size_t i = 0; i < genealogy->count; i++)
-            if (genealogy->list[i].depth == depth && send(&genealogy->list[i], SIGKILL, err) != 0)
-                return -1;
-    return again(genealogy->count, "are still there after SIGKILL", err);
+            if (genealogy->list[i].depth == depth &&
+                send(&genealogy->list[i], SIGKILL, first) != 0) {
+                first = NULL;
+                rc = -1;
+            }
+    return rc != 0 ? rc : again(genealogy->count, "are still there after SIGKILL", err);
 }

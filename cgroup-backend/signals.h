@@ -18,12 +18,13 @@ int signals_census(const char *proc, const struct pid_list *members, struct gene
 // everybody has stopped.
 int signals_stop(struct genealogy *genealogy, struct error *err);
 
-// SIGCONT, bottom-up: to whom has stopped and whose children run. Those in `others`, who had
-// stopped before, stay as they are. 0 when everybody else runs.
+// SIGCONT, bottom-up: to everybody whose children run, also to those that do not stand still, who
+// may have a SIGSTOP before them that they have not got to yet. Those in `others`, who had stopped
+// before, stay as they are. 0 when everybody else runs.
 int signals_continue(struct genealogy *genealogy, const struct genealogy *others,
                      struct error *err);
 
-// SIGKILL, top-down. 0 when there was nobody.
+// SIGKILL, top-down, to all, even when it cannot be sent to one of them. 0 when there was nobody.
 int signals_kill(struct genealogy *genealogy, struct error *err);
 
 #endif

@@ -11,34 +11,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OTHERS_MAX = 65536 };
+enum { LISTED_MAX = 65536 };
 
 void suspension_forget(struct suspension *suspension)
 {
     genealogy_free(&suspension->others);
+    genealogy_free(&suspension->ours);
     *suspension = (struct suspension){0};
+}
+
+static int parse_list(FILE *file, unsigned count, struct genealogy *list)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct genealogy_process process = {0};
+        if (fscanf(file, "%d %" SCNu64, &process.pid, &process.start_time) != 2 || process.pid <= 0)
+            return ferror(file) ? EIO : EBADMSG;
+        if (genealogy_add(list, &process, NULL) != 0)
+            return ENOMEM;
+    }
+    return 0;
 }
 
 // Returns 0 or an errno value: EBADMSG for what is no record, another when it cannot be known.
 static int parse(FILE *file, struct suspension *suspension)
 {
     unsigned means, count;
-    int root;
+    int root, code;
     if (fscanf(file, "means %u root %d %" SCNu64 " others %u", &means, &root,
                &suspension->how.root_start, &count) != 4 ||
-        means < CLASS_BY_SHARE || means > CLASS_BY_SIGNALS || root < 0 || count > OTHERS_MAX)
+        means < CLASS_BY_SHARE || means > CLASS_BY_SIGNALS || root < 0 || count > LISTED_MAX)
         return ferror(file) ? EIO : EBADMSG;
     suspension->how.means = means;
     suspension->how.root = root;
-    for (unsigned i = 0; i < count; i++) {
-        struct genealogy_process other = {0};
-        if (fscanf(file, "%d %" SCNu64, &other.pid, &other.start_time) != 2 || other.pid <= 0)
-            return ferror(file) ? EIO : EBADMSG;
-        if (genealogy_add(&suspension->others, &other, NULL) != 0)
-            return ENOMEM;
-    }
-    suspension->on = true;
-    return 0;
+    code = parse_list(file, count, &suspension->others);
+    if (code == 0 && fscanf(file, " ours %u", &count) == 1) // not of an older classd
+        code = count <= LISTED_MAX ? parse_list(file, count, &suspension->ours) : EBADMSG;
+    suspension->on = code == 0;
+    return code == 0 && ferror(file) ? EIO : code;
 }
 
 static bool is_file(int fd)
@@ -78,6 +87,13 @@ int suspension_read(const char *directory, const char *name, struct suspension *
                            : error_errno(err, code, "%s/%s", directory, name);
 }
 
+static void print_list(FILE *file, const char *title, const struct genealogy *list)
+{
+    fprintf(file, "%s %zu\n", title, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        fprintf(file, "%d %" PRIu64 "\n", (int)list->list[i].pid, list->list[i].start_time);
+}
+
 static int fill(int fd, const void *what)
 {
     const struct suspension *suspension = what;
@@ -88,11 +104,11 @@ static int fill(int fd, const void *what)
             close(own_fd);
         return -1;
     }
-    fprintf(file, "means %u root %d %" PRIu64 " others %zu\n", (unsigned)suspension->how.means,
-            (int)suspension->how.root, suspension->how.root_start, suspension->others.count);
-    for (size_t i = 0; i < suspension->others.count; i++)
-        fprintf(file, "%d %" PRIu64 "\n", (int)suspension->others.list[i].pid,
-                suspension->others.list[i].start_time);
+    fprintf(file, "means %u root %d %" PRIu64 " ", (unsigned)suspension->how.means,
+            (int)suspension->how.root, suspension->how.root_start);
+    print_list(file, "others", &suspension->others);
+    if (suspension->ours.count > 0)
+        print_list(file, "ours", &suspension->ours);
     return fflush(file) == 0 && !ferror(file) ? 0 : -1;
 }
 

@@ -13,6 +13,7 @@ struct suspension {
     bool on;
     struct class_suspension how;
     struct genealogy others; // pids and start times of those that are not to be continued
+    struct genealogy ours;   // of a subtree, whom we stop: what links them to its root may die
 };
 
 void suspension_forget(struct suspension *suspension);

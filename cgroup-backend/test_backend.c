@@ -322,9 +322,11 @@ static int test_continue_pass(class_t *base, const struct suspension *suspension
     return plain_effect(base, "continue", err);
 }
 
-static int test_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct error *err)
+static int test_kill_pass(class_t *base, pid_t root, uint64_t root_start, bool at_once,
+                          struct error *err)
 {
     (void)root_start;
+    (void)at_once;
     if (root == 0)
         return kill_whole(base, "kill", err);
     if (class_fault(base, "kill", err) != 0)

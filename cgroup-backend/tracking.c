@@ -17,9 +17,18 @@ int tracking_read(const backend_t *backend, const char *name, struct suspension 
     return 0;
 }
 
-void tracking_open(struct backend_class *class_, struct suspension *suspension)
+static bool has_means(const struct backend_class *class_, enum class_means means)
 {
-    if (class_->suspension.on)
+    return means == CLASS_BY_SHARE || class_->ops->stop_pass != NULL;
+}
+
+void tracking_open(const backend_t *backend, struct backend_class *class_,
+                   struct suspension *suspension)
+{
+    bool stale = suspension->on && !has_means(class_, suspension->how.means);
+    if (stale && !backend->as_it_is)
+        suspension_remove(backend->suspensions, class_->name);
+    if (class_->suspension.on || stale)
         suspension_forget(suspension);
     else
         class_->suspension = *suspension;
@@ -55,7 +64,7 @@ static int check(const class_t *class_, const struct class_suspension *how, stru
     if (how->root != 0 && how->means != CLASS_BY_SIGNALS)
         return error_set(err, ENOTSUP, "a part of a class is suspended by signals, not by %s",
                          how->means == CLASS_BY_SHARE ? "share" : "freezer");
-    if (how->means != CLASS_BY_SHARE && class_->ops->stop_pass == NULL)
+    if (!has_means(class_, how->means))
         return error_set(err, ENOTSUP,
                          "class %s is in place: its manager stops and kills it (scontrol, "
                          "systemctl); here it is suspended by share",
@@ -118,7 +127,8 @@ int class_resume(class_t *class_, struct error *err)
     return 0;
 }
 
-int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, struct error *err)
+int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_once,
+                    struct error *err)
 {
     const struct suspension *suspension = &class_->suspension;
     if (class_->ops->kill_pass == NULL)
@@ -126,5 +136,5 @@ int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, struct err
     if (root != 0 && suspension->on && suspension->how.means == CLASS_BY_FREEZER)
         return error_set(err, EBUSY, "class %s is frozen: resume it, or kill all of it",
                          class_->name);
-    return class_->ops->kill_pass(class_, root, root_start, err);
+    return class_->ops->kill_pass(class_, root, root_start, at_once, err);
 }

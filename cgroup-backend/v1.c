@@ -274,9 +274,10 @@ static int v1_kill(class_t *base, struct error *err)
     return groups_without_limit((struct cgroup_class *)base, "-1\n", kill_all, err);
 }
 
-static int v1_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct error *err)
+static int v1_kill_pass(class_t *base, pid_t root, uint64_t root_start, bool at_once,
+                        struct error *err)
 {
-    return groups_kill_pass((struct cgroup_class *)base, root, root_start, NULL, err);
+    return groups_kill_pass((struct cgroup_class *)base, root, root_start, at_once, NULL, err);
 }
 
 static int v1_remove(class_t *base, struct error *err)

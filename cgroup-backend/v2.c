@@ -241,9 +241,10 @@ static int kill_all(class_t *base, struct error *err)
     return groups_kill(class_, whole ? NULL : freeze, whole ? NULL : v2_thaw, err);
 }
 
-static int v2_kill_pass(class_t *base, pid_t root, uint64_t root_start, struct error *err)
+static int v2_kill_pass(class_t *base, pid_t root, uint64_t root_start, bool at_once,
+                        struct error *err)
 {
-    return groups_kill_pass((struct cgroup_class *)base, root, root_start, doom, err);
+    return groups_kill_pass((struct cgroup_class *)base, root, root_start, at_once, doom, err);
 }
 
 static int v2_kill(class_t *base, struct error *err)

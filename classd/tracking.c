@@ -142,7 +142,9 @@ static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now
 {
     struct job_tracking *tracking = &job->tracking;
     struct error fault = {0};
-    if (class_kill_pass(job->class_, tracking->how.root, tracking->how.root_start, &fault) == 0) {
+    bool last = now_ns - tracking->begun_ns >= LIMIT_NS;
+    if (class_kill_pass(job->class_, tracking->how.root, tracking->how.root_start, last, &fault) ==
+        0) {
         *result = finish(scheduler, job, NULL, now_ns);
         return true;
     }
@@ -404,7 +406,7 @@ static void kill_the_rest(struct job *job, struct error *fault)
     unsigned passes = class_has_freezer(job->class_) ? 1 : LAST_PASSES;
     int rc;
     do
-        rc = class_kill_pass(job->class_, 0, 0, fault);
+        rc = class_kill_pass(job->class_, 0, 0, true, fault);
     while (rc != 0 && fault->code == EAGAIN && --passes > 0);
     if (rc == 0 || fault->code == EAGAIN)
         *fault = (struct error){0};

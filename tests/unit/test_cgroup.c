@@ -1128,6 +1128,25 @@ static void a_group_is_limited_in_place_and_given_back(void **state)
     assert_int_equal(rmdir(records), 0); // with no record left
 }
 
+// An earlier class of this name had other means.
+static void a_record_of_means_that_a_place_has_not_is_dropped(void **state)
+{
+    (void)state;
+    char from[128], directory[64];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    struct suspension suspension = {.on = true, .how = {.means = CLASS_BY_SIGNALS}};
+    struct class_suspension how;
+    class_t *a = NULL;
+    snprintf(directory, sizeof directory, "%s/%s", records, SUSPENSION_DIRECTORY);
+    assert_ok(suspension_write(directory, "a", &suspension, &err));
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_false(class_suspended(a, &how));
+    assert_ok(class_resume(a, &err));
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(rmdir(records), 0); // with no record left
+}
+
 static void a_group_is_left_for_a_class_of_its_own(void **state)
 {
     (void)state;
@@ -1491,6 +1510,7 @@ int main(void)
         real(a_nested_root),
         real(bad_names_and_settings),
         real(a_group_is_limited_in_place_and_given_back),
+        real(a_record_of_means_that_a_place_has_not_is_dropped),
         real(a_group_is_left_for_a_class_of_its_own),
         real(groups_that_may_not_be_limited),
         real(a_named_group_is_limited_whoever_lives_there),

@@ -64,7 +64,7 @@ static void test_an_empty_list(void **state)
 {
     (void)state;
     assert_int_equal(genealogy_find_levels(&genealogy), 0);
-    genealogy_keep_subtree(&genealogy, 5, 1);
+    genealogy_keep_subtree(&genealogy, 5, 1, NULL);
     assert_int_equal(genealogy.count, 0);
 }
 
@@ -76,7 +76,7 @@ static void test_a_number_that_is_used_again_is_no_parent(void **state)
     add(30, 20, 12, 7, 7);
     assert_int_equal(genealogy_find_levels(&genealogy), 1);
     assert_above(30, 0, 0);
-    genealogy_keep_subtree(&genealogy, 20, 50);
+    genealogy_keep_subtree(&genealogy, 20, 50, NULL);
     assert_int_equal(genealogy.count, 1);
 }
 
@@ -86,7 +86,7 @@ static void test_a_circle_ends(void **state)
     add(20, 30, 5, 20, 20);
     add(30, 20, 5, 20, 20);
     genealogy_find_levels(&genealogy);
-    genealogy_keep_subtree(&genealogy, 20, 5);
+    genealogy_keep_subtree(&genealogy, 20, 5, NULL);
     assert_int_equal(genealogy.count, 2);
 }
 
@@ -97,7 +97,7 @@ static void test_a_subtree(void **state)
     add(11, 10, 2, 10, 10);
     add(12, 11, 3, 10, 10);
     add(13, 10, 4, 10, 10);
-    genealogy_keep_subtree(&genealogy, 11, 2);
+    genealogy_keep_subtree(&genealogy, 11, 2, NULL);
     assert_int_equal(genealogy.count, 2);
     assert_non_null(find(11));
     assert_non_null(find(12));
@@ -107,7 +107,7 @@ static void test_a_root_of_another_time_is_not_it(void **state)
 {
     (void)state;
     add(10, 1, 7, 10, 10);
-    genealogy_keep_subtree(&genealogy, 10, 6);
+    genealogy_keep_subtree(&genealogy, 10, 6, NULL);
     assert_int_equal(genealogy.count, 0);
 }
 
@@ -122,7 +122,7 @@ static void test_orphans_are_known_by_their_leaders(void **state)
     add(13, 1, 4, 13, 11);
     add(14, 1, 5, 14, 14);
     add(15, 12, 6, 15, 15);
-    genealogy_keep_subtree(&genealogy, 11, 2);
+    genealogy_keep_subtree(&genealogy, 11, 2, NULL);
     assert_int_equal(genealogy.count, 4);
     assert_null(find(10));
     assert_null(find(14));
@@ -136,7 +136,7 @@ static void test_a_parent_outweighs_a_leader(void **state)
     add(10, 1, 1, 10, 10);
     add(11, 10, 2, 11, 10);
     add(12, 10, 3, 11, 10);
-    genealogy_keep_subtree(&genealogy, 11, 2);
+    genealogy_keep_subtree(&genealogy, 11, 2, NULL);
     assert_int_equal(genealogy.count, 1);
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +36,7 @@ struct board {
     atomic_ulong beats[SLOTS];    // of who computes
     atomic_uint stopped_children; // seen by their parents
     atomic_uint left;             // that could be moved out of the class
+    atomic_uint go;               // for who waits to be told
 };
 
 static struct board *board;
@@ -143,7 +146,7 @@ static void resume(void)
 
 static void kill_part(pid_t pid, uint64_t start_time)
 {
-    for (int ms = 0; class_kill_pass(class_, pid, start_time, &err) != 0; ms++) {
+    for (int ms = 0; class_kill_pass(class_, pid, start_time, false, &err) != 0; ms++) {
         if (err.code != EAGAIN || ms >= DEADLINE_MS)
             fail_msg("%s", err.text);
         reap();
@@ -406,6 +409,60 @@ static void a_subtree_alone_is_stopped_and_killed(void **state)
     assert_int_equal(members(), 0);
 }
 
+// Who links them to the root of the subtree, or was it, has been killed meanwhile; classd, too.
+static void who_was_stopped_with_a_subtree_is_continued_whoever_has_died(void **state)
+{
+    (void)state;
+    begin(family_with_orphan);
+    wait_for(5);
+    pid_t middle = atomic_load(&board->pids[1]);
+    struct class_suspension how = {
+        .means = CLASS_BY_SIGNALS, .root = middle, .root_start = start_time_of(middle)};
+    suspend(&how);
+    assert_int_equal(kill(middle, SIGKILL), 0);
+    while (is_member(middle))
+        nap_ms(1);
+    assert_false(beats(2) || beats(3));
+    class_close(class_);
+    check(class_open(backend, "a", &class_, &err));
+    resume();
+    for (unsigned slot = 2; slot < 4; slot++)
+        for (int tries = 0; !beats(slot); tries++)
+            assert_true(tries < DEADLINE_MS / 200);
+}
+
+// ---- who cannot stop
+
+// Waits for a child that it has forked as vfork() does, in the kernel and without a look at
+// signals.
+static void wait_in_the_kernel(void)
+{
+    if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, 0) == 0) {
+        sign_in();
+        while (atomic_load(&board->go) == 0)
+            nap_ms(1);
+        _exit(0);
+    }
+    compute(sign_in());
+}
+
+static void a_suspension_that_fails_leaves_nobody_about_to_stop(void **state)
+{
+    (void)state;
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    begin(wait_in_the_kernel);
+    wait_for(1);
+    for (int pass = 0; pass < 3; pass++) {
+        assert_int_equal(class_suspend(class_, &how, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+    }
+    resume();
+    atomic_store(&board->go, 1);
+    wait_for(2);
+    for (int tries = 0; !beats(1); tries++)
+        assert_true(tries < DEADLINE_MS / 200);
+}
+
 // ---- escapes (M4, M5)
 
 static void leave_by_hand(void)
@@ -516,21 +573,49 @@ static void nobody_escapes(void **state)
     assert_int_equal(alive, 0);
 }
 
-// SIGKILL to a fixed point, after SIGSTOP for a subtree.
-static void none_is_left_without_a_freezer(void **state)
+// The freezer of the backend is not used from here on; false where there is none but v2.
+static bool take_freezer(void)
 {
-    (void)state;
     const struct v1_mounts mounts = {found.cpu, found.cpuacct, NULL, true};
     const struct backend_settings settings = {
         .kind = "v1", .root = root, .cpus = 1, .period_ns = 100 * NS_PER_MS, .records = records};
     if (found.cpu == NULL)
-        skip();
+        return false;
     check(class_remove(class_, &err));
     backend_close(backend);
     check(v1_open(&mounts, &settings, &backend, &err));
     check(class_open(backend, "a", &class_, &err));
     assert_false(class_has_freezer(class_));
+    return true;
+}
 
+// Nobody is killed whose children might get away, until time is up.
+static void who_cannot_stop_is_killed_in_the_last_pass(void **state)
+{
+    (void)state;
+    if (!take_freezer())
+        skip();
+    begin(wait_in_the_kernel);
+    wait_for(1);
+    uint64_t start_time = start_time_of(head);
+    for (int pass = 0; pass < 3; pass++) {
+        assert_int_equal(class_kill_pass(class_, head, start_time, false, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+        assert_int_equal(members(), 2);
+    }
+    class_kill_pass(class_, head, start_time, true, &err);
+    for (int ms = 0; members() > 0; ms++) {
+        assert_true(ms < DEADLINE_MS);
+        nap_ms(1);
+    }
+}
+
+// SIGKILL to a fixed point, after SIGSTOP for a subtree.
+static void none_is_left_without_a_freezer(void **state)
+{
+    (void)state;
+    if (!take_freezer())
+        skip();
     escapes_from = 0;
     escapes_to = BATCH;
     begin(many_escapes);
@@ -633,6 +718,9 @@ int main(void)
         real(by_share_nobody_is_stopped),
         real(outlives_the_daemon),
         real(a_subtree_alone_is_stopped_and_killed),
+        real(who_was_stopped_with_a_subtree_is_continued_whoever_has_died),
+        real(a_suspension_that_fails_leaves_nobody_about_to_stop),
+        real(who_cannot_stop_is_killed_in_the_last_pass),
         real(nobody_escapes),
         real(none_is_left_without_a_freezer),
         real(a_fork_storm_ends),
