@@ -101,9 +101,10 @@ def _fairness(rows):
 
 def _batch(rows):
     """"; all programs, times in succession: ..." of the rows of one MPI."""
-    alone = [row["makespan_s"] for row in rows if row["variant"] == plan.ALONE]
+    known = [row for row in rows if row["makespan_s"]]
+    alone = [row["makespan_s"] for row in known if row["variant"] == plan.ALONE]
     parts = [f"{_name(row['variant'])} {row['makespan_s']['median'] / alone[0]['median']:.2f}"
-             for row in rows if row["variant"] != plan.ALONE] if alone else []
+             for row in known if row["variant"] != plan.ALONE] if alone else []
     return f"; until the last program ended, times one after the other: {numbers.listing(parts)}" if parts else ""
 
 
@@ -119,6 +120,12 @@ def _mixed(rows):
     return ". ".join(parts)
 
 
+def _never_verified(rows):
+    """A variant that hung or was wrong in every run is the worst of all, and in no figure."""
+    never = dict.fromkeys(row["variant"] for row in rows if row["unverified"] and row["measures"]["response_s"] is None)
+    return f". No run verified: {numbers.listing(map(_name, never))}" if never else ""
+
+
 def of(number, rows, paper):
     """What is seen in a figure, or that nothing is."""
     if number in (3, 4):
@@ -130,4 +137,4 @@ def of(number, rows, paper):
     else:
         text = ". ".join(f"{figures.PROGRAMS[name]}: {said}" for name in figures.PROGRAMS
                          for said in [_fairness(figures.chosen(rows, program=name))] if said)
-    return f"{text}." if text else "There is nothing to compare yet."
+    return f"{text or 'There is nothing to compare yet'}{_never_verified(rows)}."

@@ -111,6 +111,12 @@ def _rows_of(group, sharing, known):
         yield name, {measure: statistic.describe([one[measure] for one in found]) for measure in MEASURES}
 
 
+def _unknown_rows(group):
+    """Those of a unit of which no run verified: told, with no figure."""
+    for name in dict.fromkeys(job["name"] for run in group for job in _ending(run)):
+        yield name, dict.fromkeys(MEASURES)
+
+
 def _key(run):
     return run["experiment"], run["mpi"], run["workload"], run["value"], run["scheduler"]
 
@@ -134,9 +140,10 @@ def describe(runs, sharing, complete, figures, waits):
     for key in sorted(groups, key=_order):
         group = [run for run in groups[key] if not unverified(run)]
         makespan = statistic.describe([run["makespan_s"] for run in group])
-        for program, measured in _rows_of(group, sharing, known):
+        found = _rows_of(group, sharing, known) if group else _unknown_rows(groups[key])
+        for program, measured in found:
             rows.append({**dict(zip(("experiment", "mpi", "competitors", "count", "variant"), key)),
-                         "program": program, "runs": len(groups[key]), "parties": group[0]["parties"],
+                         "program": program, "runs": len(groups[key]), "parties": groups[key][0]["parties"],
                          "unverified": sum(len(unverified(run)) for run in groups[key]),
                          "measures": measured, "makespan_s": makespan})
     return {"format": 1, "complete": complete, "figures": list(figures), "waits": waits, "disturbed": disturbed,

@@ -258,12 +258,31 @@ class Summary(unittest.TestCase):
         self.assertAlmostEqual(row["measures"]["response_s"]["median"], 9.5)
         self.assertAlmostEqual(row["makespan_s"]["median"], 13.5)
 
+    def test_a_variant_that_never_verified_is_told_and_in_no_figure(self):
+        runs = list(latency_runs({"spin": (1.5,), "dcs": (1.1,)}))
+        for one in runs:
+            if one["scheduler"] == "spin" and one["value"]:
+                one["jobs"][0].update(verified=False)
+        found = described(runs)
+        row, = figures.chosen(found["rows"], variant="spin", count=1)
+        self.assertEqual(set(row["measures"].values()), {None})
+        self.assertIn("3, 3 NOT VERIFIED", tables.text(found))
+        for number in (3, 6):
+            said = sentences.of(number, found["rows"], PAPER[str(number)])
+            self.assertIn("No run verified: ⟨no DCS, spin only⟩.", said)
+            figures.table(number, found["rows"], PAPER[str(number)])
+        runs = [one for one in mixed_runs()]
+        for one in runs:
+            if one["scheduler"] == "spin":
+                one["jobs"][0].update(verified=False)
+        self.assertIn("No run verified", sentences.of(7, described(runs, (7,))["rows"], PAPER["7"]))
+
     def test_where_nothing_verified_that_is_told(self):
         runs = list(latency_runs({"spin": (1.5,)}))
         for one in runs:
             one["jobs"][-1]["verified"] = False
         found = described(runs)
-        self.assertEqual(found["rows"], [])
+        self.assertEqual({value for row in found["rows"] for value in row["measures"].values()}, {None})
         self.assertIn("in 6 of 6 runs a job did not verify", tables.text(found))
 
     def test_a_disturbed_run_gives_way_to_its_repetition(self):
