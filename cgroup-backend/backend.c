@@ -1,4 +1,5 @@
 #include "cgroup-backend/discovery.h"
+#include "cgroup-backend/files.h"
 #include "cgroup-backend/ops.h"
 #include "common/group_list.h"
 #include "common/units.h"
@@ -6,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { REMOVE_LIMIT_MS = 100 };
 
 #define QUOTA_MIN_US UINT64_C(1000) // of the kernel
 
@@ -220,12 +223,32 @@ int class_kill(class_t *class_, struct error *err)
     return class_->ops->kill(class_, err);
 }
 
-int class_remove(class_t *class_, struct error *err)
+int class_remove_step(class_t *class_, size_t limit, struct error *err)
 {
-    class_resume(class_, NULL); // nobody shall leave it stopped
+    struct error fault = {0};
+    if (class_resume(class_, &fault) != 0 && fault.code == EAGAIN) // nobody shall leave it stopped
+        return error_set(err, EAGAIN, "%s", fault.text);
     suspension_remove(class_->suspensions, class_->name);
     suspension_forget(&class_->suspension);
-    return class_->ops->remove(class_, err);
+    return class_->ops->remove_step(class_, limit, err);
+}
+
+int class_remove(class_t *class_, struct error *err)
+{
+    struct error fault = {0};
+    for (uint64_t end = clock_ms() + REMOVE_LIMIT_MS; clock_ms() <= end; nap_us(1000)) {
+        if (class_remove_step(class_, SIZE_MAX, &fault) == 0)
+            return 0;
+        if (fault.code != EAGAIN)
+            return error_set(err, fault.code, "%s", fault.text);
+    }
+    suspension_remove(class_->suspensions, class_->name);
+    suspension_forget(&class_->suspension);
+    if (class_->ops->remove_step(class_, SIZE_MAX, &fault) == 0)
+        return 0;
+    if (fault.code == EAGAIN)
+        class_->ops->close(class_);
+    return error_set(err, fault.code == EAGAIN ? EBUSY : fault.code, "%s", fault.text);
 }
 
 int backend_each_class(backend_t *backend, int (*each)(const char *name, void *user), void *user,

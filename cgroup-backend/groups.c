@@ -20,7 +20,6 @@ enum {
     PLACE_ROUNDS_MAX = 100,
     PLACE_MEMBERS_MAX = 4096, // taken by one registration
     KILL_LIMIT_MS = 2000,
-    REMOVE_LIMIT_MS = 100,
     FAMILY_MAX = 32, // a process and its wrappers
 };
 
@@ -685,7 +684,7 @@ static ssize_t kill_members(struct cgroup_class *class_, struct error *err)
     cleanup_pids struct pid_list all = {0};
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
         cleanup_processes struct process_list members = {0};
-        if (processes_members(class_->groups[i].path, &members, err) != 0)
+        if (processes_members(class_->groups[i].path, SIZE_MAX, &members, err) != 0)
             return -1;
         for (size_t k = 0; k < members.count; k++) {
             if (kill_one(&members.list[k], err) != 0)
@@ -737,11 +736,11 @@ int groups_without_limit(struct cgroup_class *class_, const char *no_limit,
     return rc;
 }
 
-// One pass over the members of a group. Those that are exiting stay, which is no error.
-static int expel_members(const struct group *group, struct error *err)
+// Of the members of a group at most `limit`. Those that are exiting stay, which is no error.
+static int expel_members(const struct group *group, size_t limit, struct error *err)
 {
     cleanup_processes struct process_list members = {0};
-    if (processes_members(group->path, &members, err) != 0)
+    if (processes_members(group->path, limit, &members, err) != 0)
         return -1;
     for (size_t i = 0; i < members.count; i++)
         if (processes_is("/proc", &members.list[i]) &&
@@ -759,32 +758,35 @@ static const struct group *first_left(const struct cgroup_class *class_)
     return NULL;
 }
 
-static int remove_directories(struct cgroup_class *class_,
-                              void (*try_delete)(struct cgroup_class *class_), struct error *err)
+static int remove_step(struct cgroup_class *class_, size_t limit,
+                       void (*try_delete)(struct cgroup_class *class_), struct error *err)
 {
-    for (uint64_t end = clock_ms() + REMOVE_LIMIT_MS;;) {
-        for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
-            if (directory_exists(class_->groups[i].path) &&
-                expel_members(&class_->groups[i], err) != 0)
-                return -1;
-        try_delete(class_);
-        const struct group *left = first_left(class_);
-        if (left == NULL)
-            return 0;
-        // A child forked during the pass, or an exiting process, keeps a group busy for a moment.
-        if (clock_ms() >= end && rmdir(left->path) != 0 && errno != ENOENT)
-            return error_errno(err, errno, "cannot remove the group %s%s", left->path,
-                               errno == EBUSY ? " (exiting processes, or groups below it)" : "");
-        nap_us(1000);
-    }
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+        if (directory_exists(class_->groups[i].path) &&
+            expel_members(&class_->groups[i], limit, err) != 0)
+            return -1;
+    try_delete(class_);
+    const struct group *left = first_left(class_);
+    if (left == NULL || rmdir(left->path) == 0)
+        return left == NULL ? 0 : remove_step(class_, limit, try_delete, err);
+    if (errno == ENOENT)
+        return 0;
+    // Members beyond the limit, a child forked during the step, an exiting process.
+    bool busy = errno == EBUSY || errno == ENOTEMPTY;
+    return error_errno(err, busy ? EAGAIN : errno, "cannot remove the group %s%s", left->path,
+                       busy ? " (exiting processes, or groups below it)" : "");
 }
 
-int groups_remove(struct cgroup_class *class_, void (*try_delete)(struct cgroup_class *class_),
-                  struct error *err)
+int groups_remove_step(struct cgroup_class *class_, size_t limit,
+                       void (*try_delete)(struct cgroup_class *class_), struct error *err)
 {
-    int rc = remove_directories(class_, try_delete, err);
-    if (rc != 0)
+    struct error fault = {0};
+    int rc = remove_step(class_, limit, try_delete, &fault);
+    if (rc != 0) {
+        error_set(err, fault.code, "%s", fault.text);
         error_context(err, "class %s", class_->base.name);
-    groups_class_close(&class_->base);
+    }
+    if (rc == 0 || fault.code != EAGAIN)
+        groups_class_close(&class_->base);
     return rc;
 }

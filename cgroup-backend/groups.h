@@ -122,8 +122,8 @@ int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_star
 int groups_release_stopped(const struct cgroup_backend *backend, const char *name, const char *path,
                            struct error *err);
 
-// class_remove(), by an implementation's way of trying to delete the directories.
-int groups_remove(struct cgroup_class *class_, void (*try_delete)(struct cgroup_class *class_),
-                  struct error *err);
+// class_remove_step(), by an implementation's way of trying to delete the directories.
+int groups_remove_step(struct cgroup_class *class_, size_t limit,
+                       void (*try_delete)(struct cgroup_class *class_), struct error *err);
 
 #endif

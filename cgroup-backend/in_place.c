@@ -556,8 +556,9 @@ static int named_displace(class_t **class_, struct error *err)
 }
 
 // On error the record stays, and with it the knowledge how to restore.
-static int in_place_remove(class_t *base, struct error *err)
+static int in_place_remove(class_t *base, size_t limit, struct error *err)
 {
+    (void)limit; // nobody leaves
     struct in_place *class_ = (struct in_place *)base;
     int rc = limit_restore(&class_->files, class_->path, &class_->record, err);
     if (rc == 0)
@@ -595,7 +596,7 @@ static const struct backend_ops in_place_ops = {
     .freeze = not_ours,
     .thaw = not_ours,
     .kill = not_ours,
-    .remove = in_place_remove,
+    .remove_step = in_place_remove,
     .displace = in_place_displace,
 };
 
@@ -612,6 +613,6 @@ static const struct backend_ops named_ops = {
     .freeze = not_ours,
     .thaw = not_ours,
     .kill = not_ours,
-    .remove = in_place_remove,
+    .remove_step = in_place_remove,
     .displace = named_displace,
 };

@@ -39,7 +39,7 @@ struct backend_ops {
     int (*continue_pass)(class_t *class_, const struct suspension *suspension, struct error *err);
     int (*kill_pass)(class_t *class_, pid_t root, uint64_t root_start, bool at_once,
                      struct error *err);
-    int (*remove)(class_t *class_, struct error *err);
+    int (*remove_step)(class_t *class_, size_t limit, struct error *err);
 };
 
 struct backend {

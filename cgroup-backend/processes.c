@@ -349,14 +349,15 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
 
 // Who is among the members before and after his start time was read has had the number all the
 // time.
-int processes_members(const char *directory, struct process_list *list, struct error *err)
+int processes_members(const char *directory, size_t limit, struct process_list *list,
+                      struct error *err)
 {
     cleanup_pids struct pid_list before = {0}, after = {0};
     list->count = 0;
     if (processes_of_group(directory, &before, err) != 0)
         return -1;
     pid_list_sort(&before);
-    for (size_t i = 0; i < before.count; i++) {
+    for (size_t i = 0; i < before.count && list->count < limit; i++) {
         struct process_id one = {before.pids[i], processes_start_time("/proc", before.pids[i])};
         if (one.start_time != 0 && process_list_add(list, &one, err) != 0)
             return -1;

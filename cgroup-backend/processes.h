@@ -77,9 +77,10 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
 // in a threaded group, or too deep down.
 int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
 
-// The members of a group with their start times, sorted, in place of what *list had: each of them
-// was there while it had its number.
-int processes_members(const char *directory, struct process_list *list, struct error *err);
+// The members of a group with their start times, at most `limit` of them, sorted, in place of what
+// *list had: each of them was there while it had its number.
+int processes_members(const char *directory, size_t limit, struct process_list *list,
+                      struct error *err);
 
 // Reads what `proc` says about a process; false when it is gone.
 bool processes_look(const char *proc, pid_t pid, struct placement_process *process);

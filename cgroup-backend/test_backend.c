@@ -337,14 +337,24 @@ static int test_kill_pass(class_t *base, pid_t root, uint64_t root_start, bool a
     return 0;
 }
 
-static int test_remove(class_t *base, struct error *err)
+static int test_remove(class_t *base, size_t limit, struct error *err)
 {
     struct test_class *class_ = (struct test_class *)base;
-    int rc = fault(class_->backend, "remove", base->name, err);
+    struct pid_list *members = &class_->record->members;
+    struct error why = {0};
+    int rc = fault(class_->backend, "remove", base->name, &why);
+    if (rc == 0 && class_->record->exists && members->count > limit) {
+        members->count -= limit;
+        rc = error_set(&why, EAGAIN, "%zu processes are left in %s", members->count, base->name);
+    }
+    if (rc != 0)
+        error_set(err, why.code, "%s", why.text);
+    if (why.code == EAGAIN)
+        return rc;
     if (rc == 0 && class_->record->exists) {
         note(class_->backend, "remove %s", base->name);
         class_->record->exists = class_->record->in_place = class_->record->frozen = false;
-        class_->record->members.count = 0;
+        members->count = 0;
         class_->record->usage_ns = 0;
     }
     class_->record->suspension = base->suspension;
@@ -456,7 +466,7 @@ static const struct backend_ops test_ops = {
     .stop_pass = test_stop_pass,
     .continue_pass = test_continue_pass,
     .kill_pass = test_kill_pass,
-    .remove = test_remove,
+    .remove_step = test_remove,
 };
 
 static const struct backend_ops in_place_ops = {
@@ -470,7 +480,7 @@ static const struct backend_ops in_place_ops = {
     .usage = test_usage,
     .members = test_members,
     .kill = test_kill_in_place,
-    .remove = test_remove,
+    .remove_step = test_remove,
     .displace = test_displace,
 };
 

@@ -280,14 +280,14 @@ static int v1_kill_pass(class_t *base, pid_t root, uint64_t root_start, bool at_
     return groups_kill_pass((struct cgroup_class *)base, root, root_start, at_once, NULL, err);
 }
 
-static int v1_remove(class_t *base, struct error *err)
+static int v1_remove_step(class_t *base, size_t limit, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     // Nobody shall leave it frozen; and should it stay behind, then without a limit.
     if (has_freezer(class_->backend))
         file_write(freezer_path(class_), "freezer.state", "THAWED", NULL);
     write_quota(class_, "-1\n", NULL);
-    return groups_remove(class_, try_delete, err);
+    return groups_remove_step(class_, limit, try_delete, err);
 }
 
 // Frozen processes are limited, too.
@@ -335,7 +335,7 @@ static const struct backend_ops v1_ops = {
     .stop_pass = groups_stop_pass,
     .continue_pass = groups_continue_pass,
     .kill_pass = v1_kill_pass,
-    .remove = v1_remove,
+    .remove_step = v1_remove_step,
 };
 
 // The index of the controller's hierarchy, which is an earlier one where they are mounted together.

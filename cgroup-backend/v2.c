@@ -252,13 +252,13 @@ static int v2_kill(class_t *base, struct error *err)
     return groups_without_limit((struct cgroup_class *)base, "max\n", kill_all, err);
 }
 
-static int v2_remove(class_t *base, struct error *err)
+static int v2_remove_step(class_t *base, size_t limit, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     // A process that leaves a frozen group thaws. Should the group stay behind, then without a
     // limit.
     write_limit(class_, "max\n", NULL);
-    return groups_remove(class_, groups_rmdir, err);
+    return groups_remove_step(class_, limit, groups_rmdir, err);
 }
 
 // Frozen processes are limited, too.
@@ -304,7 +304,7 @@ static const struct backend_ops v2_ops = {
     .stop_pass = groups_stop_pass,
     .continue_pass = groups_continue_pass,
     .kill_pass = v2_kill_pass,
-    .remove = v2_remove,
+    .remove_step = v2_remove_step,
 };
 
 int v2_open(const char *mount, const struct backend_settings *settings, backend_t **opened,

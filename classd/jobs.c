@@ -32,7 +32,6 @@ bool jobs_is_here_alone(const struct job *job)
 
 void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
-    struct error err;
     if (job->class_ != NULL)
         tracking_end(scheduler, job);
     if (job->page != NULL) {
@@ -41,10 +40,8 @@ void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
         pages_remove_job(scheduler->pages, job->uid, job->job_id);
         status_page_close(job->page, job->page_fd);
     }
-    if (job->class_ != NULL && class_remove(job->class_, &err) < 0 &&
-        log_valve_open(&scheduler->ends_valve, now_ns))
-        log_line(LOG_WARNING, "job %u/%s: its class stays behind: %s", (unsigned)job->uid,
-                 job->job_id, err.text);
+    if (job->class_ != NULL)
+        leaving_begin(scheduler, job->class_, now_ns);
     table_remove_job(scheduler->table, job);
     jobs_publish_degree(scheduler);
 }
@@ -91,6 +88,7 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
     }
     job->registered_ns = now_ns;
     job->quiet = !log_valve_open(&scheduler->arrivals_valve, now_ns);
+    leaving_give_up(scheduler, uid, job_id);
     // A class of this name may have stayed behind, with its limit, or suspended.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
         job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {

@@ -83,6 +83,7 @@ void scheduler_close(scheduler_t *scheduler)
         class_close(job->class_);
         status_page_close(job->page, job->page_fd);
     }
+    leaving_close(scheduler);
     sequential_close(scheduler);
     table_free(scheduler->table);
     trace_free(scheduler->trace);
@@ -253,8 +254,12 @@ trace_t *scheduler_trace(const scheduler_t *scheduler)
 
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 {
-    uint64_t turn_ns = turn_deadline_ns(scheduler), tracking_ns = tracking_deadline_ns(scheduler);
-    return turn_ns < tracking_ns ? turn_ns : tracking_ns;
+    const uint64_t each_ns[] = {turn_deadline_ns(scheduler), tracking_deadline_ns(scheduler),
+                                leaving_deadline_ns(scheduler)};
+    uint64_t first_ns = ENGINE_NO_DEADLINE;
+    for (size_t i = 0; i < sizeof each_ns / sizeof *each_ns; i++)
+        first_ns = each_ns[i] < first_ns ? each_ns[i] : first_ns;
+    return first_ns;
 }
 
 // ---- beginning and end
@@ -292,4 +297,5 @@ void scheduler_dissolve(scheduler_t *scheduler, uint64_t now_ns)
         jobs_drop_processes(scheduler, job, now_ns);
         jobs_end(scheduler, job, now_ns);
     }
+    leaving_finish(scheduler, now_ns);
 }

@@ -131,9 +131,12 @@ bool scheduler_clock_off(const struct process *process);
 // than a tenth of a slot, jobs of several nodes that have slots here are off by it from now on.
 void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns);
 
-// When scheduler_deadline() and scheduler_track_on() are to be called, or ENGINE_NO_DEADLINE: when
-// the policy wants to switch, when two time-slices have passed without a SWITCH, or when tracking
-// is to look again.
+// Goes on removing the classes of jobs that have ended, by a step of one of them, if that is due.
+void scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns);
+
+// When scheduler_deadline(), scheduler_track_on() and scheduler_leave_on() are to be called, or
+// ENGINE_NO_DEADLINE: when the policy wants to switch, when two time-slices have passed without a
+// SWITCH, when tracking is to look again, or when a class is still to be removed.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
 
 // Switches without having been asked, if that is due.

@@ -1,8 +1,8 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), ways.c (who is not limited meanwhile), slots.c
-// (whose slots are which), clocks.c (whose are of no use here), decisions.c (limits and pages),
-// accounts.c (CPU time), describe.c (for people).
+// nobody's job), tracking.c (who is suspended), ways.c (who is not limited meanwhile), leaving.c
+// (classes of jobs that have ended), slots.c (whose slots are which), clocks.c (whose are of no use
+// here), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
@@ -49,6 +49,8 @@ struct scheduler {
     int64_t
         clock_offset_ns; // as scheduler_clock_at() was told when the clock was last set, or first
     uint64_t works;      // of tracking, so far
+    struct leaving *leaving;
+    unsigned leaving_count;
     // Lines that clients cause at will.
     struct log_valve arrivals_valve; // a job's, from its first to its last
     struct log_valve tracking_valve;
@@ -117,6 +119,21 @@ void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns);
 
 // The job ends: nobody of one that is being killed stays behind, and who waits is told.
 void tracking_end(struct scheduler *scheduler, struct job *job);
+
+// ---- leaving.c
+
+// Removes the class of a job that has ended; what cannot be done at once is scheduler_leave_on()'s,
+// at leaving_deadline_ns() or later.
+void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t now_ns);
+
+// A job of this name begins: the class stays, with whoever is left in it.
+void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id);
+
+uint64_t leaving_deadline_ns(const struct scheduler *scheduler); // or ENGINE_NO_DEADLINE
+
+// The daemon ends: removes all, waiting for them; or leaves them to the next one.
+void leaving_finish(struct scheduler *scheduler, uint64_t now_ns);
+void leaving_close(struct scheduler *scheduler);
 
 // ---- ways.c
 

@@ -51,6 +51,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)events;
     struct server *server = watcher->data;
     track_on(server->commands->scheduler);
+    scheduler_leave_on(server->commands->scheduler, clock_now_ns());
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
     server_arm_deadline(server);
 }

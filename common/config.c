@@ -385,7 +385,7 @@ void config_hold_cpus(struct config *config, unsigned held)
 
 uint64_t config_descriptors(const struct config *config)
 {
-    return 2 * config->max_connections + 6 * config->max_jobs + 128;
+    return 2 * config->max_connections + 6 * config->max_jobs + 320;
 }
 
 static void format_value(const struct config *config, const struct key *key, char *buffer,

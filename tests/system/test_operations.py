@@ -77,7 +77,7 @@ class Reload(Node):
         hard = resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE)[1]
         resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE, (2000, hard))
         self.configure(daemon__max_connections=1024, daemon__max_jobs=16)
-        need = 2 * 1024 + 6 * 16 + 128
+        need = 2 * 1024 + 6 * 16 + 320
         if hard < need:
             self.skipTest(f"not more than {hard} descriptors here")
         self.assertRegex(self.ctl("doctor").stdout, f"(?m)^FAULT classd may open 2000 .* {need}: .*coschedctl reload")

@@ -678,6 +678,26 @@ static void remove_restores_the_origin(void **state)
     }
 }
 
+// Somebody else is served in between; nobody is limited meanwhile.
+static void a_class_is_removed_in_steps(void **state)
+{
+    enum { MEMBERS = 5, LIMIT = 2 };
+    (void)state;
+    class_t *a = open_class("a");
+    for (int i = 0; i < MEMBERS; i++)
+        assert_ok(class_place(a, start(wait_forever, NULL), &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    for (int left = MEMBERS - LIMIT; left > 0; left -= LIMIT) {
+        assert_int_equal(class_remove_step(a, LIMIT, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+        assert_int_equal(members_of(a), left);
+        assert_int_equal(quota_of("a"), -1);
+    }
+    assert_ok(class_remove_step(a, LIMIT, &err));
+    class_close(open_class("a")); // made anew
+    assert_ok(class_remove(open_class("a"), &err));
+}
+
 static void a_vanished_origin_gives_the_top(void **state)
 {
     (void)state;
@@ -1502,6 +1522,7 @@ int main(void)
         real(freezing_is_quick_under_a_limit_and_keeps_it),
         real(kill_is_quick_under_a_limit_and_keeps_it),
         real(remove_restores_the_origin),
+        real(a_class_is_removed_in_steps),
         real(a_vanished_origin_gives_the_top),
         real(adoption_keeps_limit_and_members),
         real(all_are_listed_and_lifted),

@@ -428,6 +428,77 @@ static void many_deaths_take_several_turns(void **state)
     assert_true(turns > 1);
 }
 
+// A job whose class has `count` members left when the last of its processes has died.
+static void die_with_many(struct node *node, int count)
+{
+    struct protocol_node_record record;
+    int pidfds[256];
+    for (int i = 0; i < count; i++) {
+        struct protocol_register wish = {.job_id = "a", .width = 1, .ranks = 1};
+        struct process *process = NULL;
+        pidfds[i] = eventfd(0, EFD_CLOEXEC);
+        struct applicant applicant = {
+            .uid = OWNER, .pid = A + i, .start_time = 1, .pidfd = pidfds[i], .wish = &wish};
+        assert_int_equal(
+            scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL), 0);
+    }
+    for (int i = 0; i < count; i++)
+        assert_int_equal(eventfd_write(pidfds[i], 1), 0); // readable, as that of a dead process is
+    do {
+        scheduler_bury(node->scheduler, node->now_ns);
+        scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    } while (record.jobs > 0);
+}
+
+static bool is_removed(struct node *node)
+{
+    return strstr(test_backend_log(node->backend), "remove job-1000-a\n") != NULL;
+}
+
+// Others are served while they are moved back.
+static void a_class_with_many_members_is_removed_step_by_step(void **state)
+{
+    enum { MEMBERS = 200 };
+    struct node *node = *state;
+    die_with_many(node, MEMBERS);
+    unsigned steps = 0;
+    for (; !is_removed(node); steps++) {
+        uint64_t next_ns = scheduler_deadline_ns(node->scheduler);
+        assert_in_range(next_ns, node->now_ns + 1, node->now_ns + NS_PER_SEC);
+        node->now_ns = next_ns;
+        scheduler_leave_on(node->scheduler, node->now_ns);
+    }
+    assert_in_range(steps, 2, MEMBERS);
+    assert_true(scheduler_deadline_ns(node->scheduler) == ENGINE_NO_DEADLINE);
+}
+
+static void a_new_job_keeps_the_class_of_its_name(void **state)
+{
+    struct node *node = *state;
+    die_with_many(node, 200);
+    assert_false(is_removed(node));
+    struct job *a = come(node, "a", OWNER, B + 500)->job;
+    for (int i = 0; i < 100; i++)
+        scheduler_leave_on(node->scheduler, node->now_ns += NS_PER_SEC);
+    assert_false(is_removed(node));
+    assert_int_equal(class_set_share(a->class_, 10000, NULL), 0);
+}
+
+static void a_class_that_cannot_be_removed_is_left_behind_some_time(void **state)
+{
+    struct node *node = *state;
+    struct process *process = come(node, "a", OWNER, A);
+    test_backend_fail(node->backend, "remove", EAGAIN, 1000000);
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    uint64_t begun_ns = node->now_ns, next_ns;
+    while ((next_ns = scheduler_deadline_ns(node->scheduler)) != ENGINE_NO_DEADLINE) {
+        assert_in_range(next_ns - begun_ns, 1, 100 * NS_PER_SEC);
+        node->now_ns = next_ns;
+        scheduler_leave_on(node->scheduler, node->now_ns);
+    }
+    assert_false(is_removed(node));
+}
+
 static int try_as(struct node *node, uid_t uid, const char *job_id, pid_t pid)
 {
     struct protocol_register wish = {.width = 1, .ranks = 1};
@@ -640,6 +711,9 @@ int main(void)
         with_node(the_end_of_a_killed_job_waits_for_nobody),
         with_node(who_leaves_a_stopped_job_stays_in_its_class),
         with_node(many_deaths_take_several_turns),
+        with_node(a_class_with_many_members_is_removed_step_by_step),
+        with_node(a_new_job_keeps_the_class_of_its_name),
+        with_node(a_class_that_cannot_be_removed_is_left_behind_some_time),
         with_node(processes_are_bounded_like_connections),
         with_node(who_has_left_is_not_buried),
         with_node(nobody_fills_the_log),
