@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 from . import NasError, noise, output
 
@@ -17,12 +18,13 @@ SSH = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LINE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.@-]*)(?::([1-9][0-9]*))?")
 ASK_S = 30
+TRACE_EVENTS = 1 << 19
 
 
 @dataclasses.dataclass(frozen=True)
 class Host:
     name: str
-    cpus: int
+    cpus: int = None  # as many as are asked for, or 1
 
 
 def parse(text, path):
@@ -37,7 +39,7 @@ def parse(text, path):
             raise NasError(f"{path}:{number}: {line!r}: must be HOST or HOST:CPUS")
         if match[1] in [host.name for host in found]:
             raise NasError(f"{path}:{number}: {match[1]} is here twice")
-        found.append(Host(match[1], int(match[2] or 1)))
+        found.append(Host(match[1], int(match[2]) if match[2] else None))
     if not found:
         raise NasError(f"{path}: names no host")
     return found
@@ -56,7 +58,10 @@ def take(hosts, nodes, cpus_per_node, path):
     if nodes and nodes > len(hosts):
         raise NasError(f"--nodes {nodes}: {path} has {len(hosts)} hosts")
     chosen = hosts[:nodes or len(hosts)]
-    sizes = {host.cpus for host in chosen}
+    for host in chosen:
+        if cpus_per_node and host.cpus and host.cpus < cpus_per_node:
+            raise NasError(f"--cpus-per-node {cpus_per_node}: {path} says that {host.name} has {host.cpus}")
+    sizes = {host.cpus or 1 for host in chosen}
     if not cpus_per_node and len(sizes) > 1:
         raise NasError(f"{path}: hosts with {min(sizes)} and {max(sizes)} CPUs: say --cpus-per-node "
                        "to use as many of each")
@@ -100,26 +105,60 @@ class HostSite:
         for host in self.nodes:
             if self._ssh(host, "true") is None:
                 raise NasError(f"host {host}: cannot be reached by `ssh {host} true` without a password")
+            self._check_cpus(host, self._ssh(host, "nproc"), "it has")
+        if self.options.noise and self.calibrate() is None:
+            print("run_nas: not every host can calibrate (python3 is missing there, or slow): disturbed runs are not "
+                  "noticed", file=sys.stderr)
+
+    def _check_cpus(self, host, there, what, remedy=""):
+        """Degrees are reckoned by as many CPUs as were asked for."""
+        wanted = self.options.cpus_per_node
+        if there is not None and (int(there) != wanted if remedy else int(there) < wanted):
+            raise NasError(f"host {host}: {what} {int(there)} CPUs, and {wanted} are to be used{remedy}")
 
     def down(self):
         pass
 
     def calibrate(self):
-        """On every host, one CPU for each that is used; None where a host has no Python."""
+        """On every host at once, one CPU for each that is used; None where a host has no Python, or takes too long."""
         cpus = range(self.options.cpus_per_node)
         asked = [subprocess.Popen([*SSH, host, "python3", "-I", "-S", "-", str(cpu)], text=True,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, start_new_session=True)
                  for host in self.nodes for cpu in cpus]
-        said = [process.communicate(noise.KERNEL)[0] for process in asked]
+        for process in asked:  # each begins when it has its program
+            self._tell(process, noise.KERNEL)
+        deadline_s = time.monotonic() + ASK_S
+        said = [self._answer(process, deadline_s) for process in asked]
         return noise.slowest(said) if all(text.strip() for text in said) else None
+
+    @staticmethod
+    def _tell(process, text):
+        try:
+            process.stdin.write(text)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended, and answers nothing
+        process.stdin = None
+
+    @staticmethod
+    def _answer(process, deadline_s):
+        try:
+            return process.communicate(timeout=max(0.1, deadline_s - time.monotonic()))[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return ""
 
     def prepare(self, scheduler, _unit):
         self.scheduling = scheduler.cosched
         if scheduler.cosched:
             for host in self.nodes:
-                if self._ssh(host, "coschedctl", "--json", "status") is None:
+                status = _parsed(self._ssh(host, "coschedctl", "--json", "status"))
+                if status is None:
                     raise NasError(f"host {host}: `coschedctl status` fails there: is classd running?")
+                self._check_cpus(host, status.get("cpus"), "classd there shares",
+                                 ": set [scheduler] cpus there, or say HOST:CPUS")
 
     def job_command(self, job, mpi, program, arguments):
         return [sys.executable, "-B", os.path.join(BENCH, "naskit", "host_job.py"), "--hosts",
@@ -145,11 +184,13 @@ class HostSite:
 
     def trace_start(self):
         for host in self.nodes:
-            self._ssh(host, "coschedctl", "trace", "start")
+            self._ssh(host, "coschedctl", "trace", "start", str(TRACE_EVENTS))
 
     def trace_dumps(self):
         """[] where not every host tells its trace, which needs root there."""
         said = [self._ssh(host, "coschedctl", "trace", "dump", host) for host in self.nodes]
+        for host in self.nodes:
+            self._ssh(host, "coschedctl", "trace", "stop")
         return said if all(said) else []
 
     def environment(self):

@@ -4,12 +4,11 @@ import json
 import os
 import subprocess
 
-from . import NasError, noise, output, times
+from . import NasError, hosts, noise, output, times
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(BENCH, "lab")
 LAB_NAME = "cosched-lab-nas"
-TRACE_EVENTS = 1 << 19
 DAEMONS = ("classd", "timerd")
 
 
@@ -115,7 +114,7 @@ class LabSite:
 
     def trace_start(self):
         for node in self.nodes if self.daemons else ():
-            self._control(node, "trace", "start", str(TRACE_EVENTS))
+            self._control(node, "trace", "start", str(hosts.TRACE_EVENTS))
 
     def trace_dumps(self):
         """The text of each node's trace; [] when there are no daemons."""

@@ -38,12 +38,14 @@ class Observer:
                 run, nodes, [json.loads(text) for text in dumps], origin_wall_s))
 
     def _dumps(self):
-        """The texts of all nodes' traces, or []: no chart is better than half of one."""
+        """The texts of all nodes' traces, or []: no chart, and no coscheduled part, is better than that of half a
+        run."""
         texts = self.site.trace_dumps() if self.scheduler.cosched else []
         try:
-            return texts if all(json.loads(text) for text in texts) else []
+            traces = [json.loads(text) for text in texts]
         except ValueError:
             return []
+        return texts if all(trace and not trace.get("lost") for trace in traces) else []
 
     def _files(self, dumps):
         """The same as files, for coschedctl; the caller deletes them."""

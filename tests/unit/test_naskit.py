@@ -2,7 +2,9 @@
 lab spreads ranks, reads settings and counts CPU time."""
 
 import argparse
+import contextlib
 import dataclasses
+import io
 import os
 import subprocess
 import sys
@@ -212,7 +214,8 @@ class CommandLines(unittest.TestCase):
 class Hosts(unittest.TestCase):
     def test_reads_names_and_cpus(self):
         found = hosts.parse("# ours\na.example:4\n\nroot@b # the other\n", "/h")
-        self.assertEqual(found, [hosts.Host("a.example", 4), hosts.Host("root@b", 1)])
+        self.assertEqual(found, [hosts.Host("a.example", 4), hosts.Host("root@b")])
+        self.assertEqual(hosts.take([hosts.Host("a")], None, None, "/h"), (["a"], 1))
 
     def test_names_file_and_line_of_what_is_none(self):
         for text, line in (("a\nb c\n", 2), ("a\na:2\n", 2), ("-oProxyCommand=x\n", 1), ("a:0\n", 1)):
@@ -225,9 +228,62 @@ class Hosts(unittest.TestCase):
         found = [hosts.Host("a", 2), hosts.Host("b", 2), hosts.Host("c", 4)]
         self.assertEqual(hosts.take(found, 2, None, "/h"), (["a", "b"], 2))
         self.assertEqual(hosts.take(found, None, 2, "/h"), (["a", "b", "c"], 2))
-        for nodes in (3, 4):
+        for nodes, cpus in ((3, None), (4, None), (2, 3)):
             with self.assertRaises(NasError):
-                hosts.take(found, nodes, None, "/h")
+                hosts.take(found, nodes, cpus, "/h")
+        self.assertEqual(hosts.take([hosts.Host("a")], None, 3, "/h"), (["a"], 3))
+
+
+class HostSite(unittest.TestCase):
+    """By an ssh that is a script of the test's."""
+
+    def site(self, script, noise=1.2, cpus=1):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        ssh = os.path.join(folder.name, "ssh")
+        with open(ssh, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nhost=$1\nshift\ncase "$*" in\n' + script + "\nesac\n")
+        os.chmod(ssh, 0o755)
+        self.addCleanup(setattr, hosts, "SSH", hosts.SSH)
+        hosts.SSH = [ssh]
+        self.folder = folder.name
+        return hosts.HostSite(argparse.Namespace(cpus_per_node=cpus, noise=noise, build="/"), ["a", "b"])
+
+    GOOD = "true) ;;\nnproc) echo 2 ;;\npython3*) cat >/dev/null; echo 0.5 ;;\n*status) echo '{\"cpus\": 1}' ;;"
+
+    def test_hosts_have_the_cpus_that_are_reckoned_with(self):
+        self.site(self.GOOD, cpus=2).up()
+        with self.assertRaisesRegex(NasError, "host a: it has 2 CPUs, and 3"):
+            self.site(self.GOOD, cpus=3).up()
+        cosched = schedulers.parse("cosched")
+        self.site(self.GOOD).prepare(cosched, None)
+        with self.assertRaisesRegex(NasError, r"host a: classd there shares 1 CPUs, and 2 .*\[scheduler\] cpus"):
+            self.site(self.GOOD, cpus=2).prepare(cosched, None)
+
+    def test_all_calibrate_at_the_same_time(self):
+        site = self.site("python3*) cat >/dev/null; touch $(dirname $0)/$host; while [ ! -e $(dirname $0)/a ] || "
+                         "[ ! -e $(dirname $0)/b ]; do sleep 0.01; done; echo 0.$(echo $host | tr ab 57) ;;")
+        self.addCleanup(setattr, hosts, "ASK_S", hosts.ASK_S)
+        hosts.ASK_S = 10
+        self.assertEqual(site.calibrate(), 0.7)
+
+    def test_who_cannot_calibrate_is_told_once_and_waited_for_no_longer(self):
+        self.addCleanup(setattr, hosts, "ASK_S", hosts.ASK_S)
+        hosts.ASK_S = 0.5
+        for script in ("python3*) exit 127 ;;", "python3*) exec sleep 60 ;;"):
+            site = self.site(script + "\nnproc) echo 1 ;;\n*) ;;")
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                site.up()
+            self.assertIn("disturbed runs are not noticed", said.getvalue())
+
+    def test_a_recording_is_ended(self):
+        site = self.site('*) echo "$*" >>$(dirname $0)/said; echo "{}" ;;')
+        site.trace_start()
+        self.assertEqual(site.trace_dumps(), ["{}\n", "{}\n"])
+        with open(os.path.join(self.folder, "said"), encoding="ascii") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[-2:], ["coschedctl trace stop"] * 2)
 
 
 class Output(unittest.TestCase):

@@ -375,6 +375,18 @@ class Daemons(unittest.TestCase):
                 self.site(folder, ("classd",), ("classd", "timerd")).counters()
 
 
+class Traces(unittest.TestCase):
+    def dumps(self, *texts):
+        site = argparse.Namespace(counters=lambda: [], trace_start=lambda: None, trace_dumps=lambda: list(texts))
+        return observer.Observer(site, None, argparse.Namespace(cosched=True))._dumps()
+
+    def test_one_that_has_lost_events_is_no_recording_of_the_run(self):
+        whole = json.dumps({"lost": 0, "events": []})
+        self.assertEqual(self.dumps(whole, whole), [whole, whole])
+        self.assertEqual(self.dumps(whole, json.dumps({"lost": 3, "events": []})), [])
+        self.assertEqual(self.dumps(whole, ""), [])
+
+
 class Counters(unittest.TestCase):
     NODE = {"switches": 5, "requests": 4, "requests_granted": 3, "requests_discarded": 1}
 
