@@ -83,7 +83,11 @@ void groups_rmdir(struct cgroup_class *class_);
 void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
                   unsigned each, unsigned limit);
 
+// ---- group_placing.c
+
 int groups_place(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
+
+// ---- moving.c
 
 // After a process was moved into the class by its number. If that has become another's, this one is
 // not the class's: it goes back to where its parent lives, and the error is ESRCH, as when the
@@ -91,7 +95,8 @@ int groups_place(class_t *class_, pid_t pid, uint64_t start_time, struct error *
 int groups_confirm(const struct cgroup_class *class_, const struct process_id *who,
                    struct error *err);
 
-int groups_expel(class_t *class_, pid_t pid, struct error *err);
+// ---- groups.c
+
 int groups_members(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
 
 // SIGKILL to all, again and again until nobody is left or, for 2 s, they do not get fewer. While it
@@ -121,6 +126,10 @@ int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_star
 // Continues whom a suspension by signals of class `name` has stopped, in the group `path`.
 int groups_release_stopped(const struct cgroup_backend *backend, const char *name, const char *path,
                            struct error *err);
+
+// ---- group_leaving.c
+
+int groups_expel(class_t *class_, pid_t pid, struct error *err);
 
 // class_remove_step(), by an implementation's way of trying to delete the directories.
 int groups_remove_step(struct cgroup_class *class_, size_t limit,
