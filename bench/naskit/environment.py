@@ -5,6 +5,8 @@ import platform
 import subprocess
 import time
 
+from . import memory
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PATHS = ("build", "preloaded", "npb_dir", "hosts")  # options that are absolute paths
 
@@ -58,16 +60,17 @@ def taken_up(stored):
             for key, value in stored.items()}
 
 
-def _state():
+def _state(options):
     return {"kernel": platform.release(), "load_before": os.getloadavg()[0],
             "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
-            "cpu": _cpu_model(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+            "cpu": _cpu_model(), "memory_kept_mib": 0 if getattr(options, "hosts", None) else memory.to_keep_mib(),
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
 def describe(options):
     return {
-        **_state(),
+        **_state(options),
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
         "cpus": len(os.sched_getaffinity(0)),
         "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi},
@@ -81,5 +84,5 @@ def write(results, options):
         results.write_json("environment.json", describe(options))
         return
     known = results.read_json("environment.json")
-    known.setdefault("resumed", []).append(_state())
+    known.setdefault("resumed", []).append(_state(options))
     results.write_json("environment.json", known)

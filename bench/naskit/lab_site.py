@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from . import NasError, hosts, noise, output, times
+from . import NasError, hosts, memory, noise, output, times
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(BENCH, "lab")
@@ -24,6 +24,7 @@ class LabSite:
         self.daemons = None  # settings of those that run
         self.is_up = False
         self.cpus = []
+        self.keeper = None
 
     def _lab(self, *arguments, check=True):
         done = subprocess.run([LAB, "--name", self.name, *arguments], text=True,
@@ -38,6 +39,8 @@ class LabSite:
             raise NasError("the virtual cluster needs root")
 
     def up(self):
+        kept_mib = memory.to_keep_mib()
+        self.keeper = memory.Keeper(kept_mib) if kept_mib else None
         self.is_up = True
         self._lab("up", "--nodes", str(len(self.nodes)), "--cpus-per-node",
                   str(self.options.cpus_per_node), "--build", self.options.build,
@@ -45,8 +48,13 @@ class LabSite:
                   *(f"--set={text}" for text in self.options.set))
         nodes = json.loads(self._lab("status", "--json"))["nodes"]
         self.cpus = sorted({cpu for node in nodes for cpu in node["cpus"]})
+        if self.keeper:
+            self.keeper.wait()
 
     def down(self):
+        if self.keeper:
+            self.keeper.close()
+        self.keeper = None
         if self.is_up:  # or was refused, because another session's is
             self._lab("down", "--owner", str(os.getpid()), check=False)
         self.is_up = False

@@ -1,0 +1,67 @@
+"""Memory that a virtual machine would give back. One whose host takes free memory back (virtio's free page reporting) has to
+fetch each page anew, which costs some ten microseconds for the two of a page that is there. Jobs that come one after the other
+use the same pages again before they are gone; jobs at once need more of them, and would pay for it. No cluster's node does that.
+
+Only free blocks of 2 MiB and more are given back. So memory is taken, and given back to the kernel but for a page here and
+there: it is free for the jobs, and in blocks too small to be reported."""
+
+import glob
+import os
+import subprocess
+import sys
+
+from . import NasError
+
+BALLOONS = "/sys/bus/virtio/drivers/virtio_balloon/virtio*"
+REPORTING = 5  # the feature's number, by the standard of virtio
+MOST_MIB = 4096  # for as many jobs as any experiment has at once
+
+# Runs in a process of its own until its input ends. Argument: MiB.
+KEEPER = """
+import mmap, sys
+MIB, PAGE = 1 << 20, mmap.PAGESIZE
+memory = mmap.mmap(-1, int(sys.argv[1]) * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+touched = b"\\1" * MIB
+for start in range(0, len(memory), MIB):
+    memory[start:start + MIB] = touched
+for start in range(0, len(memory), MIB):
+    memory.madvise(mmap.MADV_DONTNEED, start + PAGE, MIB - PAGE)
+print("kept", flush=True)
+sys.stdin.read()
+"""
+
+
+def is_given_back(balloons=BALLOONS):
+    """Whether the host takes free memory back."""
+    for device in glob.glob(balloons):
+        with open(os.path.join(device, "features"), encoding="ascii") as file:
+            if file.read()[REPORTING:REPORTING + 1] == "1":
+                return True
+    return False
+
+
+def to_keep_mib():
+    """How much a session keeps; 0 where nothing is given back."""
+    if not is_given_back():
+        return 0
+    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return min(MOST_MIB, available // 4)
+
+
+class Keeper:
+    """Keeps that much until it is closed, or this process ends."""
+
+    def __init__(self, mib):
+        self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", KEEPER, str(mib)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, start_new_session=True)
+
+    def wait(self):
+        """Returns when the memory is kept."""
+        if self.process.stdout.readline() != b"kept\n":
+            raise NasError(f"memory for jobs: the process that keeps it ended with status {self.process.wait()}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
