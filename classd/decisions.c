@@ -2,6 +2,9 @@
 
 #include "classd/job_class.h"
 #include "classd/log.h"
+#include "common/hash.h"
+
+#include <string.h>
 
 void decisions_date(struct scheduler *scheduler, uint64_t now_ns)
 {
@@ -30,10 +33,7 @@ static void carry_out(struct scheduler *scheduler, struct job *job, bool schedul
 
 uint64_t job_name_hash(const struct job *job)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = job->job_id; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    return hash;
+    return hash_with(HASH_START, job->job_id, strlen(job->job_id));
 }
 
 void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled, bool limited,
@@ -104,7 +104,6 @@ enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_ev
     // A request that is discarded changes nothing, and there may be many.
     if (result.decision_count > 0 || event.kind != ENGINE_SCHEDULE)
         record_turns(scheduler);
-    scheduler->deadline_ns = result.deadline_ns;
     return result.outcome;
 }
 

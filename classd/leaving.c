@@ -115,7 +115,7 @@ static struct leaving **find_first(struct scheduler *scheduler)
 
 uint64_t leaving_deadline_ns(const struct scheduler *scheduler)
 {
-    uint64_t first_ns = ENGINE_NO_DEADLINE;
+    uint64_t first_ns = SCHEDULER_NO_DEADLINE;
     for (const struct leaving *one = scheduler->leaving; one != NULL; one = one->next)
         if (one->next_ns < first_ns)
             first_ns = one->next_ns;

@@ -57,7 +57,6 @@ int scheduler_open(const struct config *config, backend_t *backend, pages_t *pag
     made->pages = pages;
     made->started_ns = made->timer_heard_ns = now_ns;
     made->slice_ns = config_slice_ns(config);
-    made->deadline_ns = ENGINE_NO_DEADLINE;
     struct engine_settings settings = engine_settings(config);
     made->engine = engine_new(&settings);
     made->table = table_new();
@@ -170,30 +169,27 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 // A timerd that is dead, hangs or is of another version must not leave idle jobs idle for ever.
 static uint64_t overdue_ns(const struct scheduler *scheduler)
 {
-    uint64_t last_ns =
-        scheduler->last_switch_ns != 0 ? scheduler->last_switch_ns : scheduler->started_ns;
+    uint64_t last_ns = scheduler->last_switch_ns > scheduler->timer_heard_ns
+                           ? scheduler->last_switch_ns
+                           : scheduler->timer_heard_ns;
     return last_ns + 2 * config_slice_ns(scheduler->config);
 }
 
 static uint64_t turn_deadline_ns(const struct scheduler *scheduler)
 {
-    uint64_t own_ns =
-        table_job_count(scheduler->table) > 0 ? overdue_ns(scheduler) : ENGINE_NO_DEADLINE;
-    return own_ns < scheduler->deadline_ns ? own_ns : scheduler->deadline_ns;
+    return table_job_count(scheduler->table) > 0 ? overdue_ns(scheduler) : SCHEDULER_NO_DEADLINE;
 }
 
+// Not by the clock: every second slice would be the same jobs' by it.
 void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 {
-    bool overdue = overdue_ns(scheduler) <= scheduler->deadline_ns; // not the policy's wish
     if (turn_deadline_ns(scheduler) > now_ns)
         return;
-    // Every second slice it would be the same jobs' by the clock.
-    uint64_t turn = overdue ? 0 : turn_at(scheduler->config, wall_ns);
-    take_turns(scheduler, turn, now_ns, wall_ns);
-    if (overdue && !scheduler->unasked)
+    take_turns(scheduler, 0, now_ns, wall_ns);
+    if (!scheduler->unasked)
         log_line(LOG_WARNING, "no SWITCH for two time-slices: classd switches by itself; is timerd "
                               "running?");
-    scheduler->unasked |= overdue;
+    scheduler->unasked = true;
 }
 
 void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t now_ns)
@@ -256,7 +252,7 @@ uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 {
     const uint64_t each_ns[] = {turn_deadline_ns(scheduler), tracking_deadline_ns(scheduler),
                                 leaving_deadline_ns(scheduler)};
-    uint64_t first_ns = ENGINE_NO_DEADLINE;
+    uint64_t first_ns = SCHEDULER_NO_DEADLINE;
     for (size_t i = 0; i < sizeof each_ns / sizeof *each_ns; i++)
         first_ns = each_ns[i] < first_ns ? each_ns[i] : first_ns;
     return first_ns;
@@ -277,13 +273,14 @@ void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns)
 void scheduler_lift(scheduler_t *scheduler)
 {
     struct error err;
-    if (backend_release_all(scheduler->backend, NULL, &err) != 0)
+    bool failed = backend_release_all(scheduler->backend, NULL, &err) != 0;
+    if (failed)
         log_line(LOG_ERR, "limits stay behind: %s", err.text);
     sequential_give_back(scheduler);
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         // Its record may be gone, with the runtime directory.
-        if (class_is_in_place(job->class_))
+        if (failed || class_is_in_place(job->class_))
             job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
         pages_publish(scheduler->pages, job->page, true, false);
     }

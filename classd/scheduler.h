@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SCHEDULER_NO_DEADLINE UINT64_MAX
+
 typedef struct scheduler scheduler_t;
 
 // *config, *backend and *pages must outlive the scheduler.
@@ -135,8 +137,8 @@ void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns);
 void scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns);
 
 // When scheduler_deadline(), scheduler_track_on() and scheduler_leave_on() are to be called, or
-// ENGINE_NO_DEADLINE: when the policy wants to switch, when two time-slices have passed without a
-// SWITCH, when tracking is to look again, or when a class is still to be removed.
+// SCHEDULER_NO_DEADLINE: when two time-slices have passed without a SWITCH, when tracking is to
+// look again, or when a class is still to be removed.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
 
 // Switches without having been asked, if that is due.

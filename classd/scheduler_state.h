@@ -37,11 +37,10 @@ struct scheduler {
     int deaths;
     uint64_t started_ns;
     uint64_t usage_read_ns;
-    uint64_t last_switch_ns; // the last turn, whoever asked for it
-    bool unasked;            // it was taken without a SWITCH
-    uint64_t timer_heard_ns; // the last SWITCH, or what it is waited for since
-    uint64_t slice_ns;       // that timerd was told
-    uint64_t deadline_ns;
+    uint64_t last_switch_ns;    // the last turn, whoever asked for it
+    bool unasked;               // it was taken without a SWITCH
+    uint64_t timer_heard_ns;    // the last SWITCH, or what it is waited for since
+    uint64_t slice_ns;          // that timerd was told
     struct phase_moment moment; // of the event in hand, see decisions_date()
     uint64_t turn;              // number of the slice; 0: not known
     uint64_t wall_offset_ns;    // time of day at the monotonic clock's zero; 0: not known
@@ -111,7 +110,7 @@ uint32_t clocks_count_off(const struct scheduler *scheduler);
 
 // ---- tracking.c
 
-// When scheduler_track_on() has something to do, or ENGINE_NO_DEADLINE.
+// When scheduler_track_on() has something to do, or SCHEDULER_NO_DEADLINE.
 uint64_t tracking_deadline_ns(const struct scheduler *scheduler);
 
 // Suspends once more what is suspended: somebody may have come, or lifted everything.
@@ -129,7 +128,7 @@ void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t now_ns
 // A job of this name begins: the class stays, with whoever is left in it.
 void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id);
 
-uint64_t leaving_deadline_ns(const struct scheduler *scheduler); // or ENGINE_NO_DEADLINE
+uint64_t leaving_deadline_ns(const struct scheduler *scheduler); // or SCHEDULER_NO_DEADLINE
 
 // The daemon ends: removes all, waiting for them; or leaves them to the next one.
 void leaving_finish(struct scheduler *scheduler, uint64_t now_ns);
@@ -143,7 +142,7 @@ void leaving_close(struct scheduler *scheduler);
 void ways_give(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
 void ways_take_back(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
 void ways_review(struct scheduler *scheduler, uint64_t now_ns);
-uint64_t ways_deadline_ns(const struct scheduler *scheduler); // or ENGINE_NO_DEADLINE
+uint64_t ways_deadline_ns(const struct scheduler *scheduler); // or SCHEDULER_NO_DEADLINE
 
 // ---- accounts.c
 

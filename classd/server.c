@@ -17,7 +17,7 @@ void server_arm_deadline(struct server *server)
     uint64_t deadline_ns = scheduler_deadline_ns(server->commands->scheduler);
     uint64_t now_ns = clock_now_ns();
     ev_timer_stop(server->loop, &server->deadline);
-    if (deadline_ns == ENGINE_NO_DEADLINE)
+    if (deadline_ns == SCHEDULER_NO_DEADLINE)
         return;
     double after_s = deadline_ns > now_ns ? (double)(deadline_ns - now_ns) / NS_PER_SEC : 0.;
     ev_timer_set(&server->deadline, after_s, 0.);

@@ -49,7 +49,7 @@ void ways_review(struct scheduler *scheduler, uint64_t now_ns)
 
 uint64_t ways_deadline_ns(const struct scheduler *scheduler)
 {
-    uint64_t first_ns = ENGINE_NO_DEADLINE;
+    uint64_t first_ns = SCHEDULER_NO_DEADLINE;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         const struct job *job = table_job_at(scheduler->table, i);
         if (is_given(job) && job->way_end_ns < first_ns)

@@ -272,15 +272,13 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
         job->width = job->processes;
 }
 
-// Who held the node for a whole slice and used next to none of it had it all the same, as nobody
-// else did. By CPU time alone a job that sleeps, or is stopped, would be the least served for as
-// long as it does, and have most of the turns.
-static bool slept_through_slice(const struct policy_node *node, const struct policy_job *job)
+// Who held the node for a whole slice had it all, however much of it he used, as nobody else did.
+// By CPU time alone a job that sleeps, or computes on some of its CPUs only, would be the least
+// served for as long as it does, and have most of the turns.
+static bool held_slice(const struct policy_node *node, const struct policy_job *job)
 {
-    enum { PART = 10 };
     return !job->sequential && job->scheduled && job->told_ns == node->now_ns &&
-           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns &&
-           job->service_ns - job->tick_service_ns < (node->now_ns - node->tick_ns) / PART;
+           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns;
 }
 
 static void begin_slice(engine_t *engine)
@@ -288,8 +286,9 @@ static void begin_slice(engine_t *engine)
     struct policy_node *node = &engine->node;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
-        if (engine->policy->counts_unused && slept_through_slice(node, job))
-            job->service_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
+        uint64_t whole_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
+        if (engine->policy->counts_unused && held_slice(node, job) && job->service_ns < whole_ns)
+            job->service_ns = whole_ns;
         job->tick_service_ns = job->service_ns;
     }
     node->last_turn = node->turn;
@@ -413,6 +412,17 @@ static uint32_t round_slices(const struct policy_node *node, const struct policy
     return (uint32_t)(job->sequential && fair ? 2 * round : round + 1);
 }
 
+// Jobs that come and are gone again between two ticks are nobody's to wait for.
+static void note_wait(const struct policy_node *node, struct policy_job *job, bool tick)
+{
+    uint32_t round = round_slices(node, job);
+    if (job->slices_waited != 0 && !tick)
+        return;
+    job->slices_waited++;
+    if (job->most_jobs < round)
+        job->most_jobs = round;
+}
+
 static void carry_out(struct policy_node *node, bool tick)
 {
     for (size_t i = 0; i < node->count; i++) {
@@ -423,12 +433,7 @@ static void carry_out(struct policy_node *node, bool tick)
             job->slices_waited = 0;
             job->most_jobs = 0;
         } else if (!job->next) {
-            bool starts_waiting = job->slices_waited == 0;
-            if (starts_waiting || tick)
-                job->slices_waited++;
-            uint32_t round = round_slices(node, job);
-            if (job->most_jobs < round)
-                job->most_jobs = round;
+            note_wait(node, job, tick);
         }
         job->scheduled = job->next;
     }
@@ -574,7 +579,7 @@ static void change(engine_t *engine, const struct engine_event *event)
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
                                   uint64_t now_ns)
 {
-    struct engine_result result = {.deadline_ns = ENGINE_NO_DEADLINE};
+    struct engine_result result = {0};
     struct policy_node *node = &engine->node;
     if (!names_a_job(engine, event)) {
         result.outcome = ENGINE_UNKNOWN_JOB;

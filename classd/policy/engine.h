@@ -16,8 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ENGINE_NO_DEADLINE UINT64_MAX
-#define ENGINE_WHOLE_PPM   1000000u // the whole node
+#define ENGINE_WHOLE_PPM 1000000u // the whole node
 
 // Of policy gang: a round is so many time-slices, its slots. A set of slots is a word, slot s its
 // bit s.
@@ -133,7 +132,6 @@ struct engine_result {
     // between. The engine's own, valid until the next event.
     const struct engine_decision *decisions;
     size_t decision_count;
-    uint64_t deadline_ns; // when the policy wants a SWITCH of its own, or ENGINE_NO_DEADLINE
 };
 
 struct engine_job_view {
@@ -150,7 +148,7 @@ struct engine_job_view {
     uint64_t scheduled_total_ns; // up to the last event
     uint64_t switches;           // times it became scheduled
     uint32_t slices_waited;      // the slices of this wait, 0 while scheduled
-    uint32_t most_jobs;          // that the node had during this wait, or the slices of a round
+    uint32_t most_jobs;          // that ticks of this wait have seen, or the slices of a round
     uint64_t slots;              // policy gang: the job's, 0: none were agreed
     uint32_t term;               // of the agreement about them
 };

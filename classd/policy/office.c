@@ -196,12 +196,24 @@ static unsigned nth_slot(unsigned n)
     return n * STRIDE % ENGINE_ROUND;
 }
 
+static uint64_t promise_ns(const struct policy_node *node)
+{
+    return OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
+}
+
 // A job that reserves for nothing would keep others off by doing so again and again.
 static bool may_be_promised(const struct policy_node *node, const struct policy_job *job)
 {
-    uint64_t rounds_ns = OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
     return job->promised == 0 || node->now_ns < job->promised_until_ns ||
-           node->now_ns - job->promised_until_ns >= rounds_ns;
+           node->now_ns - job->promised_until_ns >= promise_ns(node);
+}
+
+// The job has given up what it was promised: nothing is reserved any more, and nothing will be
+// before as long again as it was.
+static void give_up_promise(const struct policy_node *node, struct policy_job *job)
+{
+    uint64_t left_ns = job->promised_until_ns - node->now_ns; // what it need not be kept off for
+    job->promised_until_ns = node->now_ns > left_ns ? node->now_ns - left_ns : 0;
 }
 
 // All of the piece, or nothing of it; `has_count` is what the job has beside it.
@@ -254,10 +266,9 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
         if (give_piece(node, job, piece & wish & ~given, promised, due, count_of(given)))
             given |= piece & wish;
     }
-    job->promised = given;
+    job->promised = given & ~job->slots; // its own are its own, and others may be given of them
     if (!renewed)
-        job->promised_until_ns =
-            node->now_ns + OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
+        job->promised_until_ns = node->now_ns + promise_ns(node);
     return given;
 }
 
@@ -285,7 +296,10 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
     }
     job->slots = given;
     job->term = term;
-    job->promised = 0;
+    if ((given & promised) != 0)
+        job->promised = 0;
+    else if (promised_to(node, job) != 0)
+        give_up_promise(node, job);
     return given;
 }
 

@@ -82,7 +82,7 @@ struct policy_node {
 struct policy {
     const char *name;
 
-    // A slice that a job had from end to end counts as served though it used next to none of it.
+    // A slice that a job had from end to end counts as served however little of it it used.
     bool counts_unused;
 
     // False: every job is scheduled and nothing is limited.

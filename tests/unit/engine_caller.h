@@ -108,7 +108,6 @@ static inline struct engine_result caller_post(struct caller *caller, struct eng
         caller_carry_out(caller, &result.decisions[i]);
     }
     caller_compare(caller);
-    CALLER_CHECK(caller, result.deadline_ns == ENGINE_NO_DEADLINE);
     return result;
 }
 

@@ -227,10 +227,11 @@ static void check_waits(struct history *h, bool tick)
             job->most_jobs = 0;
             continue;
         }
-        if (job->slices_waited == 0 || tick)
+        if (job->slices_waited == 0 || tick) {
             job->slices_waited++;
-        if (job->most_jobs < round_of(h, job))
-            job->most_jobs = round_of(h, job);
+            if (job->most_jobs < round_of(h, job))
+                job->most_jobs = round_of(h, job);
+        }
         CHECK(job->slices_waited <= rounds_of(h) * job->most_jobs);
     }
 }
@@ -401,8 +402,8 @@ static void end_slice(struct history *h)
     for (size_t i = 0; i < h->count; i++) {
         struct model_job *job = &h->jobs[i];
         bool had_it = job->scheduled && job->since_ns <= h->tick_ns && h->tick_ns != 0;
-        bool slept = job->service_ns - job->tick_service_ns < slice_ns / 10;
-        if (had_it && slept && job->told_ns == now_ns && !job->sequential)
+        bool used_less = job->service_ns - job->tick_service_ns < slice_ns;
+        if (had_it && used_less && job->told_ns == now_ns && !job->sequential)
             job->service_ns = job->tick_service_ns + slice_ns;
         job->tick_service_ns = job->service_ns;
     }

@@ -298,35 +298,46 @@ static void test_nodes_agree_on_sets(void **state)
         engine_free(nodes[node].engine);
 }
 
-// The last job is stopped, or waits for something: it has its turns, by the clock or by accounts,
-// and no more.
-static void test_who_sleeps_has_no_more_than_his_part(void **state)
+enum { SLICES = 600 };
+
+// The last of the jobs uses so much of each slice that it has.
+static void check_parts(engine_job_t jobs, bool with_turns, uint64_t uses_ns)
+{
+    struct clocked node;
+    unsigned slices[MOST_JOBS] = {0};
+    clocked_open(&node, jobs, 1);
+    for (engine_job_t job = 1; job <= jobs; job++) {
+        clocked_enter(&node, job);
+        clocked_use(&node, job, 0);
+    }
+    for (uint64_t slice = 1; slice <= SLICES; slice++) {
+        engine_event(
+            node.engine,
+            &(struct engine_event){.kind = ENGINE_SWITCH, .turn = with_turns ? 1000 + slice : 0},
+            node.now_ns);
+        engine_job_t scheduled = scheduled_on(&node);
+        slices[scheduled]++;
+        node.now_ns += SLICE;
+        for (engine_job_t job = 1; job <= jobs; job++) {
+            uint64_t used_ns = job < jobs ? SLICE : uses_ns;
+            clocked_use(&node, job, job == scheduled ? used_ns : SLICE / 100);
+        }
+    }
+    for (engine_job_t job = 1; job <= jobs; job++)
+        assert_in_range(slices[job], SLICES / jobs - 8, SLICES / jobs + 8);
+    engine_free(node.engine);
+}
+
+// It is stopped, waits for something, or computes on a part of its CPUs: it has its turns, by the
+// clock or by accounts, and no more.
+static void test_who_uses_less_has_no_more_than_his_part(void **state)
 {
     (void)state;
-    enum { SLICES = 600 };
+    const uint64_t uses_ns[] = {SLICE / 100, SLICE / 8, SLICE / 5, SLICE / 2};
     for (engine_job_t jobs = 2; jobs <= 5; jobs++) {
-        for (uint64_t with_turns = 0; with_turns < 2; with_turns++) {
-            struct clocked node;
-            unsigned slices[MOST_JOBS] = {0};
-            clocked_open(&node, jobs, 1);
-            for (engine_job_t job = 1; job <= jobs; job++) {
-                clocked_enter(&node, job);
-                clocked_use(&node, job, 0);
-            }
-            for (uint64_t slice = 1; slice <= SLICES; slice++) {
-                engine_event(node.engine,
-                             &(struct engine_event){.kind = ENGINE_SWITCH,
-                                                    .turn = with_turns * (1000 + slice)},
-                             node.now_ns);
-                engine_job_t scheduled = scheduled_on(&node);
-                slices[scheduled]++;
-                node.now_ns += SLICE;
-                for (engine_job_t job = 1; job <= jobs; job++)
-                    clocked_use(&node, job, job == scheduled && job < jobs ? SLICE : SLICE / 100);
-            }
-            for (engine_job_t job = 1; job <= jobs; job++)
-                assert_in_range(slices[job], SLICES / jobs - 8, SLICES / jobs + 8);
-            engine_free(node.engine);
+        for (size_t i = 0; i < sizeof uses_ns / sizeof *uses_ns; i++) {
+            check_parts(jobs, false, uses_ns[i]);
+            check_parts(jobs, true, uses_ns[i]);
         }
     }
 }
@@ -340,7 +351,7 @@ int main(void)
         cmocka_unit_test(test_nodes_agree_while_jobs_come_and_go),
         cmocka_unit_test(test_turns_are_regular_in_calm_times),
         cmocka_unit_test(test_nodes_agree_on_sets),
-        cmocka_unit_test(test_who_sleeps_has_no_more_than_his_part),
+        cmocka_unit_test(test_who_uses_less_has_no_more_than_his_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -729,8 +729,49 @@ static void test_promises_end(void **state)
     node.caller.now_ns += 1;
     assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
     assert_int_equal(promise(&node, C, given, 15), 0);
-    assert_int_equal(claim(&node, C, given), 0);
+    assert_int_equal(claim(&node, C, given), 0); // too late, which makes nothing good
+    assert_int_equal(promise(&node, C, given, 15), 0);
+    node.caller.now_ns += 2 * ENGINE_ROUND * SLOT;
     assert_int_not_equal(promise(&node, C, given, 15), 0);
+    node_close(&node);
+}
+
+// Who claims nothing of what is kept for him keeps others off by it for half of the time at most.
+static void test_promises_given_up(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    node.caller.now_ns += 10 * ENGINE_ROUND * SLOT;
+    enter(&node, C, 1);
+    enter(&node, D, 1);
+    uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
+    assert_int_not_equal(given, 0);
+    node.caller.now_ns += 10 * SLOT;
+    assert_int_equal(claim(&node, C, 0), 0);
+    assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
+    node.caller.now_ns += 10 * SLOT - 1;
+    assert_int_equal(promise(&node, C, given, 15), 0);
+    node.caller.now_ns += 1;
+    assert_int_not_equal(promise(&node, C, given, 15), 0);
+    node_close(&node);
+}
+
+// What a job has it need not reserve, so a newcomer can be given of it all the same.
+static void test_nobody_reserves_his_own(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 1);
+    enter(&node, A, 1);
+    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+    enter(&node, B, 1);
+    for (int i = 0; i < 3; i++) {
+        promise(&node, A, ENGINE_ALL_SLOTS, 60);
+        assert_true(count_of(offer(&node, B, 30, NULL)) >= 30);
+        node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
+        assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+    }
     node_close(&node);
 }
 
@@ -1105,6 +1146,8 @@ int main(void)
         cmocka_unit_test(test_offers),
         cmocka_unit_test(test_promises),
         cmocka_unit_test(test_promises_end),
+        cmocka_unit_test(test_promises_given_up),
+        cmocka_unit_test(test_nobody_reserves_his_own),
         cmocka_unit_test(test_greed),
         cmocka_unit_test(test_growing_wider_costs_slots),
         cmocka_unit_test(test_intersection),

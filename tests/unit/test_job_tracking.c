@@ -469,7 +469,7 @@ static void a_class_with_many_members_is_removed_step_by_step(void **state)
         scheduler_leave_on(node->scheduler, node->now_ns);
     }
     assert_in_range(steps, 2, MEMBERS);
-    assert_true(scheduler_deadline_ns(node->scheduler) == ENGINE_NO_DEADLINE);
+    assert_true(scheduler_deadline_ns(node->scheduler) == SCHEDULER_NO_DEADLINE);
 }
 
 static void a_new_job_keeps_the_class_of_its_name(void **state)
@@ -491,7 +491,7 @@ static void a_class_that_cannot_be_removed_is_left_behind_some_time(void **state
     test_backend_fail(node->backend, "remove", EAGAIN, 1000000);
     scheduler_exit(node->scheduler, process, node->now_ns);
     uint64_t begun_ns = node->now_ns, next_ns;
-    while ((next_ns = scheduler_deadline_ns(node->scheduler)) != ENGINE_NO_DEADLINE) {
+    while ((next_ns = scheduler_deadline_ns(node->scheduler)) != SCHEDULER_NO_DEADLINE) {
         assert_in_range(next_ns - begun_ns, 1, 100 * NS_PER_SEC);
         node->now_ns = next_ns;
         scheduler_leave_on(node->scheduler, node->now_ns);

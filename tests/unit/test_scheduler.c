@@ -195,12 +195,25 @@ static void a_limit_that_cannot_be_lifted_is_lifted_later(void **state)
     assert_string_equal(effects.text, "");
 }
 
+static void the_end_lifts_what_the_backend_cannot(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    clear(node);
+    test_backend_fail(node->backend, "share", EIO, 1); // of all classes at once
+    scheduler_lift(node->scheduler);
+    assert_non_null(strstr(effects.text, "a max"));
+    assert_non_null(strstr(effects.text, "b max"));
+}
+
 static void without_a_timer_jobs_still_take_turns(void **state)
 {
     struct node *node = *state;
     struct protocol_node_record record;
     uint64_t slice_ns = node->config.time_slice_ns;
-    assert_int_equal(scheduler_deadline_ns(node->scheduler), ENGINE_NO_DEADLINE);
+    assert_int_equal(scheduler_deadline_ns(node->scheduler), SCHEDULER_NO_DEADLINE);
     come(node, "a", A);
     come(node, "b", B);
     scheduler_switch(node->scheduler, node->now_ns, 0);
@@ -240,6 +253,19 @@ static void the_timers_silence_is_told(void **state)
     node->config.time_slice_ns /= 4;
     scheduler_reconfigure(node->scheduler, node->now_ns); // timerd learns of it now
     assert_int_equal(silence_of(node), 1);
+}
+
+static void a_shorter_slice_is_no_silence(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    node->now_ns += node->config.time_slice_ns / 2;
+    node->config.time_slice_ns /= 16;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    assert_int_equal(scheduler_deadline_ns(node->scheduler),
+                     node->now_ns + 2 * node->config.time_slice_ns);
 }
 
 static void a_timer_that_is_back_finds_limits_asserted(void **state)
@@ -1397,8 +1423,10 @@ int main(void)
         TEST(a_limit_that_cannot_be_set_leaves_the_job_free),
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
+        TEST(the_end_lifts_what_the_backend_cannot),
         TEST(without_a_timer_jobs_still_take_turns),
         TEST(the_timers_silence_is_told),
+        TEST(a_shorter_slice_is_no_silence),
         TEST(a_timer_that_is_back_finds_limits_asserted),
         TEST(a_failed_registration_leaves_nothing),
         TEST(who_ends_while_it_is_placed_is_no_member),
