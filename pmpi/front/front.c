@@ -3,6 +3,7 @@
 // called; so it may be loaded into shells, launchers and programs of any MPI.
 #include "pmpi/front/front.h"
 
+#include "pmpi/front/family.h"
 #include "pmpi/front/ucx.h"
 #include "pmpi_front_names.h"
 
@@ -22,18 +23,6 @@ static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
 extern _Atomic(void *) front_slots[SLOTS] __attribute__((visibility("hidden")));
 
 void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
-
-struct family {
-    const char *marker;  // in the text of MPI_Get_library_version()
-    const char *variant; // file beside this library
-};
-
-// Relatives of MPICH share its ABI (the MPICH ABI initiative).
-static const struct family families[] = {
-    {"Open MPI", "libcosched_pmpi_openmpi.so"}, {"MPICH", "libcosched_pmpi_mpich.so"},
-    {"MVAPICH", "libcosched_pmpi_mpich.so"},    {"Intel(R) MPI", "libcosched_pmpi_mpich.so"},
-    {"CRAY MPICH", "libcosched_pmpi_mpich.so"},
-};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
@@ -85,6 +74,15 @@ static void find_local_mpi(void)
         local_mpi = dlopen(sonames[i], RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
 }
 
+// That of MPI 5, which is none that a variant was built for.
+static bool has_standard_abi(void)
+{
+    int major = -1, minor = -1;
+    int (*get_version)(int *, int *) =
+        (int (*)(int *, int *))front_real(FRONT_ENTRY_PMPI, "Abi_get_version");
+    return get_version != NULL && get_version(&major, &minor) == 0 && major >= 0;
+}
+
 static const char *find_variant(void)
 {
     static char version[8192]; // MPI_MAX_LIBRARY_VERSION_STRING of any family is at most this
@@ -94,11 +92,7 @@ static const char *find_variant(void)
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[sizeof version - 1] = '\0';
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        if (strstr(version, families[i].marker) != NULL)
-            return families[i].variant;
-    }
-    return NULL;
+    return has_standard_abi() ? NULL : family_variant(version);
 }
 
 static bool load_variant(const char *file)

@@ -1,7 +1,10 @@
 #include "pmpi/variant/agreement.h"
 
+#include "common/hash.h"
 #include "common/slots.h"
 #include "pmpi/variant/session.h"
+
+#include <string.h>
 
 enum step { ASKED, RESERVED };
 
@@ -62,10 +65,7 @@ static void take(void)
 
 uint64_t agreement_seed(const char *job_id)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *job_id != '\0'; job_id++)
-        hash = (hash ^ (unsigned char)*job_id) * UINT64_C(0x100000001b3);
-    return hash;
+    return hash_with(HASH_START, job_id, strlen(job_id));
 }
 
 void agreement_start(MPI_Comm comm, bool asks, const char *job_id)

@@ -1,6 +1,7 @@
 #include "pmpi/variant/contention.h"
 
 #include "common/clock.h"
+#include "common/hash.h"
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
 
@@ -51,8 +52,8 @@ struct contention_process contention_own_process(void)
     struct stat numbers;
     struct contention_process process = {.pid = getpid()};
     if (stat("/proc/self/ns/pid", &numbers) == 0) {
-        uint64_t id = machine_id_with(machine_id(), &numbers.st_dev, sizeof numbers.st_dev);
-        process.numbers_id = machine_id_with(id, &numbers.st_ino, sizeof numbers.st_ino);
+        uint64_t id = hash_with(machine_id(), &numbers.st_dev, sizeof numbers.st_dev);
+        process.numbers_id = hash_with(id, &numbers.st_ino, sizeof numbers.st_ino);
     }
     return process;
 }

@@ -1,5 +1,6 @@
 #include "pmpi/variant/crowding.h"
 
+#include "common/hash.h"
 #include "pmpi/variant/cpu_limit.h"
 #include "pmpi/variant/machine.h"
 
@@ -23,13 +24,13 @@ struct crowding_place crowding_own_place(void)
     bool known = sched_getaffinity(0, sizeof set, &set) == 0;
     // More CPUs than the set has room for are more than the ranks of one machine need.
     uint32_t cpus = known ? (uint32_t)CPU_COUNT(&set) : CPU_SETSIZE;
-    uint64_t id = machine_id_with(machine_id(), &set, sizeof set);
+    uint64_t id = hash_with(machine_id(), &set, sizeof set);
     struct cpu_limit limit;
     bool limited =
         cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", &limit) && limit.cpus < cpus;
     if (limited) {
         cpus = limit.cpus;
-        id = machine_id_with(id, &limit.group, sizeof limit.group);
+        id = hash_with(id, &limit.group, sizeof limit.group);
     }
     return (struct crowding_place){
         .cpus_id = id,

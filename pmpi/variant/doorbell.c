@@ -1,5 +1,6 @@
 #include "pmpi/variant/doorbell.h"
 
+#include "common/hash.h"
 #include "common/status_page.h"
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
@@ -36,9 +37,9 @@ uint64_t doorbell_place(const char *directory)
     uid_t user = geteuid();
     if (stat(directory, &status) < 0 || !S_ISDIR(status.st_mode))
         return 0;
-    uint64_t id = machine_id_with(machine_id(), &status.st_dev, sizeof status.st_dev);
-    id = machine_id_with(id, &status.st_ino, sizeof status.st_ino);
-    id = machine_id_with(id, &user, sizeof user);
+    uint64_t id = hash_with(machine_id(), &status.st_dev, sizeof status.st_dev);
+    id = hash_with(id, &status.st_ino, sizeof status.st_ino);
+    id = hash_with(id, &user, sizeof user);
     return id != 0 ? id : 1;
 }
 

@@ -135,14 +135,11 @@ static int to_self(const void *from, int from_count, MPI_Datatype from_type, voi
     return rc;
 }
 
-static int pack_into(const struct parcel *parcel, struct wire *wire, size_t bytes)
+static int pack_by_mpi(const struct parcel *parcel, struct wire *wire, size_t bytes)
 {
     const struct mpi_next *mpi = &mpi_next[1];
-    if (wire_basic_size(parcel->type) != 0 || bytes == 0) {
-        if (bytes > 0)
-            memcpy(wire->header + 1, parcel->buf, bytes);
+    if (bytes == 0)
         return MPI_SUCCESS;
-    }
     if (bytes <= INT_MAX && parcel->count <= INT_MAX) {
         if (parcel->buf == MPI_BOTTOM)
             return to_self(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1,
@@ -156,6 +153,15 @@ static int pack_into(const struct parcel *parcel, struct wire *wire, size_t byte
                ? MPI_ERR_COUNT
                : mpi->Pack_c(parcel->buf, parcel->count, parcel->type, wire->header + 1,
                              (MPI_Count)bytes, &position, MPI_COMM_WORLD);
+}
+
+static int pack_into(const struct parcel *parcel, struct wire *wire, size_t bytes)
+{
+    if (wire_basic_size(parcel->type) == 0)
+        return pack_by_mpi(parcel, wire, bytes);
+    if (bytes > 0)
+        memcpy(wire->header + 1, parcel->buf, bytes);
+    return MPI_SUCCESS;
 }
 
 static size_t size_of(const struct parcel *parcel)
@@ -227,6 +233,7 @@ void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
     pack_bounced(parcel, bytes);
 }
 
+// By the MPI, which may know that the buffer is a device's, and not this processor's to read.
 void header_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
 {
     size_t size = wire_basic_size(parcel->type);
@@ -237,7 +244,7 @@ void header_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
         return;
     size_t bytes = dest >= 0 ? size_of(parcel) : 0;
     struct wire *wire = bytes <= INT_MAX ? wire_new(bytes) : NULL;
-    if (wire == NULL || pack_into(parcel, wire, bytes) != MPI_SUCCESS) {
+    if (wire == NULL || pack_by_mpi(parcel, wire, bytes) != MPI_SUCCESS) {
         if (wire != NULL)
             wire_free(wire);
         return;

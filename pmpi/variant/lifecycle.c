@@ -66,7 +66,8 @@ static struct {
     const int *nodes;            // while the job starts, by rank: the first rank on the same node
     struct error error;          // why this rank has no scheduler
     bool registered;
-    bool crowded; // somewhere ranks share their CPUs with each other
+    bool crowded;       // somewhere ranks share their CPUs with each other
+    bool meets_at_last; // see meet_at_last()
 } job = {.comm = MPI_COMM_NULL};
 
 static bool make_communicator(void)
@@ -468,6 +469,35 @@ static void start_leaders(const struct ballot *ballots)
     free(leaders);
 }
 
+static int copy_nothing(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
+{
+    (void)comm, (void)keyval, (void)state, (void)value, (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void leave_job(void);
+
+static int leave_at_last(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    (void)comm, (void)keyval, (void)value, (void)state;
+    core_go_in();
+    leave_job();
+    return MPI_SUCCESS;
+}
+
+// MPI_Finalize first deletes what is attached to MPI_COMM_SELF, in the opposite order to that in
+// which it came, and MPI is still whole for a program that is told of it: it may tell other ranks,
+// who do not finalize before. So the ranks meet when what was attached first is deleted.
+static void meet_at_last(void)
+{
+    int keyval = MPI_KEYVAL_INVALID;
+    if (job.mpi->Comm_create_keyval(copy_nothing, leave_at_last, &keyval, NULL) != MPI_SUCCESS)
+        return;
+    job.meets_at_last = job.mpi->Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS;
+    job.mpi->Comm_free_keyval(&keyval);
+}
+
 static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
@@ -484,6 +514,7 @@ static void job_start(void)
         free(ballots);
         return;
     }
+    meet_at_last();
     job.identity.runtime_dir = job.settings.runtime_dir;
     memcpy(job.identity.list, job.settings.list, sizeof job.identity.list);
     job.identity.rank = (uint32_t)job.rank;
@@ -514,7 +545,7 @@ static void job_start(void)
     }
     free(ballots);
     job.nodes = NULL;
-    if (wait_yields)
+    if (wait_yields || carrier.on)
         within_start();
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
@@ -622,22 +653,32 @@ static void print_stats(void)
             all[STATS_SLEEPS], all[STATS_OVERSLEPT]);
 }
 
+static void leave_job(void)
+{
+    core_active = core_quick = false;
+    within_stop();
+    outsiders_stop();
+    if (job.comm == MPI_COMM_NULL)
+        return;
+    if (stats_on)
+        print_stats();
+    if (header_on)
+        header_stop();
+    if (carrier.on)
+        finish_carrier();
+    part();
+}
+
+// Calls that a program makes when what it has attached is deleted are its own, like all others.
 int lifecycle_Finalize(const struct mpi_next *next)
 {
     if (inside)
         return next->Finalize();
-    enter();
-    core_active = core_quick = false;
-    within_stop();
-    outsiders_stop();
-    if (job.comm != MPI_COMM_NULL) {
-        if (stats_on)
-            print_stats();
-        if (header_on)
-            header_stop();
-        if (carrier.on)
-            finish_carrier();
-        part();
+    inside = true;
+    core_come_out(); // of a call that an error handler has left
+    if (!job.meets_at_last) {
+        core_go_in();
+        leave_job();
     }
     int rc = next->Finalize();
     session_exit();

@@ -2,14 +2,10 @@
 #ifndef COSCHED_PMPI_VARIANT_MACHINE_H
 #define COSCHED_PMPI_VARIANT_MACHINE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 // The boot's number, not the host's name: containers have names of their own, and share CPUs and
 // memory all the same.
 uint64_t machine_id(void);
-
-// The id of something on that machine: what `id` stood for before, and these bytes.
-uint64_t machine_id_with(uint64_t id, const void *bytes, size_t count);
 
 #endif

@@ -184,7 +184,7 @@ void peers_learn_duplicate(MPI_Comm comm, MPI_Comm of)
         peers_learn(comm);
 }
 
-int peers_start(const int *node_of, int size)
+static int start(const int *node_of, int size)
 {
     entries = calloc(SLOTS, sizeof *entries);
     nodes = malloc((size_t)size * sizeof *nodes);
@@ -198,6 +198,14 @@ int peers_start(const int *node_of, int size)
     learn_world();
     peers_learn(MPI_COMM_SELF);
     return 0;
+}
+
+int peers_start(const int *node_of, int size)
+{
+    int rc = start(node_of, size);
+    if (rc != 0)
+        peers_stop();
+    return rc;
 }
 
 void peers_stop(void)

@@ -75,9 +75,10 @@ void settings_read(struct settings *settings)
     settings->piggyback = (enum piggyback)choice(settings, "COSCHED_PIGGYBACK", carriers);
     list_name(settings);
     settings->stats = choice(settings, "COSCHED_STATS", flags) == 2;
-    settings->runtime_dir = getenv("COSCHED_RUNTIME_DIR");
-    if (settings->runtime_dir == NULL || settings->runtime_dir[0] != '/')
-        settings->runtime_dir = "/run/cosched";
+    const char *runtime_dir = getenv("COSCHED_RUNTIME_DIR");
+    if (runtime_dir == NULL || runtime_dir[0] != '/')
+        runtime_dir = "/run/cosched";
+    snprintf(settings->runtime_dir, sizeof settings->runtime_dir, "%s", runtime_dir);
     settings->init_timeout_ns = 60 * NS_PER_SEC;
     settings->spin_limit_ns = SETTINGS_UNSET;
     duration(settings, "COSCHED_INIT_TIMEOUT", INIT_TIMEOUT_MAX_NS, &settings->init_timeout_ns);

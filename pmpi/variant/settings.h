@@ -31,7 +31,7 @@ struct settings {
     bool stats;                    // COSCHED_STATS = 1
     uint64_t init_timeout_ns;      // COSCHED_INIT_TIMEOUT, a duration
     uint64_t spin_limit_ns;        // COSCHED_SPIN_LIMIT, a duration; SETTINGS_UNSET
-    const char *runtime_dir;       // COSCHED_RUNTIME_DIR
+    char runtime_dir[4096];        // COSCHED_RUNTIME_DIR; programs write over their environment
     char list[GANG_LIST_NAME_MAX]; // COSCHED_LIST, the name of a list of policy gang, or empty
     char complaint[256];           // one line about a bad value, or empty
 };

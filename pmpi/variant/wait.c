@@ -278,6 +278,14 @@ int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source
     return rc;
 }
 
+static bool is_truncated(const struct mpi_next *next, int rc)
+{
+    int class = MPI_SUCCESS;
+    return next->Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+}
+
+// A message that was too long says nothing of the send, whose buffer is the program's again, or
+// freed, when this returns. After another fault nobody may be there to take it.
 int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send)
 {
     if (*trial != MPI_REQUEST_NULL)
@@ -286,6 +294,9 @@ int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Reque
         return rc;
     if (rc == MPI_SUCCESS)
         return wait_request(next, send, MPI_STATUS_IGNORE, PEERS_UNKNOWN);
-    next->Request_free(send); // nobody may be there to take it
+    if (is_truncated(next, rc))
+        wait_request(next, send, MPI_STATUS_IGNORE, PEERS_UNKNOWN);
+    else
+        next->Request_free(send);
     return rc;
 }

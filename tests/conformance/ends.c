@@ -61,6 +61,32 @@ static void watch_the_end(void)
     MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &value);
 }
 
+static int stop_the_server(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    int stop = 1;
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    (void)extra;
+    MPI_Send(&stop, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
+    say("stopped the server");
+    return MPI_SUCCESS;
+}
+
+// Rank 1 serves until rank 0 is in MPI_Finalize.
+static void serve(void)
+{
+    int keyval, stop = 0;
+    if (rank == 0) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, stop_the_server, &keyval, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &rank);
+    } else if (rank == 1) {
+        while (!stop)
+            MPI_Recv(&stop, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        say("was stopped");
+    }
+}
+
 static void fork_a_child(void)
 {
     int status = 0;
@@ -122,6 +148,8 @@ int main(int argc, char **argv)
         watch_the_end();
         leave_things_open();
     }
+    if (strcmp(mode, "served") == 0)
+        serve();
     if (strcmp(mode, "forked") == 0) {
         fork_a_child();
         exchange();

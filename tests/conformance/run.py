@@ -86,7 +86,7 @@ PROGRAMS = [
       for binding, name in enumerate(["fortran_mpifh", "fortran_usempi", "fortran_f08"], 1)],
     Program("python", kind="text", sources=["python.py"], compiler=None),
     Program("ends", kind="ends", sources=["ends.c"],
-            modes=["open", "forked", "unreceived", "no_finalize", "abort", "killed", "fatal_error"],
+            modes=["open", "served", "forked", "unreceived", "no_finalize", "abort", "killed", "fatal_error"],
             waits=[""]),
 ]
 

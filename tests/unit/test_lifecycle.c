@@ -28,12 +28,47 @@ static int init(int *argc, char ***argv)
     return lib.Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
 }
 
+static MPI_Comm_delete_attr_function *attached_first;
+static bool attached;
+
+static int create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
+                         int *keyval, void *state)
+{
+    (void)copy, (void)state;
+    attached_first = delete;
+    *keyval = 1;
+    return MPI_SUCCESS;
+}
+
+static int free_keyval(int *keyval)
+{
+    *keyval = MPI_KEYVAL_INVALID;
+    return MPI_SUCCESS;
+}
+
+static int set_attr(MPI_Comm comm, int keyval, void *value)
+{
+    (void)value;
+    attached = comm == MPI_COMM_SELF && keyval == 1;
+    return MPI_SUCCESS;
+}
+
+// What the program has attached to MPI_COMM_SELF is deleted before what the library has, and may
+// send what other ranks wait for.
 static int finalize(void)
 {
     ends++;
     if (last_level)
         return MPI_SUCCESS;
     last_level = true;
+    assert_true(attached);
+    assert_int_equal(meetings, 0);
+    assert_true(core_active);
+    assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    assert_int_equal(meetings, 1); // seen, as any call of the program
+    meetings = 0;
+    attached_first(MPI_COMM_SELF, 1, NULL, NULL);
+    assert_false(core_active);
     return lib.Finalize();
 }
 
@@ -146,6 +181,9 @@ static int start(void **state)
         next->Init = init;
         next->Init_thread = init_thread;
         next->Finalize = finalize;
+        next->Comm_create_keyval = create_keyval;
+        next->Comm_free_keyval = free_keyval;
+        next->Comm_set_attr = set_attr;
         next->Comm_size = comm_size;
         next->Comm_idup = comm_idup;
         next->Comm_dup = leave_by_jump;

@@ -3,10 +3,14 @@
 #include "pmpi/variant/wire.h"
 #include "tests/unit/mock_mpi.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -102,6 +106,85 @@ static void so_does_one_with_gaps(void **state)
         assert_memory_equal(buf + i * 7L, "bbb--bb", 7);
 }
 
+static int pack_of_a_device(const void *buf, int count, MPI_Datatype type, void *out, int size,
+                            int *position, MPI_Comm comm)
+{
+    (void)buf, (void)type, (void)size, (void)comm;
+    memset((char *)out + *position, 'a', (size_t)count);
+    *position += count;
+    return MPI_SUCCESS;
+}
+
+static void only_the_mpi_reads_what_may_be_a_devices(void **state)
+{
+    __typeof__(mpi_next[1].Pack) pack = mpi_next[1].Pack;
+    char sent[ELEMENTS];
+    void *device = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    assert_ptr_not_equal(device, MAP_FAILED);
+    mpi_next[0].Pack = mpi_next[1].Pack = pack_of_a_device;
+    mock_peer_send(MPI_COMM_WORLD, TAG, "", 0);
+    assert_int_equal(lib.Sendrecv_replace(device, ELEMENTS, MPI_BYTE, MOCK_PEER, TAG, MOCK_PEER,
+                                          TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     MPI_SUCCESS);
+    mpi_next[0].Pack = mpi_next[1].Pack = pack;
+    assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, sent, sizeof sent), ELEMENTS);
+    assert_memory_equal(sent, "aaa", ELEMENTS);
+    munmap(device, 4096);
+}
+
+static __typeof__(mpi_next[1].Recv) mock_recv;
+static _Atomic bool has_received;
+static char taken[ELEMENTS];
+
+static int receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                   MPI_Status *status)
+{
+    int rc = mock_recv(buf, count, type, source, tag, comm, status);
+    atomic_store(&has_received, true);
+    return rc;
+}
+
+// The peer takes what it was sent only when its own message has been found too long.
+static void *take_late(void *unused)
+{
+    while (!atomic_load(&has_received))
+        sched_yield();
+    while (mock_peer_receive(MPI_COMM_WORLD, TAG, taken, sizeof taken) < 0)
+        sched_yield();
+    return unused;
+}
+
+static int class_of(int code, int *class)
+{
+    *class = code;
+    return MPI_SUCCESS;
+}
+
+static void a_message_too_long_ends_no_send(void **state)
+{
+    char out[] = "aaa", in[ELEMENTS];
+    pthread_t peer;
+    (void)state;
+    mock_recv = mpi_next[1].Recv;
+    for (int entry = 0; entry < 2; entry++) {
+        mpi_next[entry].Recv = receive;
+        mpi_next[entry].Error_class = class_of;
+    }
+    mock_hold_sends(MPI_COMM_WORLD);
+    mock_peer_send(MPI_COMM_WORLD, TAG, "bbbb", ELEMENTS + 1);
+    pthread_create(&peer, NULL, take_late, NULL);
+    assert_int_equal(lib.Sendrecv(out, ELEMENTS, MPI_BYTE, MOCK_PEER, TAG, in, ELEMENTS, MPI_BYTE,
+                                  MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     MPI_ERR_TRUNCATE);
+    memset(out, 'c', sizeof out); // the program's again
+    pthread_join(peer, NULL);
+    mock_hold_sends(MPI_COMM_NULL);
+    for (int entry = 0; entry < 2; entry++)
+        mpi_next[entry].Recv = mock_recv;
+    assert_memory_equal(taken, "aaa", ELEMENTS);
+}
+
 // ---- several requests
 
 static void complete_two(MPI_Request *first)
@@ -135,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_buffer_goes_out_before_it_comes_in),
         cmocka_unit_test(so_does_one_with_gaps),
+        cmocka_unit_test(only_the_mpi_reads_what_may_be_a_devices),
+        cmocka_unit_test(a_message_too_long_ends_no_send),
         cmocka_unit_test(partitioned_requests_are_waited_for_one_by_one),
     };
     return cmocka_run_group_tests(tests, start, stop);
