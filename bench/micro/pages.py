@@ -1,0 +1,67 @@
+"""What memory costs that a virtual machine has given back to its host, and whether keeping it (naskit/memory.py) helps.
+
+A block of memory is taken and written to, one byte a page: at once after the same block was let go, after a pause, and after the
+same pause while a session would keep memory. Where nothing is given back the three are alike.
+"""
+
+import argparse
+import mmap
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+from guard import guarded  # noqa: E402
+from naskit import memory  # noqa: E402
+
+MIB = 1 << 20
+
+
+def page_us(mib):
+    """Microseconds for each page of a fresh block."""
+    block = mmap.mmap(-1, mib * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    block.madvise(mmap.MADV_NOHUGEPAGE)
+    start = time.perf_counter()
+    for at in range(0, mib * MIB, mmap.PAGESIZE):
+        block[at] = 1
+    took_s = time.perf_counter() - start
+    block.close()
+    return took_s / (mib * MIB / mmap.PAGESIZE) * 1e6
+
+
+def row(title, values):
+    print(f"{title:34} {statistics.median(values):6.2f} us ({min(values):.2f}-{max(values):.2f})")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="run_pages.sh", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mib", type=int, default=1024, help="size of the block (default: 1024)")
+    parser.add_argument("--pause", type=float, default=15, metavar="S", help="default: 15")
+    parser.add_argument("--runs", type=int, default=3, metavar="N")
+    options = parser.parse_args()
+    if options.mib < 1 or options.pause < 0 or options.runs < 1:
+        parser.error("--mib and --runs: must be at least 1; --pause: at least 0")
+    at_once, later, kept = [], [], []
+    for _ in range(options.runs):
+        page_us(options.mib)
+        at_once.append(page_us(options.mib))
+        time.sleep(options.pause)
+        later.append(page_us(options.mib))
+        keeper = memory.Keeper(2 * options.mib)
+        keeper.wait()
+        time.sleep(options.pause)
+        kept.append(page_us(options.mib))
+        keeper.close()
+    print(f"free memory is {'' if memory.is_given_back() else 'not '}given back to a host; a page of {options.mib} MiB, "
+          f"median of {options.runs} (least-most):")
+    row("taken again at once", at_once)
+    row(f"after {options.pause:g} s", later)
+    row(f"after {options.pause:g} s, with memory kept", kept)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
