@@ -16,7 +16,7 @@ BALLOONS = "/sys/bus/virtio/drivers/virtio_balloon/virtio*"
 REPORTING = 5  # the feature's number, by the standard of virtio
 MOST_MIB = 4096  # for as many jobs as any experiment has at once
 
-# Runs in a process of its own until its input ends. Argument: MiB.
+# Runs in a process of its own until its input ends, as when its owner has died. Argument: MiB.
 KEEPER = """
 import mmap, sys
 MIB, PAGE = 1 << 20, mmap.PAGESIZE
@@ -62,6 +62,7 @@ class Keeper:
             raise NasError(f"memory for jobs: the process that keeps it ended with status {self.process.wait()}")
 
     def close(self):
+        self.process.terminate()  # it may still be taking what it is to keep
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
