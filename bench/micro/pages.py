@@ -1,7 +1,8 @@
 """What memory costs that a virtual machine has given back to its host, and whether keeping it (naskit/memory.py) helps.
 
 A block of memory is taken and written to, one byte a page: at once after the same block was let go, after a pause, and after the
-same pause while a session would keep memory. Where nothing is given back the three are alike.
+same pause while a session would keep memory. Where nothing is given back the three are alike; a block that is small, or
+so much free memory in small pieces that little is given back, shows nothing either.
 """
 
 import argparse
@@ -38,8 +39,8 @@ def row(title, values):
 def main():
     parser = argparse.ArgumentParser(prog="run_pages.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mib", type=int, default=1024, help="size of the block (default: 1024)")
-    parser.add_argument("--pause", type=float, default=15, metavar="S", help="default: 15")
+    parser.add_argument("--mib", type=int, default=3072, help="size of the block (default: 3072)")
+    parser.add_argument("--pause", type=float, default=20, metavar="S", help="default: 20")
     parser.add_argument("--runs", type=int, default=3, metavar="N")
     options = parser.parse_args()
     if options.mib < 1 or options.pause < 0 or options.runs < 1:

@@ -1,5 +1,5 @@
 """Memory that a virtual machine would give back. One whose host takes free memory back (virtio's free page reporting) has to
-fetch each page anew, which costs some ten microseconds for the two of a page that is there. Jobs that come one after the other
+fetch each page anew, which costs more than one that is there, by how much bench/run_pages.sh tells. Jobs that come one after the other
 use the same pages again before they are gone; jobs at once need more of them, and would pay for it. No cluster's node does that.
 
 Only free blocks of 2 MiB and more are given back. So memory is taken, and given back to the kernel but for a page here and
