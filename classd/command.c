@@ -42,6 +42,7 @@ static int do_register(struct commands *commands, struct caller *caller,
     *page_fd = process->job->page_fd;
     reply->registered.node_id = process->job->page->node_id;
     reply->registered.page_bytes = STATUS_PAGE_BYTES;
+    reply->registered.tells = 1;
     return 0;
 }
 
@@ -308,6 +309,8 @@ bool command_execute(struct commands *commands, struct caller *caller,
     case PROTOCOL_RESUME:
     case PROTOCOL_KILL:
         return do_track(commands, caller, request, now_ns, reply);
+    case PROTOCOL_TURN: // is said by classd alone; protocol_check_request() lets none in
+        break;
     }
     reply->header.status = status;
     return true;

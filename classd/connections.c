@@ -14,10 +14,28 @@ enum {
 
 #define PARKED_LOOK_S 1.
 
-bool connection_has_unread(const struct connection *connection)
+static int unread_bytes(const struct connection *connection)
 {
     int bytes = 0;
-    return ioctl(connection->caller.socket_fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    return ioctl(connection->caller.socket_fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+bool connection_has_unread(const struct connection *connection)
+{
+    return unread_bytes(connection) > 0;
+}
+
+bool connection_has_unread_replies(const struct connection *connection)
+{
+    return unread_bytes(connection) > connection->turn_bytes;
+}
+
+void connection_say_turn(struct connection *connection, const struct protocol_reply *turn)
+{
+    if (connection_has_unread(connection))
+        return;
+    send(connection->caller.socket_fd, turn, sizeof *turn, MSG_DONTWAIT | MSG_NOSIGNAL);
+    connection->turn_bytes = unread_bytes(connection);
 }
 
 static void connection_free(struct connection *connection)

@@ -13,6 +13,19 @@ void decisions_date(struct scheduler *scheduler, uint64_t now_ns)
         .now_ns = now_ns, .wall_ns = known ? now_ns + scheduler->wall_offset_ns : 0};
 }
 
+static bool says_idle(const struct status_page *page)
+{
+    uint64_t word = atomic_load_explicit(&page->word, memory_order_relaxed);
+    return (status_word_flags(word) & STATUS_SCHEDULED) == 0;
+}
+
+void decisions_publish(struct scheduler *scheduler, struct job *job, bool scheduled, bool limited)
+{
+    job->called = scheduled && (job->called || says_idle(job->page));
+    scheduler->calls = scheduler->calls || job->called;
+    pages_publish(scheduler->pages, job->page, scheduled, limited);
+}
+
 static void carry_out(struct scheduler *scheduler, struct job *job, bool scheduled, bool limited,
                       uint32_t share_ppm)
 {
@@ -20,11 +33,11 @@ static void carry_out(struct scheduler *scheduler, struct job *job, bool schedul
     // node at another moment, and its peers with it.
     bool held = limited && (!scheduled || scheduler->config->strict);
     if (!scheduled)
-        pages_publish(scheduler->pages, job->page, false, limited);
+        decisions_publish(scheduler, job, false, limited);
     if (!job_class_limit(scheduler->config, &scheduler->moment, job, held, share_ppm))
-        pages_publish(scheduler->pages, job->page, true, false);
+        decisions_publish(scheduler, job, true, false);
     else if (scheduled)
-        pages_publish(scheduler->pages, job->page, true, limited);
+        decisions_publish(scheduler, job, true, limited);
     if (log_wants(LOG_DEBUG))
         log_line(LOG_DEBUG, "job %u/%s: %s, %s%.1f%% of the node", (unsigned)job->uid, job->job_id,
                  scheduled ? "scheduled" : "idle", limited ? "" : "no limit, ",

@@ -35,8 +35,26 @@ void packets_tell_timers(struct server *server)
     }
 }
 
+void packets_call(struct server *server)
+{
+    const scheduler_t *scheduler = server->commands->scheduler;
+    if (!scheduler_calls(scheduler))
+        return;
+    const struct protocol_request unasked = protocol_request_new(PROTOCOL_TURN, 0);
+    const struct protocol_reply turn = protocol_reply_new(&unasked, 0);
+    for (struct connection *c = server->connections; c != NULL; c = c->next) {
+        const struct process *process =
+            c->parked || c->caller.serial == 0
+                ? NULL
+                : scheduler_find(scheduler, c->caller.peer.pid, c->caller.serial);
+        if (process != NULL && process->job->called)
+            connection_say_turn(c, &turn);
+    }
+    scheduler_called(server->commands->scheduler);
+}
+
 // False when the connection is no more.
-static bool handle_packet(struct connection *connection, const void *bytes, size_t length)
+static bool answer_packet(struct connection *connection, const void *bytes, size_t length)
 {
     struct server *server = connection->server;
     struct protocol_request request;
@@ -48,7 +66,6 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
         uint64_t begun_ns = clock_spent_ns();
         answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
                                  &reply, &page_fd);
-        server_arm_deadline(server);
         user_took(connection->user, clock_spent_ns() - begun_ns);
         if (request.header.command == PROTOCOL_SWITCH && reply.header.status == 0)
             connection->switch_ = request;
@@ -60,7 +77,7 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
         connection_drop(connection, err.text);
         return false;
     }
-    if (page_fd >= 0 && connection_has_unread(connection)) {
+    if (page_fd >= 0 && connection_has_unread_replies(connection)) {
         connection_drop(connection, "it does not read its replies");
         return false;
     }
@@ -73,6 +90,14 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
     else
         connection_close(connection); // it went without waiting for the reply
     return false;
+}
+
+static bool handle_packet(struct connection *connection, const void *bytes, size_t length)
+{
+    struct server *server = connection->server;
+    bool stays = answer_packet(connection, bytes, length);
+    server_event_over(server);
+    return stays;
 }
 
 bool packet_allowed(const struct connection *connection)

@@ -282,8 +282,20 @@ void scheduler_lift(scheduler_t *scheduler)
         // Its record may be gone, with the runtime directory.
         if (failed || class_is_in_place(job->class_))
             job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
-        pages_publish(scheduler->pages, job->page, true, false);
+        decisions_publish(scheduler, job, true, false);
     }
+}
+
+bool scheduler_calls(const scheduler_t *scheduler)
+{
+    return scheduler->calls;
+}
+
+void scheduler_called(scheduler_t *scheduler)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        table_job_at(scheduler->table, i)->called = false;
+    scheduler->calls = false;
 }
 
 void scheduler_dissolve(scheduler_t *scheduler, uint64_t now_ns)

@@ -141,6 +141,11 @@ void scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns);
 // look again, or when a class is still to be removed.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
 
+// Whether jobs have `called` set since this was last said to be done: who has become scheduled, or
+// free, after having been idle.
+bool scheduler_calls(const scheduler_t *scheduler);
+void scheduler_called(scheduler_t *scheduler);
+
 // Switches without having been asked, if that is due.
 void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 

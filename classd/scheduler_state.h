@@ -48,6 +48,7 @@ struct scheduler {
     int64_t
         clock_offset_ns; // as scheduler_clock_at() was told when the clock was last set, or first
     uint64_t works;      // of tracking, so far
+    bool calls;          // some job is called
     struct leaving *leaving;
     unsigned leaving_count;
     // Lines that clients cause at will.
@@ -90,6 +91,9 @@ void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled
 
 // The same for a job that comes, and its state.
 void decisions_record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns);
+
+// Says in the job's page what holds. One that was idle and is no more is called.
+void decisions_publish(struct scheduler *scheduler, struct job *job, bool scheduled, bool limited);
 
 // Carries out what is in force for one job once more.
 void decisions_reassert_job(struct scheduler *scheduler, struct job *job);

@@ -12,8 +12,9 @@ enum { RESTS_PER_PASS = 9 }; // of process tracking
 
 #define WATCH_S 1. // looks at the sequential processes
 
-void server_arm_deadline(struct server *server)
+void server_event_over(struct server *server)
 {
+    packets_call(server);
     uint64_t deadline_ns = scheduler_deadline_ns(server->commands->scheduler);
     uint64_t now_ns = clock_now_ns();
     ev_timer_stop(server->loop, &server->deadline);
@@ -30,7 +31,7 @@ static void on_death(struct ev_loop *loop, ev_io *watcher, int events)
     (void)events;
     struct server *server = watcher->data;
     scheduler_bury(server->commands->scheduler, clock_now_ns());
-    server_arm_deadline(server);
+    server_event_over(server);
 }
 
 // Nobody's account pays for these passes, so no user's fork storms get more than a tenth of classd,
@@ -53,7 +54,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
     track_on(server->commands->scheduler);
     scheduler_leave_on(server->commands->scheduler, clock_now_ns());
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
-    server_arm_deadline(server);
+    server_event_over(server);
 }
 
 static void on_watch(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -62,7 +63,7 @@ static void on_watch(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)events;
     struct server *server = watcher->data;
     scheduler_watch(server->commands->scheduler, clock_now_ns());
-    server_arm_deadline(server);
+    server_event_over(server);
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -81,7 +82,7 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     if (watcher->signum == SIGHUP) {
         if (command_reload(server->commands, clock_now_ns(), &err) == 0) // says what is wrong
             packets_tell_timers(server);
-        server_arm_deadline(server);
+        server_event_over(server);
         return;
     }
     log_line(LOG_NOTICE, "%s received", strsignal(watcher->signum));
@@ -150,7 +151,7 @@ void server_close(server_t *server)
 
 int server_run(server_t *server)
 {
-    server_arm_deadline(server);
+    server_event_over(server);
     ev_run(server->loop, 0);
     return server->lost ? -1 : 0;
 }

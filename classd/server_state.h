@@ -22,6 +22,7 @@ struct connection {
     struct caller caller;
     struct user *user;
     struct protocol_request switch_; // the last SWITCH that came by it; command 0: none
+    int turn_bytes;                  // that its last TURN is in its socket, at most
     bool parked; // to be closed as soon as the client has taken its replies, or is gone
     bool in_line;
     TAILQ_ENTRY(connection) line;
@@ -85,6 +86,12 @@ void connection_drop(struct connection *connection, const char *why);
 // only so many on their way: who hoards them would keep everybody from registering.
 bool connection_has_unread(const struct connection *connection);
 
+// The same but for a TURN, which nobody has asked for.
+bool connection_has_unread_replies(const struct connection *connection);
+
+// Sends a TURN to who has read everything. Who sleeps has.
+void connection_say_turn(struct connection *connection, const struct protocol_reply *turn);
+
 // Before the first one, and after the last.
 void connections_watch(struct server *server);
 void connections_close(struct server *server);
@@ -102,6 +109,9 @@ bool packet_allowed(const struct connection *connection);
 // Who sends SWITCH goes by the slice in force: told at once, as the next tick may be an hour away.
 void packets_tell_timers(struct server *server);
 
+// The processes of jobs that were idle and are no more are told: some may sleep.
+void packets_call(struct server *server);
+
 // Whoever waits for the end of that work is told; `user` is the server.
 void packets_tell_tracked(const struct tracking_result *result, void *user);
 
@@ -115,7 +125,7 @@ void line_watch(struct server *server);
 
 // ---- server.c
 
-// The scheduler may have another deadline after each event.
-void server_arm_deadline(struct server *server);
+// After each event: the scheduler may have another deadline, and jobs to be called.
+void server_event_over(struct server *server);
 
 #endif

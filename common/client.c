@@ -168,13 +168,27 @@ static ssize_t receive(int fd, void *bytes, size_t size, int *passed_fd, struct 
     return length;
 }
 
-static int is_late(const void *bytes, ssize_t length, uint32_t sequence)
+// To an earlier request, or to none.
+static int is_no_answer(const void *bytes, ssize_t length, uint32_t sequence)
 {
     struct protocol_header header;
     if ((size_t)length < sizeof header)
         return 0;
     memcpy(&header, bytes, sizeof header);
-    return header.magic == PROTOCOL_MAGIC && (int32_t)(header.sequence - sequence) < 0;
+    return header.magic == PROTOCOL_MAGIC &&
+           (header.command == PROTOCOL_TURN || (int32_t)(header.sequence - sequence) < 0);
+}
+
+int client_discard(int fd)
+{
+    char byte;
+    for (;;) {
+        ssize_t length = recv(fd, &byte, sizeof byte, MSG_DONTWAIT);
+        if (length < 0)
+            return errno == EAGAIN || errno == EINTR ? 0 : -1;
+        if (length == 0)
+            return -1;
+    }
 }
 
 // Takes over the descriptor that came, or closes it. Returns what protocol_check_reply() does.
@@ -214,7 +228,7 @@ static int receive_until(int fd, const struct protocol_request *request,
             return -1;
         if (length == 0)
             continue;
-        if (!is_late(bytes, length, request->header.sequence))
+        if (!is_no_answer(bytes, length, request->header.sequence))
             return take_reply(bytes, (size_t)length, came_fd, request, reply, passed_fd, err);
         if (came_fd >= 0)
             close(came_fd);

@@ -37,6 +37,10 @@ int client_transact(int fd, const struct protocol_request *request, struct proto
 int client_receive(int fd, const struct protocol_request *request, struct protocol_reply *reply,
                    int *passed_fd, unsigned timeout_ms, struct error *err);
 
+// Takes off the connection what classd has said, while no answer is waited for: TURN, and answers
+// that came too late. Does not wait. Returns 0, or -1 when the connection is not worth keeping.
+int client_discard(int fd);
+
 // Sends a request without waiting for anything: one system call. Returns 0, or -1 with
 // err->code EAGAIN when classd is behind (the request is lost, the connection is good), else the
 // errno of the failing call (the connection is not).

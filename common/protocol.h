@@ -47,6 +47,9 @@ enum protocol_command {
     PROTOCOL_CLAIM = 13,  // reserves or takes slots for its job. Reply
     PROTOCOL_NARROW = 14, // says what is left of its job's slots elsewhere. No reply
     PROTOCOL_CLOCK = 15,  // says that its job found this node's clock off, or right. Reply
+    // From classd, unasked: the receiver's job was idle and is no more. A hint to whoever sleeps,
+    // the status page says what holds; not said to who has not taken what was said before.
+    PROTOCOL_TURN = 0x4000,
 };
 
 enum protocol_means {
@@ -136,7 +139,7 @@ struct protocol_request {
 struct protocol_registered {
     uint64_t node_id; // the same for all processes of one node, unlike for different nodes
     uint32_t page_bytes;
-    uint32_t reserved;
+    uint32_t tells; // 1: TURN is sent by this classd
 };
 
 #define PROTOCOL_SLICE_MIN_NS UINT64_C(100000000) // of [scheduler] time_slice, and [gang] slot

@@ -17,8 +17,8 @@ enum {
 #define LOOK_UP_INTERVAL_NS (NS_PER_SEC / 2)
 
 static struct {
-    struct pollfd sockets[SOCKETS_MAX];
-    uint8_t looks[SOCKETS_MAX]; // in a row that found data
+    struct pollfd sockets[SOCKETS_MAX + 1]; // the ear is the last
+    uint8_t looks[SOCKETS_MAX];             // in a row that found data
     nfds_t count;
     uint64_t next_look_up_ns;
     atomic_flag busy; // one thread at a time
@@ -83,12 +83,12 @@ static bool look(void)
     return fresh;
 }
 
-bool arrivals_sleep(uint64_t most_ns)
+bool arrivals_sleep(uint64_t most_ns, int ear)
 {
     struct timespec most = {.tv_sec = (time_t)(most_ns / NS_PER_SEC),
                             .tv_nsec = (long)(most_ns % NS_PER_SEC)};
     if (atomic_flag_test_and_set_explicit(&own.busy, memory_order_acquire)) {
-        nanosleep(&most, NULL);
+        ppoll(&(struct pollfd){.fd = ear, .events = POLLIN}, 1, &most, NULL);
         return true;
     }
     uint64_t now = clock_now_ns();
@@ -96,7 +96,9 @@ bool arrivals_sleep(uint64_t most_ns)
         look_up_sockets();
         own.next_look_up_ns = now + LOOK_UP_INTERVAL_NS;
     }
-    bool came = look() || ppoll(own.sockets, own.count, &most, NULL) != 0;
+    bool came = look();
+    own.sockets[own.count] = (struct pollfd){.fd = ear, .events = POLLIN};
+    came = came || ppoll(own.sockets, own.count + 1, &most, NULL) != 0;
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
     return came;
 }

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Sleeps until something has come or `most_ns` have passed. True: something has come, so polling is
+// Sleeps until something has come or `most_ns` have passed, or until `ear` is readable, one more
+// descriptor that is not read either; -1: none. True: something has come, so polling is
 // worth while. A socket whose data nobody takes wakes a few times; then it is left out until
 // somebody has.
-bool arrivals_sleep(uint64_t most_ns);
+bool arrivals_sleep(uint64_t most_ns, int ear);
 
 #endif

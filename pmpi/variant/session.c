@@ -42,13 +42,15 @@ static struct {
     unsigned connections;
     struct protocol_request asked; // of which the answer is still to come
     unsigned asked_on;             // the connection
+    bool asking;                   // the answer has not been fetched
+    bool tells;                    // classd says on this connection when the job's turn comes
     uint32_t sequence;
     _Atomic uint64_t last_request_ns;
     uint64_t next_renewal_ns;
     atomic_flag busy; // one thread at a time; the others skip, they would only say the same
 } session = {.fd = -1, .busy = ATOMIC_FLAG_INIT};
 
-static void remember_descriptor(int fd)
+static void remember_descriptor(int fd, bool tells)
 {
     struct stat status;
     int high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
@@ -57,6 +59,8 @@ static void remember_descriptor(int fd)
         fd = high;
     }
     session.connections++;
+    session.asking = false;
+    session.tells = tells;
     session.fd = fd;
     if (fstat(fd, &status) == 0) {
         session.fd_device = status.st_dev;
@@ -126,7 +130,7 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     if (rc < 0)
         close(fd);
     else
-        remember_descriptor(fd);
+        remember_descriptor(fd, reply.registered.tells != 0);
     return rc;
 }
 
@@ -258,7 +262,7 @@ void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing)
     transact(&request, &reply);
 }
 
-static bool ask(struct protocol_request *request)
+static bool ask(struct protocol_request *request, bool to_be_answered)
 {
     if (session.page == NULL || !take())
         return false;
@@ -268,6 +272,7 @@ static bool ask(struct protocol_request *request)
     session.asked = *request;
     session.asked_on = session.connections;
     bool sent = descriptor_is_ours() && client_send(session.fd, request, NULL) == 0;
+    session.asking = sent && to_be_answered;
     give_back();
     return sent;
 }
@@ -275,13 +280,13 @@ static bool ask(struct protocol_request *request)
 bool session_ask_offer(void)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_OFFER, 0);
-    return ask(&request);
+    return ask(&request, true);
 }
 
 bool session_ask_claim(const struct slots_choice *choice, uint32_t term, bool final)
 {
     struct protocol_request request = claim_of_choice(choice, term, final);
-    return ask(&request);
+    return ask(&request, !final);
 }
 
 static enum session_answer answer(struct protocol_reply *reply)
@@ -298,6 +303,7 @@ static enum session_answer answer(struct protocol_reply *reply)
         else if (reply->header.status == 0)
             drop_descriptor();
     }
+    session.asking = answer == SESSION_PENDING;
     give_back();
     return answer;
 }
@@ -328,6 +334,25 @@ void session_narrow(uint64_t slots, uint32_t term)
     request.header.sequence = ++session.sequence;
     if (descriptor_is_ours()) // what gets lost is said again
         client_send(session.fd, &request, NULL);
+    give_back();
+}
+
+// An answer that nobody has fetched would end every sleep.
+int session_ear(void)
+{
+    if (session.page == NULL || !take())
+        return -1;
+    int ear = session.tells && !session.asking && descriptor_is_ours() ? session.fd : -1;
+    give_back();
+    return ear;
+}
+
+void session_listen(void)
+{
+    if (session.page == NULL || !take())
+        return;
+    if (session.tells && !session.asking && descriptor_is_ours() && client_discard(session.fd) < 0)
+        drop_descriptor();
     give_back();
 }
 

@@ -92,6 +92,13 @@ uint8_t session_more_slots(void);
 // Registers again when the page says that another classd has taken over (its generation changed).
 void session_check_generation(uint64_t word);
 
+// What an idle process may sleep on: a descriptor that is readable as soon as classd says that the
+// job's turn has come; -1: it will not. It is only to be polled, and may be closed at any time.
+int session_ear(void);
+
+// Takes what has been said there, before the status word is looked at and the next sleep begins.
+void session_listen(void);
+
 // EXIT (CMDOUT): leaves the job.
 void session_exit(void);
 

@@ -8,8 +8,8 @@
 
 enum {
     POLLS_BEFORE_YIELD = 10, // about what two switches between ranks that yield cost
-    POLLS_PER_LOOK = 16,     // of an idle rank, for notices and before it sleeps
-    NAPS = 4,                // of an idle rank, between polls
+    POLLS_PER_NAP = 16,      // of an idle rank: the steps of a message that has come
+    POLLS_PER_VAIN_NAP = 4,  // when nothing came in the last one
     POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
     LARGE_BYTES = 4096,      // a smaller message has come as a whole
 };
@@ -18,8 +18,11 @@ enum {
 // have asked for the CPU in vain.
 #define STILL_WAITING_NS UINT64_C(50000000)
 
-// How late a sleeping rank learns that its job is scheduled, unless something comes for it before.
-#define NAP_NS (2 * NS_PER_MS)
+// Of an idle rank, between polls, unless something comes for it before; the longer one when nothing
+// came in the last. Where classd does not say so, it learns that its job is scheduled so late.
+#define NAP_NS      (8 * NS_PER_MS)
+#define VAIN_NAP_NS (16 * NS_PER_MS)
+#define LOOK_NS     (2 * NS_PER_MS)
 
 // A program that looks for messages by itself rings so often, besides when it finds one.
 #define LOOKS_RING_NS (NS_PER_MS / 2)
@@ -75,30 +78,49 @@ static bool is_idle_long(uint64_t word)
     return now - atomic_load_explicit(&since_ns, memory_order_relaxed) > IDLE_MAX_NS;
 }
 
-static void nap(void)
+// True when something came.
+static bool nap(uint64_t nap_ns)
 {
-    if (is_idle_long(session_word()))
-        return;
-    for (int i = 0; i < NAPS && session_word_idle(session_word()); i++) {
-        if (arrivals_sleep(NAP_NS))
-            return;
+    int ear = session_ear();
+    uint64_t step_ns = ear >= 0 ? nap_ns : LOOK_NS;
+    for (uint64_t slept_ns = 0; slept_ns < nap_ns; slept_ns += step_ns) {
+        if (!session_word_idle(session_word()))
+            return true;
+        if (arrivals_sleep(step_ns, ear)) {
+            session_listen();
+            return true;
+        }
     }
+    return false;
+}
+
+static bool time_to_nap(const struct wait *wait)
+{
+    return wait->polls - wait->napped >= (wait->overslept ? POLLS_PER_VAIN_NAP : POLLS_PER_NAP);
+}
+
+static void take_nap(struct wait *wait)
+{
+    wait->napped = wait->polls;
+    if (!is_idle_long(session_word()))
+        wait->overslept = !nap(wait->overslept ? VAIN_NAP_NS : NAP_NS);
 }
 
 // An idle rank has one millisecond of CPU time in a hundred. Spent on polls, it is gone when a
-// message comes, and the job stays idle here until the next hundred begin. So the rank sleeps.
-static void pause_idle(const struct wait *wait)
+// message comes, and the job stays idle here until the next hundred begin. So the rank sleeps; and
+// what it does not spend, the scheduled job has.
+static void pause_idle(struct wait *wait)
 {
-    if (wait->polls % POLLS_PER_LOOK != 0)
+    if (!time_to_nap(wait))
         return;
     carrier_idle_look();
-    nap();
+    take_nap(wait);
 }
 
-void wait_nap_while_idle(const struct wait *wait)
+void wait_nap_while_idle(struct wait *wait)
 {
-    if (carrier.on && (wait->polls + 1) % POLLS_PER_LOOK == 0 && session_word_idle(session_word()))
-        nap();
+    if (carrier.on && time_to_nap(wait) && session_word_idle(session_word()))
+        take_nap(wait);
 }
 
 static bool time_to_yield(struct wait *wait)

@@ -19,6 +19,8 @@ struct wait {
     uint64_t yield_after_ns; // while spin_limit is set; 0: unset
     uint32_t yields;
     uint64_t yielded_ns; // under wait_adapts: when the last yield ended; 0: unset
+    uint32_t napped;     // of an idle rank: `polls` at its last nap
+    bool overslept;      // nothing came in that
     struct block_wait block;
 };
 
@@ -79,7 +81,7 @@ bool wait_yields_within(struct wait *wait);
 
 // Of a rank whose job is idle: it sleeps for some milliseconds, now and then, unless something
 // comes.
-void wait_nap_while_idle(const struct wait *wait);
+void wait_nap_while_idle(struct wait *wait);
 
 // Does a rank of this job that is scheduled wait by sleep now?
 bool wait_sleeps_now(void);

@@ -32,6 +32,7 @@ REGISTER, EXIT, SWITCH, SCHEDULE, SHUTDOWN, QUERY = range(1, 7)
 HEADER = struct.Struct("=IHHIi")
 NODE = struct.Struct("=QQQQQQQQIIIIII24s16s16s")
 JOB = struct.Struct("=40sIIIIIIIIQQQQQ")
+TURN = 0x4000  # said unasked
 SCHEDULED, CONTENDED = 1, 2
 NOBODY = pwd.getpwnam("nobody").pw_uid
 
@@ -57,6 +58,7 @@ class Speaker:
     def __init__(self, runtime_dir):
         self.path = os.path.join(runtime_dir, "classd.socket")
         self.page = None
+        self.turns_said = 0
         self.connect()
 
     def connect(self):
@@ -69,10 +71,23 @@ class Speaker:
 
     def transact(self, data):
         self.socket.send(data)
+        reply, fds = self.take()
+        while HEADER.unpack(reply[:16])[2] == TURN:
+            self.turns_said += 1
+            reply, fds = self.take()
+        return HEADER.unpack(reply[:16])[4], reply[16:], fds
+
+    def take(self):
         reply, fds, _, _ = socket.recv_fds(self.socket, 512, 4)
         if not reply:
             raise ConnectionResetError("closed")
-        return HEADER.unpack(reply[:16])[4], reply[16:], fds
+        return reply, fds
+
+    def turns(self):
+        """How many TURNs are in the socket, which is empty then."""
+        self.query_node()
+        turns, self.turns_said = self.turns_said, 0
+        return turns
 
     def register(self, job, width=1, rank=0, ranks=1):
         status, body, fds = self.transact(packet(REGISTER, register_body(job, width, rank, ranks)))

@@ -51,6 +51,24 @@ class Shares(Node):
         self.assert_shares("b", "a")
         self.assertEqual((a.flags(), b.flags()), (CONTENDED, SCHEDULED | CONTENDED))
 
+    def test_who_was_idle_is_told_of_his_turn(self):
+        a, b = self.job("a"), self.job("b")
+        b2 = self.client()
+        self.assertEqual(b2.register("b", 1, 1, 2)["status"], 0)
+        self.assertEqual((a.turns(), b.turns(), b2.turns()), (0, 0, 0))
+        self.client().simple(SWITCH)
+        self.assertEqual((a.turns(), b.turns(), b2.turns()), (0, 1, 1))
+        for _ in range(4):  # what has not been taken is not said again
+            self.client().simple(SWITCH)
+        self.assertEqual((a.turns(), b.turns(), b2.turns()), (1, 1, 1))
+        for _ in range(2):
+            self.client().simple(SWITCH)
+        # It is no reply that was not read.
+        self.assertEqual(b.register("b", 2)["status"], 0)
+        self.assertEqual(a.simple(EXIT), 0)
+        self.assertEqual(b.simple(EXIT), 0)
+        self.assertEqual(b2.turns(), 1)
+
     def test_a_request_within_gmet_is_discarded(self):
         self.job("a")
         b = self.job("b")

@@ -7,7 +7,8 @@
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
 static _Atomic uint16_t own_turn;
-static _Atomic int requests;
+static _Atomic int requests, listened;
+static _Atomic int own_ear = -1;
 static const struct status_page *own_page;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
@@ -137,6 +138,26 @@ uint16_t session_turn(void)
 uint8_t session_more_slots(void)
 {
     return 0;
+}
+
+int session_ear(void)
+{
+    return atomic_load_explicit(&own_ear, memory_order_relaxed);
+}
+
+void session_listen(void)
+{
+    atomic_fetch_add_explicit(&listened, 1, memory_order_relaxed);
+}
+
+void mock_ear(int fd)
+{
+    atomic_store_explicit(&own_ear, fd, memory_order_relaxed);
+}
+
+int mock_session_listened(void)
+{
+    return atomic_exchange_explicit(&listened, 0, memory_order_relaxed);
 }
 
 void session_exit(void)

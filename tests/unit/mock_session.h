@@ -23,6 +23,12 @@ void mock_page(const struct status_page *page);
 // nothing.
 uint64_t mock_session_narrowed(void);
 
+// What session_ear() returns from now on; -1, as at first: classd says nothing.
+void mock_ear(int fd);
+
+// How often session_listen() has been called since this was last asked.
+int mock_session_listened(void);
+
 // How many requests for the CPU have been made since this was last asked.
 int mock_session_requests(void);
 

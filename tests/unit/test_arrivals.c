@@ -70,7 +70,7 @@ static void *put_later(void *fd)
 static void nothing_comes(void **state)
 {
     (void)state;
-    assert_false(arrivals_sleep(SHORT_NS));
+    assert_false(arrivals_sleep(SHORT_NS, -1));
 }
 
 static void data_wakes(void **state)
@@ -78,17 +78,17 @@ static void data_wakes(void **state)
     (void)state;
     pthread_t sender;
     assert_int_equal(pthread_create(&sender, NULL, put_later, &one.peers), 0);
-    assert_true(arrivals_sleep(LONG_NS));
+    assert_true(arrivals_sleep(LONG_NS, -1));
     pthread_join(sender, NULL);
     take(one.ours);
-    assert_false(arrivals_sleep(SHORT_NS));
+    assert_false(arrivals_sleep(SHORT_NS, -1));
 }
 
 static void data_that_is_there_already_counts(void **state)
 {
     (void)state;
     put(one.peers);
-    assert_true(arrivals_sleep(LONG_NS));
+    assert_true(arrivals_sleep(LONG_NS, -1));
     take(one.ours);
 }
 
@@ -97,16 +97,16 @@ static void data_that_nobody_takes_keeps_nobody_awake(void **state)
     (void)state;
     int woken = 0;
     put(one.peers);
-    while (arrivals_sleep(SHORT_NS))
+    while (arrivals_sleep(SHORT_NS, -1))
         assert_in_range(++woken, 1, 10);
     assert_in_range(woken, 1, 10);
     put(other.peers); // the other sockets still count
-    assert_true(arrivals_sleep(LONG_NS));
+    assert_true(arrivals_sleep(LONG_NS, -1));
     take(other.ours);
     take(one.ours);
-    assert_false(arrivals_sleep(SHORT_NS));
+    assert_false(arrivals_sleep(SHORT_NS, -1));
     put(one.peers); // and so does this one again
-    assert_true(arrivals_sleep(LONG_NS));
+    assert_true(arrivals_sleep(LONG_NS, -1));
     take(one.ours);
 }
 
@@ -115,16 +115,37 @@ static void descriptors_that_became_something_else_do_no_harm(void **state)
     (void)state;
     int gone = other.ours, woken = 0;
     close(other.ours);
-    arrivals_sleep(SHORT_NS);
+    arrivals_sleep(SHORT_NS, -1);
     int file = open("/dev/null", O_RDONLY); // always ready
     assert_true(file >= 0);
     assert_int_equal(dup2(file, gone), gone);
-    while (arrivals_sleep(SHORT_NS))
+    while (arrivals_sleep(SHORT_NS, -1))
         assert_in_range(++woken, 1, 10);
     put(one.peers);
-    assert_true(arrivals_sleep(LONG_NS));
+    assert_true(arrivals_sleep(LONG_NS, -1));
     take(one.ours);
     close(file);
+}
+
+static void an_ear_wakes_too(void **state)
+{
+    (void)state;
+    int ends[2];
+    pthread_t sender;
+    assert_int_equal(pipe(ends), 0);
+    assert_false(arrivals_sleep(SHORT_NS, ends[0]));
+    assert_int_equal(pthread_create(&sender, NULL, put_later, &ends[1]), 0);
+    assert_true(arrivals_sleep(LONG_NS, ends[0]));
+    pthread_join(sender, NULL);
+    take(ends[0]);
+    assert_false(arrivals_sleep(SHORT_NS, ends[0]));
+    put(ends[1]);
+    assert_false(arrivals_sleep(SHORT_NS, -1));
+    close(ends[0]);
+    close(ends[1]);
+    put(one.peers);
+    assert_true(arrivals_sleep(LONG_NS, -1));
+    take(one.ours);
 }
 
 int main(void)
@@ -133,6 +154,7 @@ int main(void)
         cmocka_unit_test(nothing_comes),
         cmocka_unit_test(data_wakes),
         cmocka_unit_test(data_that_is_there_already_counts),
+        cmocka_unit_test(an_ear_wakes_too),
         cmocka_unit_test(data_that_nobody_takes_keeps_nobody_awake),
         cmocka_unit_test(descriptors_that_became_something_else_do_no_harm),
     };

@@ -3,6 +3,7 @@
 #include "common/status_page.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/header.h"
+#include "pmpi/variant/wait.h"
 #include "pmpi/variant/wire.h"
 #include "tests/unit/mock_mpi.h"
 #include "tests/unit/mock_session.h"
@@ -11,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -295,6 +297,65 @@ static void at_the_end_nobody_is_told(void **state)
     assert_told_nothing();
 }
 
+// ---- idle ranks that wait
+
+static void pauses(struct wait *wait, int count)
+{
+    for (int i = 0; i < count; i++)
+        wait_pause(wait);
+}
+
+// Each nap ends at once: classd always has something to say.
+static void an_idle_rank_naps_between_polls(void **state)
+{
+    struct wait wait = wait_new();
+    int ends[2];
+    (void)state;
+    begin();
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    mock_ear(ends[0]);
+    mock_status(OUT);
+    pauses(&wait, 1000);
+    assert_int_equal(mock_session_listened(), 0);
+    mock_status(IDLE);
+    pauses(&wait, 1); // the first one after so many polls
+    assert_int_equal(mock_session_listened(), 1);
+    pauses(&wait, 15);
+    assert_int_equal(mock_session_listened(), 0);
+    pauses(&wait, 1 + 3 * 16);
+    assert_int_equal(mock_session_listened(), 4);
+    assert_false(wait.overslept);
+    mock_ear(-1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// Few polls follow a nap in which nothing came: they would cost the scheduled job.
+static void an_idle_rank_for_which_nothing_comes_polls_little(void **state)
+{
+    struct wait wait = wait_new();
+    int ends[2];
+    (void)state;
+    begin();
+    assert_int_equal(pipe(ends), 0);
+    for (int i = 0; i < 2; i++) { // with an ear and without
+        mock_ear(i == 0 ? ends[0] : -1);
+        wait = wait_new();
+        mock_status(IDLE);
+        pauses(&wait, 15);
+        assert_int_equal(wait.napped, 0);
+        for (uint32_t nap = 16; nap <= 32; nap += 4) {
+            pauses(&wait, nap == 16 ? 1 : 4);
+            assert_int_equal(wait.napped, nap);
+            assert_true(wait.overslept);
+        }
+    }
+    mock_ear(-1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -307,6 +368,8 @@ int main(void)
         TEST(lost_slots_are_told_at_the_next_call),
         TEST(who_says_more_is_told_again),
         TEST(at_the_end_nobody_is_told),
+        TEST(an_idle_rank_naps_between_polls),
+        TEST(an_idle_rank_for_which_nothing_comes_polls_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

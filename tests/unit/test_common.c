@@ -694,6 +694,35 @@ static void late_replies_are_dropped(void **state)
     pair_close(pair);
 }
 
+static void say_turn(int server, uint32_t sequence)
+{
+    struct protocol_request unasked = protocol_request_new(PROTOCOL_TURN, sequence);
+    answer(server, &unasked, 0);
+}
+
+static void what_is_said_unasked_is_no_answer(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 7);
+    struct protocol_reply reply;
+    struct pair pair = pair_open();
+    char byte;
+    (void)state;
+    say_turn(pair.server, 0);
+    say_turn(pair.server, 7);
+    answer(pair.server, &request, 0);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 10000, NULL), 0);
+    assert_int_equal(reply.header.command, PROTOCOL_SWITCH);
+    assert_int_equal(client_discard(pair.client), 0);
+    say_turn(pair.server, 0);
+    answer(pair.server, &request, 0); // too late
+    assert_int_equal(client_discard(pair.client), 0);
+    assert_int_equal(recv(pair.client, &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(pair.server);
+    assert_int_equal(client_discard(pair.client), -1);
+    close(pair.client);
+}
+
 static void a_silent_server_is_not_waited_for(void **state)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 1);
@@ -965,6 +994,7 @@ int main(void)
         cmocka_unit_test(a_page_without_room_leaves_no_file),
         cmocka_unit_test(short_files_are_not_mapped),
         cmocka_unit_test(late_replies_are_dropped),
+        cmocka_unit_test(what_is_said_unasked_is_no_answer),
         cmocka_unit_test(a_silent_server_is_not_waited_for),
         cmocka_unit_test(refusals_are_told_from_faults),
         cmocka_unit_test(nodes_that_cannot_be_are_refused),

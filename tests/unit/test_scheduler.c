@@ -122,6 +122,29 @@ static void losers_go_first_page_before_quota(void **state)
     assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED | STATUS_CONTENDED);
 }
 
+static void who_is_idle_no_more_is_called(void **state)
+{
+    struct node *node = *state;
+    const struct job *a = come(node, "a", A)->job;
+    struct process *only_b = come(node, "b", B);
+    const struct job *b = only_b->job;
+    scheduler_called(node->scheduler);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_true(scheduler_calls(node->scheduler));
+    assert_false(a->called);
+    assert_true(b->called);
+    scheduler_called(node->scheduler);
+    assert_false(scheduler_calls(node->scheduler));
+    assert_false(b->called);
+    scheduler_exit(node->scheduler, only_b, node->now_ns); // a has the node
+    assert_true(scheduler_calls(node->scheduler));
+    assert_true(a->called);
+    scheduler_called(node->scheduler);
+    scheduler_switch(node->scheduler, node->now_ns, 0); // alone, and stays it
+    assert_false(scheduler_calls(node->scheduler));
+}
+
 static void regular_switches_write_only_changes(void **state)
 {
     struct node *node = *state;
@@ -1418,6 +1441,7 @@ int main(void)
         TEST(who_runs_for_another_slice_is_told_so),
         TEST(a_job_comes_as_page_class_place_share),
         TEST(losers_go_first_page_before_quota),
+        TEST(who_is_idle_no_more_is_called),
         TEST(regular_switches_write_only_changes),
         TEST(after_a_silence_everything_is_asserted),
         TEST(a_limit_that_cannot_be_set_leaves_the_job_free),

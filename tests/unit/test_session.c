@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,6 +38,7 @@ struct fake_classd {
     _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
+    _Atomic bool tells;    // of turns
     _Atomic bool mute;     // takes connections and packets, answers nothing: a classd that hangs
 };
 
@@ -93,6 +95,8 @@ static void serve(struct fake_classd *fake, int connection)
             continue;
         }
         answer_slots(fake, &request, &reply);
+        if (request.header.command == PROTOCOL_REGISTER)
+            reply.registered.tells = fake->tells;
         fake->registered += request.header.command == PROTOCOL_REGISTER;
         fake->exited += request.header.command == PROTOCOL_EXIT;
         send_reply(connection, &reply,
@@ -391,6 +395,55 @@ static void slots_are_asked_for_without_waiting(void **state)
     assert_int_equal(session_more_slots(), 9);
 }
 
+static bool hears(void)
+{
+    struct pollfd ear = {.fd = session_ear(), .events = POLLIN};
+    return poll(&ear, 1, 0) > 0;
+}
+
+static void who_sleeps_is_told_of_his_turn(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct protocol_request unasked = protocol_request_new(PROTOCOL_TURN, 0);
+    struct protocol_reply turn = protocol_reply_new(&unasked, 0);
+    struct slots_choice choice = {.slots = 0xf0, .due = 20};
+    struct slots_offer offer;
+    assert_int_equal(session_ear(), -1);
+    fake->tells = true;
+    assert_int_equal(join(fake), 0);
+    assert_true(session_ear() >= 0);
+    assert_false(hears());
+    send_reply(fake->connection, &turn, -1);
+    assert_true(hears());
+    session_listen();
+    assert_false(hears());
+    assert_true(session_ear() >= 0);
+    // It would take the answer for a turn, and the turn is no answer.
+    send_reply(fake->connection, &turn, -1);
+    assert_true(session_ask_offer());
+    assert_int_equal(session_ear(), -1);
+    session_listen();
+    assert_int_equal(eventually_offered(&offer), SESSION_ANSWERED);
+    assert_true(session_ear() >= 0);
+    assert_true(session_ask_claim(&choice, 2, true)); // has an answer that nobody fetches
+    for (int i = 0; i < 5000 && !hears(); i++)
+        usleep(1000);
+    assert_true(hears());
+    session_listen();
+    assert_false(hears());
+    shutdown(fake->connection, SHUT_RDWR); // who is gone tells nothing
+    assert_true(hears());
+    session_listen();
+    assert_int_equal(session_ear(), -1);
+}
+
+static void an_earlier_classd_tells_of_no_turn(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    assert_int_equal(session_ear(), -1);
+}
+
 static void an_answer_may_never_come(void **state)
 {
     struct fake_classd *fake = *state;
@@ -423,6 +476,8 @@ int main(void)
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(slots_are_asked_for_and_claimed),
         TEST(slots_are_asked_for_without_waiting),
+        TEST(who_sleeps_is_told_of_his_turn),
+        TEST(an_earlier_classd_tells_of_no_turn),
         TEST(a_new_generation_is_registered_with),
         TEST(threads_may_meet_a_new_page),
         TEST(a_reused_descriptor_is_never_written_to),
