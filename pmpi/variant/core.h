@@ -39,8 +39,8 @@ void core_linger(uint32_t connections, uint64_t linger_ns);
 // Has the front call this whenever the MPI's transport was polled and had nothing; the same place.
 void core_when_nothing_moved(void (*look)(void));
 
-// This call is left to the MPI as a whole, by a rank that yields: see within.h. It ends with the
-// next call of the program, where an error handler has left it.
+// This call is left to the MPI as a whole, by a rank that may give way: see within.h. It ends with
+// the next call of the program, where an error handler has left it.
 extern _Thread_local bool core_within __attribute__((tls_model("initial-exec")));
 
 #define CORE_INLINE static inline __attribute__((always_inline)) // into the frame that is meant

@@ -545,7 +545,7 @@ static void job_start(void)
     }
     free(ballots);
     job.nodes = NULL;
-    if (wait_yields)
+    if (wait_yields || carrier.on)
         within_start();
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
     core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;

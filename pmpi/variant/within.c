@@ -7,7 +7,7 @@
 #endif
 
 bool within_mpi_yields;
-static bool may_sleep;
+static bool may_sleep, comes_by;
 static _Thread_local struct wait own_wait;
 
 // A rank that is idle naps here, too.
@@ -32,9 +32,10 @@ static int look(void)
     if (!core_within)
         return 0;
     bool sleeps = sleeps_now();
-    set_mpi_yields(!sleeps && wait_yields_within(&own_wait));
-    if (sleeps)
-        wait_pause_within(&own_wait, true);
+    if (wait_yields)
+        set_mpi_yields(!sleeps && wait_yields_within(&own_wait));
+    if (sleeps || !wait_yields)
+        wait_pause_within(&own_wait, sleeps);
     return 0;
 }
 
@@ -68,7 +69,7 @@ void within_let_go(void)
 
 static void leave_mpi(void)
 {
-    if (set_mpi_yields != NULL)
+    if (set_mpi_yields != NULL && wait_yields)
         set_mpi_yields(false);
 }
 
@@ -99,15 +100,20 @@ void within_let_go(void)
 
 #endif
 
-void within_start(void)
+static void come_by_once(void)
 {
-    static bool comes_by;
-    int level = MPI_THREAD_MULTIPLE;
-    mpi_next[1].Query_thread(&level);
-    may_sleep = level != MPI_THREAD_MULTIPLE;
     if (!comes_by)
         come_by();
     comes_by = true;
+}
+
+void within_start(void)
+{
+    int level = MPI_THREAD_MULTIPLE;
+    mpi_next[1].Query_thread(&level);
+    may_sleep = level != MPI_THREAD_MULTIPLE;
+    if (wait_yields)
+        come_by_once();
 }
 
 void within_stop(void)
@@ -116,13 +122,18 @@ void within_stop(void)
     within_give_back();
 }
 
-void within_begin_yielding(void)
+// A rank that does not yield comes by only once its node has been contended: polls are as quick as
+// the MPI's before.
+void within_begin_waiting(void)
 {
+    if (!wait_yields && !may_sleep)
+        return;
+    come_by_once();
     own_wait = wait_new();
     core_within = true;
 }
 
-void within_end_yielding(void)
+void within_end_waiting(void)
 {
     core_within = false;
     leave_mpi();

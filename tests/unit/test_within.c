@@ -1,9 +1,12 @@
 // A reduction is the MPI's own also where ranks yield, as a nonblocking one may add in another
-// order; and inside it, as in other calls that are left to the MPI, a rank gives its CPU away.
+// order; and inside it, as in other calls that are left to the MPI, a rank gives its CPU away, and
+// sleeps while its job is idle.
 #include "pmpi/variant/wire.h"
 #include "pmpi/variant/within.h"
 #include "tests/unit/mock_mpi.h"
+#include "tests/unit/mock_session.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -199,6 +202,44 @@ static void nobody_sleeps_where_other_threads_may_need_mpi(void **state)
     assert_int_equal(sleeps_in_a_reduction(false), 0);
 }
 
+static int naps;
+
+// What arrivals_sleep() sleeps by, here without sleeping.
+int ppoll(struct pollfd *sockets, nfds_t count, const struct timespec *most, const sigset_t *mask)
+{
+    (void)sockets, (void)count, (void)mask;
+    naps += most != NULL && most->tv_nsec > 0;
+    return 0;
+}
+
+static int naps_in_a_reduction(uint16_t flags, int provided)
+{
+    double in = 1, out;
+    bool yielded = wait_yields;
+    level = provided;
+    carrier.on = true;
+    wait_yields = wait_collectives_polled = false;
+    within_start();
+    mock_status(flags);
+    naps = 0;
+    lib.Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    mock_status(STATUS_SCHEDULED);
+    carrier.on = false;
+    wait_yields = wait_collectives_polled = yielded;
+    return naps;
+}
+
+// Its polls would use up what the scheduled job leaves it, and be missing when its peers answer.
+static void a_rank_of_an_idle_job_sleeps_inside(void **state)
+{
+    (void)state;
+    assert_true(naps_in_a_reduction(STATUS_CONTENDED, MPI_THREAD_SINGLE) > 0);
+    assert_int_equal(naps_in_a_reduction(STATUS_CONTENDED, MPI_THREAD_MULTIPLE), 0);
+    assert_int_equal(naps_in_a_reduction(STATUS_CONTENDED | STATUS_SCHEDULED, MPI_THREAD_SINGLE),
+                     0);
+    assert_int_equal(naps_in_a_reduction(STATUS_SCHEDULED, MPI_THREAD_SINGLE), 0);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -233,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_left_is_over_with_the_next),
         cmocka_unit_test(nobody_else_gives_it_away),
         cmocka_unit_test(nobody_sleeps_where_other_threads_may_need_mpi),
+        cmocka_unit_test(a_rank_of_an_idle_job_sleeps_inside),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }
