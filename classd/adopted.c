@@ -27,6 +27,7 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
     struct engine_event event = {.kind = ENGINE_ADOPT,
                                  .job = job->id,
                                  .name = job_name_hash(job),
+                                 .owner = job_owner(job),
                                  .list = job->page->list,
                                  .account = &account};
     for (uint32_t i = 0; i < job->process_count; i++) {

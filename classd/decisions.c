@@ -49,6 +49,11 @@ uint64_t job_name_hash(const struct job *job)
     return hash_with(HASH_START, job->job_id, strlen(job->job_id));
 }
 
+uint64_t job_owner(const struct job *job)
+{
+    return (uint64_t)job->uid + 1;
+}
+
 void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled, bool limited,
                       uint32_t share_ppm, uint64_t now_ns)
 {

@@ -256,6 +256,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
                                  .job = job->id,
                                  .width = member.width,
                                  .name = job_name_hash(job),
+                                 .owner = job_owner(job),
                                  .list = job->page->list};
     if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
         deaths_forget(scheduler->deaths, process);

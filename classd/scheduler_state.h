@@ -69,6 +69,9 @@ struct scheduler {
 // The same on all nodes: a hash of the job's id.
 uint64_t job_name_hash(const struct job *job);
 
+// Whose it is, for the engine.
+uint64_t job_owner(const struct job *job);
+
 // An event has come: limits are set at its time from now on. That of day is the last turn's, and
 // what has passed since.
 void decisions_date(struct scheduler *scheduler, uint64_t now_ns);

@@ -1,5 +1,6 @@
 #include "classd/policy/engine.h"
 
+#include "classd/policy/leads.h"
 #include "classd/policy/office.h"
 #include "classd/policy/policy.h"
 #include "classd/policy/round.h"
@@ -13,6 +14,7 @@ struct engine {
     struct policy_node node;      // the jobs that can run: all that policies see
     struct policy_job *suspended; // the others
     size_t suspended_count;
+    struct leads leads;
     uint64_t arrivals;
     size_t capacity;                   // of each list of jobs and of decisions
     struct engine_decision *decisions; // those of the last event
@@ -147,6 +149,24 @@ static uint64_t newcomer_service_ns(const engine_t *engine)
     return node->count > 0 ? mean_ns + rest_ns / node->count : most_suspended_ns;
 }
 
+// What (e) lets a job be ahead by, and what it may use up at the end of that, are two slices: who
+// is said to be further ahead was so for another reason, which its next job has nothing to do with.
+static uint64_t newcomer_lead_ns(const engine_t *engine, uint64_t owner, uint64_t service_ns)
+{
+    uint64_t lead_ns = leads_ns(&engine->leads, owner, service_ns);
+    uint64_t most_ns = 2 * engine->node.time_slice_ns;
+    return lead_ns < most_ns ? lead_ns : most_ns;
+}
+
+// Whoever comes to an empty node begins at 0, and nobody is there to be ahead of.
+static void remember_lead(engine_t *engine, const struct policy_job *gone)
+{
+    if (engine->node.count == 0)
+        leads_clear(&engine->leads);
+    else
+        leads_note(&engine->leads, gone->owner, gone->service_ns + gone->lead_ns);
+}
+
 static uint64_t width_of_process(const struct engine_event *event)
 {
     return event->width > 0 ? event->width : 1;
@@ -166,6 +186,8 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .list = event->list,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns,
+                                   .lead_ns = newcomer_lead_ns(engine, event->owner, service_ns),
+                                   .owner = event->owner,
                                    .tick_service_ns = service_ns,
                                    .boosted_ns = node->now_ns};
     }
@@ -259,10 +281,12 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
     struct policy_job *job = find_job(engine, event->job);
     job->processes--;
     if (job->processes == 0) {
+        const struct policy_job gone = *job;
         if (find_runnable(engine, event->job) != NULL)
             take_out(engine->node.jobs, &engine->node.count, job);
         else
             take_out(engine->suspended, &engine->suspended_count, job);
+        remember_lead(engine, &gone);
         return;
     }
     // A caller that mixes up widths must not make a job vanish.

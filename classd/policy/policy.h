@@ -21,6 +21,8 @@ struct policy_job {
     // CPU time received per CPU that the job can use. Of the sequential class at least the time
     // that it held the node, of others, where the policy wants it, that of slices they did not use.
     uint64_t service_ns;
+    // What its owner's former jobs had more than others: see leads.h. Requests go by both together.
+    uint64_t lead_ns;
     uint64_t scheduled_since_ns;
     uint64_t scheduled_total_ns;
     uint64_t switches;
@@ -50,6 +52,7 @@ struct policy_job {
 
     // The engine's own.
     uint64_t arrival; // the order of registration
+    uint64_t owner;   // 0: not known
     bool usage_known;
     uint64_t usage_ns;              // the last total that was reported
     uint64_t told_ns;               // when what it has used since was last added

@@ -276,6 +276,23 @@ static void test_a_lead_means_nothing_without_calibration(void **state)
     assert_calibrated(settings(0, 0, false), -30, 40 * MS, ENGINE_DISCARDED_RATE);
 }
 
+// As 30 ms of lead above, which its owner's job before had; it has come back at 0.
+static void test_a_lead_is_not_lost_by_leaving(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1, settings(0, 0, true));
+    struct engine_event comes = {.kind = ENGINE_REGISTER, .job = B, .owner = 7};
+    served(&node, A, 1000 * MS);
+    caller_post(&node, comes);
+    served(&node, B, 1030 * MS);
+    caller_event(&node, ENGINE_EXIT, B, 1, 0);
+    comes.job = C;
+    caller_post(&node, comes);
+    assert_int_equal(request_at(&node, C, 100 * MS - 1), ENGINE_DISCARDED_FAIR);
+    assert_int_equal(request_at(&node, C, 100 * MS), ENGINE_GRANTED);
+    caller_close(&node);
+}
+
 // A job that slept for an hour has a claim of a round when it is back, not of an hour.
 static void test_old_claims_lapse(void **state)
 {
@@ -489,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_a_lead_is_paid_off_by_waiting),
         cmocka_unit_test(test_a_lead_means_nothing_without_calibration),
+        cmocka_unit_test(test_a_lead_is_not_lost_by_leaving),
         cmocka_unit_test(test_old_claims_lapse),
         cmocka_unit_test(test_settings_of_a_running_engine),
         cmocka_unit_test(test_random_histories),

@@ -1,4 +1,5 @@
 // Protects the rules of the scheduling engine one by one: sequences of events with a known answer.
+#include "classd/policy/leads.h"
 #include "tests/unit/engine_caller.h"
 
 #include <stdlib.h>
@@ -593,6 +594,89 @@ static void test_request_and_fairness(void **state)
     caller_close(&node);
 }
 
+static void enter_of(struct caller *caller, engine_job_t job, uint64_t owner)
+{
+    caller_post(caller, (struct engine_event){.kind = ENGINE_REGISTER, .job = job, .owner = owner});
+}
+
+// Who leaves and comes back under another name is as far ahead as he was, but for two slices at
+// most.
+static void test_leaving_loses_no_lead(void **state)
+{
+    enum { VICTIM = 1, RETURNS, STRANGER };
+    (void)state;
+    struct caller node = node_with(1);
+    enter_of(&node, A, VICTIM);
+    enter_of(&node, B, RETURNS);
+    run(&node, GMET);
+    served(&node, A, 10);
+    served(&node, B, 26);
+    leave(&node, B, 1);
+    enter_of(&node, C, RETURNS);
+    assert_int_equal(request(&node, C), ENGINE_DISCARDED_FAIR);
+    leave(&node, C, 1);
+    enter_of(&node, D, RETURNS); // the second time, too
+    assert_int_equal(request(&node, D), ENGINE_DISCARDED_FAIR);
+    served(&node, A, 11); // a slice ahead, not more
+    assert_int_equal(request(&node, D), ENGINE_GRANTED);
+    run(&node, GMET);
+    enter_of(&node, E, STRANGER);
+    assert_int_equal(request(&node, E), ENGINE_GRANTED);
+    caller_close(&node);
+}
+
+static void test_a_lead_is_two_slices_at_most(void **state)
+{
+    enum { VICTIM = 1, RETURNS };
+    (void)state;
+    struct caller node = node_with(1);
+    enter_of(&node, A, VICTIM);
+    enter_of(&node, B, RETURNS);
+    run(&node, GMET);
+    served(&node, B, 1000);
+    leave(&node, B, 1);
+    enter_of(&node, C, RETURNS);
+    served(&node, A, 14);
+    assert_int_equal(request(&node, C), ENGINE_DISCARDED_FAIR);
+    served(&node, A, 15);
+    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    caller_close(&node);
+}
+
+// Accounts begin at 0 there, so what somebody had before would be a lead over nobody.
+static void test_an_empty_node_remembers_no_lead(void **state)
+{
+    enum { FIRST = 1, SECOND_ONE };
+    (void)state;
+    struct caller node = node_with(1);
+    enter_of(&node, A, FIRST);
+    enter_of(&node, B, SECOND_ONE);
+    served(&node, A, 1000);
+    leave(&node, A, 1);
+    leave(&node, B, 1);
+    enter_of(&node, B, SECOND_ONE);
+    enter_of(&node, A, FIRST);
+    run(&node, GMET);
+    assert_int_equal(request(&node, A), ENGINE_GRANTED);
+    caller_close(&node);
+}
+
+// Memory for it is bounded, and those who are the furthest ahead have it.
+static void test_the_furthest_ahead_are_remembered(void **state)
+{
+    (void)state;
+    struct leads leads = {0};
+    for (uint64_t owner = 1; owner <= LEADS_OWNERS + 1; owner++)
+        leads_note(&leads, owner, owner * SECOND);
+    leads_note(&leads, 0, 1000 * SECOND);
+    leads_note(&leads, 3, SECOND);
+    assert_int_equal(leads_ns(&leads, 0, 0), 0);
+    assert_int_equal(leads_ns(&leads, 1, 0), 0);
+    assert_int_equal(leads_ns(&leads, 3, SECOND), 2 * SECOND);
+    assert_int_equal(leads_ns(&leads, 3, 4 * SECOND), 0);
+    assert_int_equal(leads_ns(&leads, LEADS_OWNERS + 1, 0), (LEADS_OWNERS + 1) * SECOND);
+}
+
 static void test_request_displaces_only_who_had_gmet(void **state)
 {
     (void)state;
@@ -1108,6 +1192,10 @@ int main(void)
         cmocka_unit_test(test_huge_widths),
         cmocka_unit_test(test_request_and_gmet),
         cmocka_unit_test(test_request_and_fairness),
+        cmocka_unit_test(test_leaving_loses_no_lead),
+        cmocka_unit_test(test_a_lead_is_two_slices_at_most),
+        cmocka_unit_test(test_an_empty_node_remembers_no_lead),
+        cmocka_unit_test(test_the_furthest_ahead_are_remembered),
         cmocka_unit_test(test_request_displaces_only_who_had_gmet),
         cmocka_unit_test(test_request_displaces_the_most_served),
         cmocka_unit_test(test_request_disturbs_as_few_as_it_must),

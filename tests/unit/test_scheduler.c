@@ -218,6 +218,22 @@ static void a_limit_that_cannot_be_lifted_is_lifted_later(void **state)
     assert_string_equal(effects.text, "");
 }
 
+static void who_comes_back_is_as_far_ahead(void **state)
+{
+    struct node *node = *state;
+    struct protocol_node_record record;
+    come(node, "a", A);
+    struct process *b = come(node, "b", B);
+    test_backend_set_usage(node->backend, "job-0-b", 3600 * NS_PER_SEC);
+    scheduler_exit(node->scheduler, b, node->now_ns);
+    struct process *c = come(node, "c", C);
+    node->now_ns += node->config.gmet_ns;
+    scheduler_request(node->scheduler, c, node->now_ns);
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.requests_discarded, 1);
+    assert_int_equal(record.requests_granted, 0);
+}
+
 static void the_end_lifts_what_the_backend_cannot(void **state)
 {
     struct node *node = *state;
@@ -1447,6 +1463,7 @@ int main(void)
         TEST(a_limit_that_cannot_be_set_leaves_the_job_free),
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
+        TEST(who_comes_back_is_as_far_ahead),
         TEST(the_end_lifts_what_the_backend_cannot),
         TEST(without_a_timer_jobs_still_take_turns),
         TEST(the_timers_silence_is_told),
