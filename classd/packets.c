@@ -66,6 +66,7 @@ static bool answer_packet(struct connection *connection, const void *bytes, size
         uint64_t begun_ns = clock_spent_ns();
         answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
                                  &reply, &page_fd);
+        packets_call(server); // at the expense of who caused it
         user_took(connection->user, clock_spent_ns() - begun_ns);
         if (request.header.command == PROTOCOL_SWITCH && reply.header.status == 0)
             connection->switch_ = request;
@@ -83,6 +84,8 @@ static bool answer_packet(struct connection *connection, const void *bytes, size
     }
     if (server->commands->shutdown)
         ev_break(server->loop, EVBREAK_ALL);
+    if (answer)
+        connection->turn_bytes = 0; // who takes his replies has taken a TURN that was said before
     if (!answer || send_reply(connection->caller.socket_fd, &reply, page_fd) == 0)
         return true;
     if (errno == EAGAIN)

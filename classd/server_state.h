@@ -22,7 +22,7 @@ struct connection {
     struct caller caller;
     struct user *user;
     struct protocol_request switch_; // the last SWITCH that came by it; command 0: none
-    int turn_bytes;                  // that its last TURN is in its socket, at most
+    int turn_bytes;                  // of its socket, that a TURN may be in since its last reply
     bool parked; // to be closed as soon as the client has taken its replies, or is gone
     bool in_line;
     TAILQ_ENTRY(connection) line;

@@ -1,6 +1,6 @@
 // What travels over the scheduler's socket: fixed-size packets over SOCK_SEQPACKET, one request and
-// at most one reply each. These are the five commands of Yoo & Jette, section 2.2.3, and what
-// people need to look at the node and to change it.
+// at most one reply each, and a word that nobody asked for (TURN). These are the five commands of
+// Yoo & Jette, section 2.2.3, and what people need to look at the node and to change it.
 //
 // Neither side trusts the other: protocol_check_request() and protocol_check_reply() are the only
 // doors, and whatever passes them has known sizes, known values and terminated strings. Who the

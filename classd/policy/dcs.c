@@ -100,9 +100,8 @@ static enum engine_outcome judge(struct policy_node *node, struct policy_job *re
         return in_time ? ENGINE_GRANTED : ENGINE_DISCARDED_RATE;
     forgo_old_claims(node, requester, least_ns);
     packing_displaces(node, &least_ns);
-    uint64_t account_ns = requester->service_ns + requester->lead_ns;
-    uint64_t credit_ns = weight(node, least_ns, account_ns);
-    uint64_t debt_ns = weight(node, account_ns, least_ns);
+    uint64_t credit_ns = weight(node, least_ns, requester->service_ns);
+    uint64_t debt_ns = weight(node, requester->service_ns, least_ns);
     if (may_preempt(node, requester, credit_ns, debt_ns))
         return ENGINE_GRANTED;
     return in_time ? ENGINE_DISCARDED_FAIR : ENGINE_DISCARDED_RATE;

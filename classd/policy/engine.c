@@ -150,21 +150,21 @@ static uint64_t newcomer_service_ns(const engine_t *engine)
 }
 
 // What (e) lets a job be ahead by, and what it may use up at the end of that, are two slices: who
-// is said to be further ahead was so for another reason, which its next job has nothing to do with.
-static uint64_t newcomer_lead_ns(const engine_t *engine, uint64_t owner, uint64_t service_ns)
+// is further ahead was so for another reason, which its owner's next job has nothing to do with.
+static uint64_t furthest_ahead_ns(const engine_t *engine)
 {
-    uint64_t lead_ns = leads_ns(&engine->leads, owner, service_ns);
-    uint64_t most_ns = 2 * engine->node.time_slice_ns;
-    return lead_ns < most_ns ? lead_ns : most_ns;
+    return newcomer_service_ns(engine) + 2 * engine->node.time_slice_ns;
 }
 
 // Whoever comes to an empty node begins at 0, and nobody is there to be ahead of.
 static void remember_lead(engine_t *engine, const struct policy_job *gone)
 {
-    if (engine->node.count == 0)
+    uint64_t most_ns = furthest_ahead_ns(engine);
+    if (engine_job_count(engine) == 0)
         leads_clear(&engine->leads);
     else
-        leads_note(&engine->leads, gone->owner, gone->service_ns + gone->lead_ns);
+        leads_note(&engine->leads, gone->owner,
+                   gone->service_ns < most_ns ? gone->service_ns : most_ns);
 }
 
 static uint64_t width_of_process(const struct engine_event *event)
@@ -177,7 +177,8 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     struct policy_node *node = &engine->node;
     struct policy_job *job = find_job(engine, event->job);
     if (job == NULL) {
-        uint64_t service_ns = newcomer_service_ns(engine);
+        uint64_t service_ns =
+            leads_account_ns(&engine->leads, event->owner, newcomer_service_ns(engine));
         job = &node->jobs[node->count++];
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
@@ -186,7 +187,6 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .list = event->list,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns,
-                                   .lead_ns = newcomer_lead_ns(engine, event->owner, service_ns),
                                    .owner = event->owner,
                                    .tick_service_ns = service_ns,
                                    .boosted_ns = node->now_ns};

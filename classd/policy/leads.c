@@ -22,13 +22,13 @@ void leads_note(struct leads *leads, uint64_t owner, uint64_t account_ns)
         *lead = (struct lead){.owner = owner, .account_ns = account_ns};
 }
 
-uint64_t leads_ns(const struct leads *leads, uint64_t owner, uint64_t account_ns)
+uint64_t leads_account_ns(const struct leads *leads, uint64_t owner, uint64_t account_ns)
 {
     for (size_t i = 0; owner != 0 && i < LEADS_OWNERS; i++) {
         if (leads->of[i].owner == owner && leads->of[i].account_ns > account_ns)
-            return leads->of[i].account_ns - account_ns;
+            return leads->of[i].account_ns;
     }
-    return 0;
+    return account_ns;
 }
 
 void leads_clear(struct leads *leads)

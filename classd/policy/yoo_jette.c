@@ -175,9 +175,9 @@ static void on_tick(struct policy_node *node)
 // order.
 static bool too_far_ahead(const struct policy_node *node, const struct policy_job *requester)
 {
-    uint64_t least_ns = 0, account_ns = requester->service_ns + requester->lead_ns;
-    return packing_displaces(node, &least_ns) && account_ns > least_ns &&
-           account_ns - least_ns > node->time_slice_ns;
+    uint64_t least_ns = 0;
+    return packing_displaces(node, &least_ns) && requester->service_ns > least_ns &&
+           requester->service_ns - least_ns > node->time_slice_ns;
 }
 
 // CMDSCH: "if currently scheduled job has run at least for the GMET, schedule the requesting job".

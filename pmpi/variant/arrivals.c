@@ -16,6 +16,9 @@ enum {
 // Connections come and go; a new one is missed for so long at most, as if it gave no sign.
 #define LOOK_UP_INTERVAL_NS (NS_PER_SEC / 2)
 
+// Of a thread, while another one sleeps on the sockets and would be told in its place.
+#define BESIDE_ANOTHER_NS (2 * NS_PER_MS)
+
 static struct {
     struct pollfd sockets[SOCKETS_MAX + 1]; // the ear is the last
     uint8_t looks[SOCKETS_MAX];             // in a row that found data
@@ -83,12 +86,28 @@ static bool look(void)
     return fresh;
 }
 
-bool arrivals_sleep(uint64_t most_ns, int ear)
+static struct timespec time_of(uint64_t ns)
 {
-    struct timespec most = {.tv_sec = (time_t)(most_ns / NS_PER_SEC),
-                            .tv_nsec = (long)(most_ns % NS_PER_SEC)};
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SEC),
+                             .tv_nsec = (long)(ns % NS_PER_SEC)};
+}
+
+static bool sleep_on_all(uint64_t most_ns, int ear, bool *heard)
+{
+    struct timespec most = time_of(most_ns);
+    struct pollfd *last = &own.sockets[own.count];
+    *last = (struct pollfd){.fd = ear, .events = POLLIN};
+    bool came = ppoll(own.sockets, own.count + 1, &most, NULL) != 0;
+    *heard = came && last->revents != 0;
+    return came;
+}
+
+bool arrivals_sleep(uint64_t most_ns, int ear, bool *heard)
+{
+    *heard = false;
     if (atomic_flag_test_and_set_explicit(&own.busy, memory_order_acquire)) {
-        ppoll(&(struct pollfd){.fd = ear, .events = POLLIN}, 1, &most, NULL);
+        struct timespec most = time_of(most_ns < BESIDE_ANOTHER_NS ? most_ns : BESIDE_ANOTHER_NS);
+        nanosleep(&most, NULL);
         return true;
     }
     uint64_t now = clock_now_ns();
@@ -96,9 +115,7 @@ bool arrivals_sleep(uint64_t most_ns, int ear)
         look_up_sockets();
         own.next_look_up_ns = now + LOOK_UP_INTERVAL_NS;
     }
-    bool came = look();
-    own.sockets[own.count] = (struct pollfd){.fd = ear, .events = POLLIN};
-    came = came || ppoll(own.sockets, own.count + 1, &most, NULL) != 0;
+    bool came = look() || sleep_on_all(most_ns, ear, heard);
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
     return came;
 }

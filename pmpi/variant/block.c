@@ -56,7 +56,8 @@ static bool prepare(struct block_wait *wait, int seat)
 static void sleep_until_sign(struct block_wait *wait, uint64_t now)
 {
     uint64_t most = bound_ns(wait, now);
-    bool came = doorbell_announced ? doorbell_sleep(most) : arrivals_sleep(most, -1);
+    bool heard;
+    bool came = doorbell_announced ? doorbell_sleep(most) : arrivals_sleep(most, -1, &heard);
     stats_add(STATS_SLEEPS, 1);
     if (!came)
         stats_add(STATS_OVERSLEPT, 1);

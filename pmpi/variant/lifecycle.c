@@ -578,6 +578,7 @@ int lifecycle_Init(const struct mpi_next *next, int *argc, char ***argv)
     if (inside)
         return next->Init(argc, argv);
     enter();
+    session_prepare();
     int rc = next->Init(argc, argv);
     if (rc == MPI_SUCCESS)
         job_start();
@@ -590,6 +591,7 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     if (inside)
         return next->Init_thread(argc, argv, required, provided);
     enter();
+    session_prepare();
     int rc = next->Init_thread(argc, argv, required, provided);
     if (rc == MPI_SUCCESS)
         job_start();

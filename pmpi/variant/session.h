@@ -49,6 +49,10 @@ static inline bool session_word_contended(uint64_t word)
 // join.
 int session_register(const struct session_identity *identity, struct error *err);
 
+// Before MPI_Init, and so before the MPI's threads: room for a descriptor with a high number, which
+// processes with threads wait for, for a grace period of the kernel's. Leaves nothing open.
+void session_prepare(void);
+
 // The page of a registered process, or null.
 const struct status_page *session_page(void);
 

@@ -69,6 +69,13 @@ class Shares(Node):
         self.assertEqual(b.simple(EXIT), 0)
         self.assertEqual(b2.turns(), 1)
 
+    def test_a_turn_makes_no_room_for_a_second_unread_page(self):
+        self.job("a")
+        b = self.job("b", uid=NOBODY)
+        self.client().simple(SWITCH)
+        self.assertEqual(b.turns(), 1)
+        self.assertEqual(b.hoard_pages("b", 5), 1)
+
     def test_a_request_within_gmet_is_discarded(self):
         self.job("a")
         b = self.job("b")

@@ -140,6 +140,10 @@ uint8_t session_more_slots(void)
     return 0;
 }
 
+void session_prepare(void)
+{
+}
+
 int session_ear(void)
 {
     return atomic_load_explicit(&own_ear, memory_order_relaxed);

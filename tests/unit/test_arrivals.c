@@ -67,10 +67,24 @@ static void *put_later(void *fd)
     return NULL;
 }
 
+static bool sleeps(uint64_t most_ns)
+{
+    bool heard, came = arrivals_sleep(most_ns, -1, &heard);
+    assert_false(heard);
+    return came;
+}
+
+static bool hears(uint64_t most_ns, int ear)
+{
+    bool heard, came = arrivals_sleep(most_ns, ear, &heard);
+    assert_int_equal(came, heard);
+    return heard;
+}
+
 static void nothing_comes(void **state)
 {
     (void)state;
-    assert_false(arrivals_sleep(SHORT_NS, -1));
+    assert_false(sleeps(SHORT_NS));
 }
 
 static void data_wakes(void **state)
@@ -78,18 +92,48 @@ static void data_wakes(void **state)
     (void)state;
     pthread_t sender;
     assert_int_equal(pthread_create(&sender, NULL, put_later, &one.peers), 0);
-    assert_true(arrivals_sleep(LONG_NS, -1));
+    assert_true(sleeps(LONG_NS));
     pthread_join(sender, NULL);
     take(one.ours);
-    assert_false(arrivals_sleep(SHORT_NS, -1));
+    assert_false(sleeps(SHORT_NS));
 }
 
 static void data_that_is_there_already_counts(void **state)
 {
     (void)state;
     put(one.peers);
-    assert_true(arrivals_sleep(LONG_NS, -1));
+    assert_true(sleeps(LONG_NS));
     take(one.ours);
+}
+
+static void *sleep_until_heard(void *ear)
+{
+    bool heard;
+    do
+        arrivals_sleep(LONG_NS, *(int *)ear, &heard);
+    while (!heard);
+    return NULL;
+}
+
+// Who took what is said while another thread sleeps on it would let that one sleep on.
+static void one_thread_hears_at_a_time(void **state)
+{
+    (void)state;
+    int ends[2];
+    pthread_t sleeper;
+    bool heard;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pthread_create(&sleeper, NULL, sleep_until_heard, &ends[0]), 0);
+    while (!arrivals_sleep(SHORT_NS, -1, &heard)) // until the other one sleeps on it
+        usleep(5000);
+    for (int i = 0; i < 5; i++) {
+        assert_true(arrivals_sleep(LONG_NS, ends[0], &heard));
+        assert_false(heard);
+    }
+    put(ends[1]);
+    pthread_join(sleeper, NULL);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void data_that_nobody_takes_keeps_nobody_awake(void **state)
@@ -97,16 +141,16 @@ static void data_that_nobody_takes_keeps_nobody_awake(void **state)
     (void)state;
     int woken = 0;
     put(one.peers);
-    while (arrivals_sleep(SHORT_NS, -1))
+    while (sleeps(SHORT_NS))
         assert_in_range(++woken, 1, 10);
     assert_in_range(woken, 1, 10);
     put(other.peers); // the other sockets still count
-    assert_true(arrivals_sleep(LONG_NS, -1));
+    assert_true(sleeps(LONG_NS));
     take(other.ours);
     take(one.ours);
-    assert_false(arrivals_sleep(SHORT_NS, -1));
+    assert_false(sleeps(SHORT_NS));
     put(one.peers); // and so does this one again
-    assert_true(arrivals_sleep(LONG_NS, -1));
+    assert_true(sleeps(LONG_NS));
     take(one.ours);
 }
 
@@ -115,14 +159,14 @@ static void descriptors_that_became_something_else_do_no_harm(void **state)
     (void)state;
     int gone = other.ours, woken = 0;
     close(other.ours);
-    arrivals_sleep(SHORT_NS, -1);
+    sleeps(SHORT_NS);
     int file = open("/dev/null", O_RDONLY); // always ready
     assert_true(file >= 0);
     assert_int_equal(dup2(file, gone), gone);
-    while (arrivals_sleep(SHORT_NS, -1))
+    while (sleeps(SHORT_NS))
         assert_in_range(++woken, 1, 10);
     put(one.peers);
-    assert_true(arrivals_sleep(LONG_NS, -1));
+    assert_true(sleeps(LONG_NS));
     take(one.ours);
     close(file);
 }
@@ -133,18 +177,22 @@ static void an_ear_wakes_too(void **state)
     int ends[2];
     pthread_t sender;
     assert_int_equal(pipe(ends), 0);
-    assert_false(arrivals_sleep(SHORT_NS, ends[0]));
+    assert_false(hears(SHORT_NS, ends[0]));
     assert_int_equal(pthread_create(&sender, NULL, put_later, &ends[1]), 0);
-    assert_true(arrivals_sleep(LONG_NS, ends[0]));
+    assert_true(hears(LONG_NS, ends[0]));
     pthread_join(sender, NULL);
     take(ends[0]);
-    assert_false(arrivals_sleep(SHORT_NS, ends[0]));
+    assert_false(hears(SHORT_NS, ends[0]));
     put(ends[1]);
-    assert_false(arrivals_sleep(SHORT_NS, -1));
+    assert_false(sleeps(SHORT_NS));
+    put(one.peers); // is looked at first
+    bool heard, came = arrivals_sleep(LONG_NS, ends[0], &heard);
+    assert_true(came && !heard);
+    take(one.ours);
     close(ends[0]);
     close(ends[1]);
     put(one.peers);
-    assert_true(arrivals_sleep(LONG_NS, -1));
+    assert_true(sleeps(LONG_NS));
     take(one.ours);
 }
 
@@ -155,6 +203,7 @@ int main(void)
         cmocka_unit_test(data_wakes),
         cmocka_unit_test(data_that_is_there_already_counts),
         cmocka_unit_test(an_ear_wakes_too),
+        cmocka_unit_test(one_thread_hears_at_a_time),
         cmocka_unit_test(data_that_nobody_takes_keeps_nobody_awake),
         cmocka_unit_test(descriptors_that_became_something_else_do_no_harm),
     };

@@ -620,7 +620,10 @@ static void test_leaving_loses_no_lead(void **state)
     served(&node, A, 11); // a slice ahead, not more
     assert_int_equal(request(&node, D), ENGINE_GRANTED);
     run(&node, GMET);
+    assert_int_equal(request(&node, A), ENGINE_GRANTED); // it counts on both sides
+    run(&node, GMET);
     enter_of(&node, E, STRANGER);
+    assert_int_equal(view_of(&node, E).service_ns, (11 + 26) * SECOND / 2);
     assert_int_equal(request(&node, E), ENGINE_GRANTED);
     caller_close(&node);
 }
@@ -636,10 +639,11 @@ static void test_a_lead_is_two_slices_at_most(void **state)
     served(&node, B, 1000);
     leave(&node, B, 1);
     enter_of(&node, C, RETURNS);
-    served(&node, A, 14);
-    assert_int_equal(request(&node, C), ENGINE_DISCARDED_FAIR);
-    served(&node, A, 15);
-    assert_int_equal(request(&node, C), ENGINE_GRANTED);
+    assert_int_equal(view_of(&node, C).service_ns, 2 * SLICE);
+    leave(&node, C, 1);
+    served(&node, A, 100); // what was cut is not remembered
+    enter_of(&node, D, RETURNS);
+    assert_int_equal(view_of(&node, D).service_ns, 100 * SECOND);
     caller_close(&node);
 }
 
@@ -670,11 +674,11 @@ static void test_the_furthest_ahead_are_remembered(void **state)
         leads_note(&leads, owner, owner * SECOND);
     leads_note(&leads, 0, 1000 * SECOND);
     leads_note(&leads, 3, SECOND);
-    assert_int_equal(leads_ns(&leads, 0, 0), 0);
-    assert_int_equal(leads_ns(&leads, 1, 0), 0);
-    assert_int_equal(leads_ns(&leads, 3, SECOND), 2 * SECOND);
-    assert_int_equal(leads_ns(&leads, 3, 4 * SECOND), 0);
-    assert_int_equal(leads_ns(&leads, LEADS_OWNERS + 1, 0), (LEADS_OWNERS + 1) * SECOND);
+    assert_int_equal(leads_account_ns(&leads, 0, 7), 7);
+    assert_int_equal(leads_account_ns(&leads, 1, 7), 7);
+    assert_int_equal(leads_account_ns(&leads, 3, SECOND), 3 * SECOND);
+    assert_int_equal(leads_account_ns(&leads, 3, 4 * SECOND), 4 * SECOND);
+    assert_int_equal(leads_account_ns(&leads, LEADS_OWNERS + 1, 0), (LEADS_OWNERS + 1) * SECOND);
 }
 
 static void test_request_displaces_only_who_had_gmet(void **state)

@@ -395,6 +395,61 @@ static void slots_are_asked_for_without_waiting(void **state)
     assert_int_equal(session_more_slots(), 9);
 }
 
+static long size_of_the_table(void)
+{
+    char line[128];
+    long size = -1;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != NULL && size < 0 && fgets(line, sizeof line, status) != NULL)
+        sscanf(line, "FDSize: %ld", &size);
+    if (status != NULL)
+        fclose(status);
+    return size;
+}
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+static void *sleep_on(void *argument)
+{
+    pause();
+    return argument;
+}
+
+// In a child, whose table is as small as its descriptors allow. What it exits with says what is
+// wrong.
+static int prepare_in_child(bool with_thread)
+{
+    pthread_t thread;
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        if (with_thread)
+            pthread_create(&thread, NULL, sleep_on, NULL);
+        long size = size_of_the_table();
+        int open = open_descriptors();
+        session_prepare();
+        if (open_descriptors() != open)
+            _exit(2);
+        _exit(with_thread ? size_of_the_table() != size : size_of_the_table() <= 400);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+// With threads there it would make MPI_Init wait in this place, for who may have no classd.
+static void the_table_grows_before_there_are_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(prepare_in_child(false), 0);
+    assert_int_equal(prepare_in_child(true), 0);
+}
+
 static bool hears(void)
 {
     struct pollfd ear = {.fd = session_ear(), .events = POLLIN};
@@ -471,6 +526,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_grows_before_there_are_threads),
         TEST(the_page_is_seen_at_once),
         TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(requests_are_at_most_one_a_millisecond),
