@@ -69,6 +69,25 @@ class Table(unittest.TestCase):
         self.check(FAMILIES[-1], "shm+tcp")
 
 
+class Idle(unittest.TestCase):
+    def test_each_call_has_its_line(self):
+        for mpi in FAMILIES:
+            done = subprocess.run([os.path.join(BENCH, "run_idle.sh"), "--build", BUILD, "--mpi", mpi, "--seconds", "1",
+                                   "--runs", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            for call in ("recv", "barrier", "allreduce"):
+                self.assertRegex(done.stdout, rf"(?m)^{call} +1 +[0-9.]+% ")
+            self.assertFalse(glob.glob("/run/cosched-lab-idle*"))
+
+    def test_no_time_is_refused(self):
+        done = subprocess.run([sys.executable, os.path.join(BENCH, "micro", "idle.py"), "--seconds", "0"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, "PYTHONPATH": BENCH}, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("at least 1", done.stdout)
+
+
 class Interrupted(unittest.TestCase):
     def test_nothing_is_left(self):
         process = start("--mpi", FAMILIES[0], "--case", "tcp", "--rounds", "1000")
