@@ -177,8 +177,8 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     struct policy_node *node = &engine->node;
     struct policy_job *job = find_job(engine, event->job);
     if (job == NULL) {
-        uint64_t service_ns =
-            leads_account_ns(&engine->leads, event->owner, newcomer_service_ns(engine));
+        uint64_t mean_ns = newcomer_service_ns(engine);
+        uint64_t service_ns = leads_account_ns(&engine->leads, event->owner, mean_ns);
         job = &node->jobs[node->count++];
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
@@ -187,6 +187,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .list = event->list,
                                    .sequential = event->sequential,
                                    .service_ns = service_ns,
+                                   .lead_ns = service_ns - mean_ns,
                                    .owner = event->owner,
                                    .tick_service_ns = service_ns,
                                    .boosted_ns = node->now_ns};
@@ -233,8 +234,10 @@ static void resume(engine_t *engine, engine_job_t id)
         return;
     struct policy_job resumed = *job;
     uint64_t least_ns = newcomer_service_ns(engine);
-    if (resumed.service_ns < least_ns)
+    if (resumed.service_ns < least_ns) {
         resumed.service_ns = least_ns;
+        resumed.lead_ns = 0;
+    }
     resumed.boosted_ns = node->now_ns;
     resumed.tick_service_ns = resumed.service_ns;
     take_out(engine->suspended, &engine->suspended_count, job);
@@ -247,6 +250,7 @@ static void restore_account(const struct policy_node *node, struct policy_job *j
                             const struct engine_account *account)
 {
     job->service_ns = account->service_ns;
+    job->lead_ns = 0;
     job->scheduled = account->scheduled;
     job->scheduled_total_ns = account->scheduled_total_ns;
     job->switches = account->switches;
@@ -711,8 +715,10 @@ void engine_drop_slots(engine_t *engine, engine_job_t job)
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
 {
     struct policy_job *found = find_job(engine, job);
-    if (found != NULL)
-        found->service_ns = service_ns;
+    if (found == NULL)
+        return;
+    found->service_ns = service_ns;
+    found->lead_ns = 0;
 }
 
 size_t engine_job_count(const engine_t *engine)

@@ -21,6 +21,7 @@ struct policy_job {
     // CPU time received per CPU that the job can use. Of the sequential class at least the time
     // that it held the node, of others, where the policy wants it, that of slices they did not use.
     uint64_t service_ns;
+    uint64_t lead_ns; // of that, what it began with for its owner's former jobs: see leads.h
     uint64_t scheduled_since_ns;
     uint64_t scheduled_total_ns;
     uint64_t switches;

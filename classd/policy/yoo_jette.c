@@ -88,12 +88,17 @@ static uint64_t even_ns(const struct policy_node *node, const struct policy_job 
            (uint64_t)((double)node->time_slice_ns * ENGINE_WHOLE_PPM / node->sequential_share_ppm);
 }
 
+// Without what jobs began with for their owners' former ones, which differs between nodes.
+static uint64_t own_ns(const struct policy_job *job)
+{
+    return job->service_ns - job->lead_ns;
+}
+
 static bool is_even(const struct policy_node *node, const struct policy_job *job)
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
-        if (job->service_ns > other->service_ns &&
-            job->service_ns - other->service_ns > even_ns(node, job, other))
+        if (own_ns(job) > own_ns(other) && own_ns(job) - own_ns(other) > even_ns(node, job, other))
             return false;
     }
     return true;
