@@ -54,7 +54,7 @@ void packets_call(struct server *server)
 }
 
 // False when the connection is no more.
-static bool answer_packet(struct connection *connection, const void *bytes, size_t length)
+static bool handle_packet(struct connection *connection, const void *bytes, size_t length)
 {
     struct server *server = connection->server;
     struct protocol_request request;
@@ -66,7 +66,7 @@ static bool answer_packet(struct connection *connection, const void *bytes, size
         uint64_t begun_ns = clock_spent_ns();
         answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
                                  &reply, &page_fd);
-        packets_call(server); // at the expense of who caused it
+        server_event_over(server); // at the expense of who caused it
         user_took(connection->user, clock_spent_ns() - begun_ns);
         if (request.header.command == PROTOCOL_SWITCH && reply.header.status == 0)
             connection->switch_ = request;
@@ -93,14 +93,6 @@ static bool answer_packet(struct connection *connection, const void *bytes, size
     else
         connection_close(connection); // it went without waiting for the reply
     return false;
-}
-
-static bool handle_packet(struct connection *connection, const void *bytes, size_t length)
-{
-    struct server *server = connection->server;
-    bool stays = answer_packet(connection, bytes, length);
-    server_event_over(server);
-    return stays;
 }
 
 bool packet_allowed(const struct connection *connection)

@@ -151,15 +151,10 @@ static uint64_t newcomer_service_ns(const engine_t *engine)
 
 // What (e) lets a job be ahead by, and what it may use up at the end of that, are two slices: who
 // is further ahead was so for another reason, which its owner's next job has nothing to do with.
-static uint64_t furthest_ahead_ns(const engine_t *engine)
-{
-    return newcomer_service_ns(engine) + 2 * engine->node.time_slice_ns;
-}
-
 // Whoever comes to an empty node begins at 0, and nobody is there to be ahead of.
 static void remember_lead(engine_t *engine, const struct policy_job *gone)
 {
-    uint64_t most_ns = furthest_ahead_ns(engine);
+    uint64_t most_ns = newcomer_service_ns(engine) + 2 * engine->node.time_slice_ns;
     if (engine_job_count(engine) == 0)
         leads_clear(&engine->leads);
     else

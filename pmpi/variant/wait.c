@@ -19,10 +19,12 @@ enum {
 #define STILL_WAITING_NS UINT64_C(50000000)
 
 // Of an idle rank, between polls, unless something comes for it before; the longer one when nothing
-// came in the last. Where classd does not say so, it learns that its job is scheduled so late.
+// came in the last.
 #define NAP_NS      (8 * NS_PER_MS)
 #define VAIN_NAP_NS (16 * NS_PER_MS)
-#define LOOK_NS     (2 * NS_PER_MS)
+
+// How late it learns that its job is scheduled, where classd does not tell it.
+#define LOOK_NS (2 * NS_PER_MS)
 
 // A program that looks for messages by itself rings so often, besides when it finds one.
 #define LOOKS_RING_NS (NS_PER_MS / 2)
