@@ -10,7 +10,8 @@
 
 enum { REMOVE_LIMIT_MS = 100 };
 
-#define QUOTA_MIN_US UINT64_C(1000) // of the kernel
+#define QUOTA_MIN_US  UINT64_C(1000) // of the kernel
+#define PERIOD_MAX_US UINT64_C(1000000)
 
 static const char name_characters[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -22,10 +23,32 @@ bool backend_name_valid(const char *name)
            strspn(name, name_characters) == length;
 }
 
-uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
+static uint64_t part_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
 {
     uint64_t share = share_ppm < SHARE_WHOLE_PPM ? share_ppm : SHARE_WHOLE_PPM;
-    uint64_t quota_us = share * cpus * period_us / SHARE_WHOLE_PPM;
+    return share * cpus * period_us / SHARE_WHOLE_PPM;
+}
+
+uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
+{
+    static const uint64_t steps[] = {1, 2, 5};
+    uint64_t longest_us = period_us;
+    for (uint64_t ten = 1; ten <= PERIOD_MAX_US; ten *= 10) {
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+            uint64_t longer_us = ten * steps[i] * period_us;
+            if (longer_us > PERIOD_MAX_US)
+                return longest_us;
+            longest_us = longer_us;
+            if (part_us(share_ppm, cpus, longest_us) >= QUOTA_MIN_US)
+                return longest_us;
+        }
+    }
+    return longest_us;
+}
+
+uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
+{
+    uint64_t quota_us = part_us(share_ppm, cpus, period_us);
     return quota_us > QUOTA_MIN_US ? quota_us : QUOTA_MIN_US;
 }
 
@@ -193,9 +216,9 @@ int class_begin_periods(class_t *class_, uint32_t share_ppm, struct error *err)
     return class_->ops->begin_periods(class_, share_ppm, err);
 }
 
-uint64_t class_period_ns(const class_t *class_)
+uint64_t class_period_ns(const class_t *class_, uint32_t share_ppm)
 {
-    return class_->ops->period_us(class_) * NS_PER_US;
+    return class_->ops->period_us(class_, share_ppm) * NS_PER_US;
 }
 
 int class_usage(class_t *class_, uint64_t *usage_ns, struct error *err)

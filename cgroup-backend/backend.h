@@ -32,7 +32,7 @@ struct backend_settings {
     const char *kind;   // "auto", "v2" or "v1"
     const char *root;   // relative to the hierarchy's mount point, e.g. "cosched" or "lab/node0"
     unsigned cpus;      // CPUs of the node: a share of 100 % is this many CPUs
-    uint64_t period_ns; // of the bandwidth limit, 1 ms to 1 s
+    uint64_t period_ns; // of bandwidth limits, 1 ms to 1 s; longer for the smallest shares
     // Directory in which the groups are remembered whose classes are in place, the daemon's runtime
     // directory; null: there are none.
     const char *records;
@@ -106,7 +106,8 @@ int class_place_known(class_t *class_, pid_t pid, uint64_t start_time, struct er
 int class_expel(class_t *class_, pid_t pid, struct error *err);
 
 // Limits the class to share_ppm parts per million of the node's CPUs, or lifts the limit with
-// BACKEND_UNLIMITED. One pwrite. A share below what the kernel can enforce is raised to that.
+// BACKEND_UNLIMITED. One pwrite, on v1 three where the period becomes another. A share below what
+// the kernel can enforce in the period has a longer one, and is raised where that is too short.
 int class_set_share(class_t *class_, uint32_t share_ppm, struct error *err);
 
 // The same, and has the periods of the limit begin now, to within a millisecond: 1. It cannot be
@@ -114,8 +115,9 @@ int class_set_share(class_t *class_, uint32_t share_ppm, struct error *err);
 // who knows that it had none calls this. 0: the class is limited, its periods begin as before.
 int class_begin_periods(class_t *class_, uint32_t share_ppm, struct error *err);
 
-// How long the periods are that class_begin_periods() can begin; 0: those of this class it cannot.
-uint64_t class_period_ns(const class_t *class_);
+// How long the periods of this share are that class_begin_periods() can begin; 0: those of this
+// class it cannot.
+uint64_t class_period_ns(const class_t *class_, uint32_t share_ppm);
 
 // CPU time that the class has consumed since it was made, user and system, in ns.
 int class_usage(class_t *class_, uint64_t *usage_ns, struct error *err);

@@ -40,8 +40,7 @@ struct cgroup_class {
     struct group groups[HIERARCHIES_MAX]; // in the order of the backend's hierarchies
     int limit_fd;
     int usage_fd;
-    uint64_t period_us; // v1: of this class, which may have been made with other settings
-    bool unfinished;    // v1: the period in force may be another, of class_begin_periods()
+    uint64_t period_us; // v1: that is in force, whoever set it
 };
 
 // A backend without hierarchies, and one more hierarchy for it. groups_backend_close() frees both.

@@ -434,10 +434,13 @@ static int learn_own(struct in_place *class_, const struct limit *now, struct er
     return note(class_, err);
 }
 
-// The smaller of the group's own limit and the share, which is never below what the kernel takes.
+// The smaller of the group's own limit and the share, which is never below what the kernel takes. A
+// group with a limit of its own keeps its period.
 static struct limit limit_of_share(const struct in_place *class_, uint32_t share_ppm)
 {
     struct limit limit = class_->record.own;
+    if (limit.quota_us == LIMIT_NONE)
+        limit.period_us = backend_period_us(share_ppm, class_->backend->cpus, limit.period_us);
     uint64_t quota_us = backend_quota_us(share_ppm, class_->backend->cpus, limit.period_us);
     if (quota_us < limit.quota_us)
         limit.quota_us = quota_us;
@@ -484,10 +487,11 @@ static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *e
 }
 
 // A group with a limit of its own has periods all the time.
-static uint64_t in_place_period_us(const class_t *base)
+static uint64_t in_place_period_us(const class_t *base, uint32_t share_ppm)
 {
-    const struct limit *own = &((const struct in_place *)base)->record.own;
-    return own->quota_us == LIMIT_NONE ? own->period_us : 0;
+    const struct in_place *class_ = (const struct in_place *)base;
+    bool has_own = class_->record.own.quota_us != LIMIT_NONE;
+    return has_own ? 0 : limit_of_share(class_, share_ppm).period_us;
 }
 
 static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)
@@ -498,7 +502,7 @@ static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct erro
         return -1;
     struct limit limit = limit_of_share(class_, share_ppm);
     struct limit shortest = {limit.quota_us, BACKEND_SHORTEST_PERIOD_US};
-    int begun = in_place_period_us(base) != 0 && change(class_, &now, &shortest, NULL) == 0;
+    int begun = in_place_period_us(base, share_ppm) != 0 && change(class_, &now, &shortest, NULL) == 0;
     if (limit_read(&class_->files, class_->path, &now, err) != 0)
         return -1;
     return change(class_, &now, &limit, err) == 0 ? begun : -1;

@@ -25,7 +25,7 @@ struct backend_ops {
     int (*expel)(class_t *class_, pid_t pid, struct error *err);
     int (*set_share)(class_t *class_, uint32_t share_ppm, struct error *err);
     int (*begin_periods)(class_t *class_, uint32_t share_ppm, struct error *err);
-    uint64_t (*period_us)(const class_t *class_);
+    uint64_t (*period_us)(const class_t *class_, uint32_t share_ppm);
     int (*usage)(class_t *class_, uint64_t *usage_ns, struct error *err);
     int (*members)(class_t *class_, pid_t *pids, size_t limit, size_t *count, struct error *err);
     int (*freeze)(class_t *class_, struct error *err);
@@ -73,8 +73,12 @@ void tracking_close(struct backend_class *class_);
 // True for the names that class_open() takes.
 bool backend_name_valid(const char *name);
 
+// The kernel takes no quota below 1 ms. So the period of a share that is less than that is a longer
+// one: the first of 1, 2, 5, 10, 20, ... times `period_us` that is long enough, 1 s at most.
+uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);
+
 // The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at
-// least the kernel's minimum of 1 ms, at most all CPUs.
+// least the kernel's minimum, at most all CPUs.
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);
 
 // The kernel takes each expiry of the timer behind a limit from the one before, by adding periods.

@@ -237,8 +237,9 @@ static int test_begin_periods(class_t *base, uint32_t share_ppm, struct error *e
     return 1;
 }
 
-static uint64_t test_period_us(const class_t *base)
+static uint64_t test_period_us(const class_t *base, uint32_t share_ppm)
 {
+    (void)share_ppm;
     return ((const struct test_class *)base)->backend->period_us;
 }
 

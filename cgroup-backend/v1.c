@@ -85,18 +85,17 @@ static int read_period(struct cgroup_class *class_, struct error *err)
         return -1;
     if (sscanf(text, "%" SCNu64, &class_->period_us) != 1 || class_->period_us == 0)
         return error_set(err, EBADMSG, "%s/cpu.cfs_period_us is not a number", path);
-    // Who began its periods has not come to the end.
-    class_->unfinished = class_->period_us == BACKEND_SHORTEST_PERIOD_US;
-    if (class_->unfinished)
-        class_->period_us = class_->backend->period_us;
     return 0;
 }
 
-static int write_period(const struct cgroup_class *class_, uint64_t period_us, struct error *err)
+static int write_period(struct cgroup_class *class_, uint64_t period_us, struct error *err)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, period_us);
-    return file_write(class_->groups[0].path, "cpu.cfs_period_us", text, err);
+    if (file_write(class_->groups[0].path, "cpu.cfs_period_us", text, err) != 0)
+        return -1;
+    class_->period_us = period_us;
+    return 0;
 }
 
 static int open_files(struct cgroup_class *class_, bool fresh, struct error *err)
@@ -137,7 +136,7 @@ static int v1_class_open(backend_t *base, const char *name, class_t **opened, st
     return error_context(err, "class %s", name);
 }
 
-static int write_quota(struct cgroup_class *class_, const char *quota, struct error *err)
+static int write_text(struct cgroup_class *class_, const char *quota, struct error *err)
 {
     size_t length = strlen(quota);
     if (pwrite(class_->limit_fd, quota, length, 0) == (ssize_t)length)
@@ -148,30 +147,31 @@ static int write_quota(struct cgroup_class *class_, const char *quota, struct er
                        code == EINVAL ? " (more than a group above allows?)" : "");
 }
 
-// A limit on a period that is not the class's would be another share.
-static int finish(struct cgroup_class *class_, struct error *err)
+static int write_quota(struct cgroup_class *class_, uint64_t quota_us, struct error *err)
 {
-    if (write_quota(class_, "-1\n", err) != 0 || write_period(class_, class_->period_us, err) != 0)
-        return -1;
-    class_->unfinished = false;
-    return 0;
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 "\n", quota_us);
+    return write_text(class_, text, err);
 }
 
-static uint64_t v1_period_us(const class_t *class_)
+static uint64_t v1_period_us(const class_t *base, uint32_t share_ppm)
 {
-    return ((const struct cgroup_class *)class_)->period_us;
+    const struct cgroup_backend *backend = ((const struct cgroup_class *)base)->backend;
+    return backend_period_us(share_ppm, backend->cpus, backend->period_us);
 }
 
+// Between the two numbers there is no limit: on the other period it would be another share, and one
+// larger than a group above allows is not taken.
 static int v1_set_share(class_t *base, uint32_t share_ppm, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    char quota[32] = "-1\n";
-    if (share_ppm != BACKEND_UNLIMITED)
-        snprintf(quota, sizeof quota, "%" PRIu64 "\n",
-                 backend_quota_us(share_ppm, class_->backend->cpus, class_->period_us));
-    if (class_->unfinished && finish(class_, err) != 0)
+    uint64_t period_us = v1_period_us(base, share_ppm);
+    if (share_ppm == BACKEND_UNLIMITED)
+        return write_text(class_, "-1\n", err);
+    if (class_->period_us != period_us &&
+        (write_text(class_, "-1\n", err) != 0 || write_period(class_, period_us, err) != 0))
         return -1;
-    return write_quota(class_, quota, err);
+    return write_quota(class_, backend_quota_us(share_ppm, class_->backend->cpus, period_us), err);
 }
 
 // The quota comes before the long period, and once more behind it: a kernel that is kept from its
@@ -179,12 +179,11 @@ static int v1_set_share(class_t *base, uint32_t share_ppm, struct error *err)
 static int v1_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    if (class_->unfinished)
-        return v1_set_share(base, share_ppm, err);
+    uint64_t period_us = v1_period_us(base, share_ppm);
+    uint64_t quota_us = backend_quota_us(share_ppm, class_->backend->cpus, period_us);
     int begun = write_period(class_, BACKEND_SHORTEST_PERIOD_US, NULL) == 0 &&
-                v1_set_share(base, share_ppm, NULL) == 0 &&
-                write_period(class_, class_->period_us, NULL) == 0;
-    class_->unfinished = !begun;
+                write_quota(class_, quota_us, NULL) == 0 &&
+                write_period(class_, period_us, NULL) == 0;
     return v1_set_share(base, share_ppm, err) == 0 ? begun : -1;
 }
 
@@ -286,7 +285,7 @@ static int v1_remove_step(class_t *base, size_t limit, struct error *err)
     // Nobody shall leave it frozen; and should it stay behind, then without a limit.
     if (has_freezer(class_->backend))
         file_write(freezer_path(class_), "freezer.state", "THAWED", NULL);
-    write_quota(class_, "-1\n", NULL);
+    write_text(class_, "-1\n", NULL);
     return groups_remove_step(class_, limit, try_delete, err);
 }
 

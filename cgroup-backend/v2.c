@@ -129,30 +129,31 @@ static int write_limit(struct cgroup_class *class_, const char *limit, struct er
                        limit, class_path(class_));
 }
 
-static uint64_t v2_period_us(const class_t *class_)
+static uint64_t v2_period_us(const class_t *base, uint32_t share_ppm)
 {
-    return ((const struct cgroup_class *)class_)->backend->period_us;
+    const struct cgroup_backend *backend = ((const struct cgroup_class *)base)->backend;
+    return backend_period_us(share_ppm, backend->cpus, backend->period_us);
 }
 
-// The share of its usual period, in each of `period_us`.
+// The share of its own period, in each of `period_us`.
 static int limit_to(struct cgroup_class *class_, uint32_t share_ppm, uint64_t period_us,
                     struct error *err)
 {
     const struct cgroup_backend *backend = class_->backend;
     char limit[64];
     snprintf(limit, sizeof limit, "%" PRIu64 " %" PRIu64 "\n",
-             backend_quota_us(share_ppm, backend->cpus, backend->period_us), period_us);
+             backend_quota_us(share_ppm, backend->cpus, v2_period_us(&class_->base, share_ppm)),
+             period_us);
     return write_limit(class_, limit, err);
 }
 
 static int v2_set_share(class_t *base, uint32_t share_ppm, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    uint64_t period_us = class_->backend->period_us;
     char none[64];
     if (share_ppm != BACKEND_UNLIMITED)
-        return limit_to(class_, share_ppm, period_us, err);
-    snprintf(none, sizeof none, "max %" PRIu64 "\n", period_us);
+        return limit_to(class_, share_ppm, v2_period_us(base, share_ppm), err);
+    snprintf(none, sizeof none, "max %" PRIu64 "\n", class_->backend->period_us);
     return write_limit(class_, none, err);
 }
 

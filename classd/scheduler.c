@@ -32,6 +32,7 @@ static struct engine_settings engine_settings(const struct config *config)
         .cpus = config_cpus(config),
         .servants = config_is_gang(config) ? (unsigned)config->gang_servants : 1,
         .idle_share_ppm = config->idle_share_ppm,
+        .idle_total_ppm = config->idle_total_ppm,
         .interactive_share_ppm = config->interactive_share_ppm,
         .sequential_share_ppm =
             *config->sequential_groups != '\0' ? config->sequential_share_ppm : 0,

@@ -30,7 +30,9 @@ void ways_take_back(struct scheduler *scheduler, struct job *job, uint64_t now_n
 {
     if (!is_given(job))
         return;
-    uint64_t period_ns = class_period_ns(job->class_);
+    struct engine_job_view view = {0};
+    engine_job_find(scheduler->engine, job->id, &view);
+    uint64_t period_ns = class_period_ns(job->class_, view.share_ppm);
     uint64_t rest_ns = RESTS_PER_WAY * (now_ns - job->way_given_ns);
     job->way_end_ns = 0;
     job->way_ready_ns = now_ns + (rest_ns > period_ns ? rest_ns : period_ns);

@@ -279,8 +279,6 @@ static int check_groups(struct pass *pass)
 static int check_together(struct pass *pass)
 {
     const struct config *config = pass->config;
-    unsigned cpus = config_cpus(config);
-    char need[32];
     bool dcs = strcmp(config->policy, "dcs") == 0; // it has a quantum in place of GMET
     if (dcs && config->dcs_quantum_ns > config->time_slice_ns)
         return error_set(pass->err, EINVAL,
@@ -297,18 +295,6 @@ static int check_together(struct pass *pass)
                          "%s: gmet is longer than time_slice, so no request could ever be granted; "
                          "lower gmet or raise time_slice",
                          pass->name);
-    uint64_t quota_ns =
-        (uint64_t)((double)config->period_ns * cpus * config->idle_share_ppm / SHARE_WHOLE_PPM);
-    if (quota_ns < NS_PER_MS) {
-        uint64_t period_ns =
-            NS_PER_MS * SHARE_WHOLE_PPM / ((uint64_t)cpus * config->idle_share_ppm);
-        units_format_duration((period_ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS, need,
-                              sizeof need);
-        return error_set(pass->err, EINVAL,
-                         "%s: idle_share of a period on %u CPUs is below the 1 ms that the kernel "
-                         "can enforce; set [cgroup] period to at least %s",
-                         pass->name, cpus, need);
-    }
     if (!group_path_valid(config->cgroup_root))
         return error_set(pass->err, EINVAL,
                          "%s: [cgroup] root must be relative, without \"..\", \".\" and empty "

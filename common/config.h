@@ -21,6 +21,7 @@ struct config {
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     uint32_t idle_share_ppm;
+    uint32_t idle_total_ppm;
     bool strict;
     uint64_t cpus;      // 0: not set, see config_cpus()
     unsigned held_cpus; // no key: config_hold_cpus()

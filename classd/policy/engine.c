@@ -4,13 +4,14 @@
 #include "classd/policy/office.h"
 #include "classd/policy/policy.h"
 #include "classd/policy/round.h"
+#include "classd/policy/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct engine {
     const struct policy *policy;
-    uint32_t idle_share_ppm;
+    struct shares_rules shares;
     struct policy_node node;      // the jobs that can run: all that policies see
     struct policy_job *suspended; // the others
     size_t suspended_count;
@@ -19,12 +20,6 @@ struct engine {
     size_t capacity;                   // of each list of jobs and of decisions
     struct engine_decision *decisions; // those of the last event
 };
-
-// Idle jobs together never get more than half the node, however many they are: else with a hundred
-// jobs of 1 % each nothing would be left for the scheduled ones. Half of that at most is for the
-// sequential class, which comes first: people have been promised that their shells stay usable.
-#define IDLE_MOST_PPM        (ENGINE_WHOLE_PPM / 2)
-#define INTERACTIVE_MOST_PPM (IDLE_MOST_PPM / 2)
 
 static const struct policy *const policies[] = {&policy_yoo_jette, &policy_dcs, &policy_gang,
                                                 &policy_uncoordinated, NULL};
@@ -46,13 +41,14 @@ bool engine_policy_known(const char *policy)
 static void apply(engine_t *engine, const struct engine_settings *settings)
 {
     engine->policy = find_policy(settings->policy);
-    engine->idle_share_ppm = settings->idle_share_ppm;
+    engine->shares = (struct shares_rules){.idle_ppm = settings->idle_share_ppm,
+                                           .idle_total_ppm = settings->idle_total_ppm};
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.servants = settings->servants > 0 ? settings->servants : 1;
     engine->node.sequential_share_ppm = settings->sequential_share_ppm;
-    engine->node.interactive_share_ppm = settings->interactive_share_ppm < INTERACTIVE_MOST_PPM
+    engine->node.interactive_share_ppm = settings->interactive_share_ppm < SHARES_INTERACTIVE_MOST_PPM
                                              ? settings->interactive_share_ppm
-                                             : INTERACTIVE_MOST_PPM;
+                                             : SHARES_INTERACTIVE_MOST_PPM;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
@@ -185,6 +181,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .lead_ns = service_ns - mean_ns,
                                    .owner = event->owner,
                                    .tick_service_ns = service_ns,
+                                   .turns_in_step = SHARES_IN_STEP,
                                    .boosted_ns = node->now_ns};
     }
     job->processes++;
@@ -381,6 +378,8 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
         node->jobs[i].next = !crowded || node->jobs[i].scheduled;
     struct policy_job *requester =
         event->kind == ENGINE_SCHEDULE ? find_runnable(engine, event->job) : NULL;
+    if (requester != NULL && !requester->next)
+        requester->asked = true;
     if (requester != NULL)
         return requester->next ? ENGINE_GRANTED : engine->policy->on_request(node, requester);
     if (crowded && event->kind == ENGINE_SWITCH)
@@ -453,6 +452,7 @@ static void carry_out(struct policy_node *node, bool tick)
         if (job->next && !job->scheduled) {
             job->scheduled_since_ns = node->now_ns;
             job->switches++;
+            shares_note_turn(job);
             job->slices_waited = 0;
             job->most_jobs = 0;
         } else if (!job->next) {
@@ -462,107 +462,10 @@ static void carry_out(struct policy_node *node, bool tick)
     }
 }
 
-static uint32_t idle_share(const engine_t *engine, uint64_t idle_jobs, uint32_t interactive_ppm)
-{
-    uint64_t most = idle_jobs > 0 ? (IDLE_MOST_PPM - interactive_ppm) / idle_jobs : 0;
-    return engine->idle_share_ppm < most ? engine->idle_share_ppm : (uint32_t)most;
-}
-
-struct shares {
-    bool limited;
-    uint32_t idle_ppm;        // for each idle job
-    uint32_t interactive_ppm; // for the sequential class, if it is idle
-    uint64_t rest_ppm;        // for the scheduled jobs together
-    uint64_t rest_divisor;    // the CPUs that they can use
-};
-
-static struct shares divide(const engine_t *engine, bool limited)
-{
-    const struct policy_node *node = &engine->node;
-    struct shares shares = {.limited = limited};
-    uint64_t idle_jobs = engine->suspended_count;
-    for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].scheduled)
-            shares.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
-        else if (node->jobs[i].sequential)
-            shares.interactive_ppm = node->interactive_share_ppm;
-        else
-            idle_jobs++;
-    }
-    shares.idle_ppm = idle_share(engine, idle_jobs, shares.interactive_ppm);
-    shares.rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * shares.idle_ppm - shares.interactive_ppm;
-    return shares;
-}
-
-// Section 2.2.2: (n - 1) % for the idle jobs, (100 - n + 1) % for the scheduled. Rounded down, so
-// the sum is never above the whole.
-static struct engine_decision decision_for(const struct policy_node *node,
-                                           const struct shares *shares,
-                                           const struct policy_job *job)
-{
-    struct engine_decision decision = {
-        .job = job->id,
-        .scheduled = job->scheduled,
-        .limited = shares->limited,
-        .share_ppm = ENGINE_WHOLE_PPM,
-    };
-    if (shares->limited && !job->scheduled)
-        decision.share_ppm = job->sequential ? shares->interactive_ppm : shares->idle_ppm;
-    else if (shares->limited)
-        decision.share_ppm =
-            (uint32_t)(shares->rest_ppm * policy_usable_cpus(node, job) / shares->rest_divisor);
-    return decision;
-}
-
-// The order in which decisions are carried out. Shares go down before others go up, so the shares
-// in force never exceed the node while the list is worked through. Inside that, losers are first
-// and winners last; with shares of the usual size every loser goes down and every winner up.
-enum rank { LOSER_DOWN, OTHER_DOWN, LOSER_UP, IDLE_UP, SCHEDULED_UP, RANKS };
-
-static enum rank rank_of(const struct engine_decision *old, const struct engine_decision *decision)
-{
-    bool loser = old->scheduled && !decision->scheduled;
-    if (decision->share_ppm < old->share_ppm)
-        return loser ? LOSER_DOWN : OTHER_DOWN;
-    if (loser)
-        return LOSER_UP;
-    return decision->scheduled ? SCHEDULED_UP : IDLE_UP;
-}
-
-static bool same_decision(const struct engine_decision *one, const struct engine_decision *other)
-{
-    return one->job == other->job && one->scheduled == other->scheduled &&
-           one->limited == other->limited && one->share_ppm == other->share_ppm;
-}
-
-static struct engine_decision decision_for_suspended(const struct shares *shares,
-                                                     const struct policy_job *job)
-{
-    return (struct engine_decision){.job = job->id, .limited = true, .share_ppm = shares->idle_ppm};
-}
-
 static size_t list_decisions(engine_t *engine, bool limited)
 {
-    struct policy_node *node = &engine->node;
-    const struct shares shares = divide(engine, limited);
-    size_t count = 0;
-    for (enum rank rank = LOSER_DOWN; rank < RANKS; rank++) {
-        for (size_t i = 0; i < engine_job_count(engine); i++) {
-            bool runnable = i < node->count;
-            const struct policy_job *job =
-                runnable ? &node->jobs[i] : &engine->suspended[i - node->count];
-            struct engine_decision decision =
-                runnable ? decision_for(node, &shares, job) : decision_for_suspended(&shares, job);
-            if (!same_decision(&job->decided, &decision) &&
-                rank_of(&job->decided, &decision) == rank)
-                engine->decisions[count++] = decision;
-        }
-    }
-    for (size_t i = 0; i < node->count; i++)
-        node->jobs[i].decided = decision_for(node, &shares, &node->jobs[i]);
-    for (size_t i = 0; i < engine->suspended_count; i++)
-        engine->suspended[i].decided = decision_for_suspended(&shares, &engine->suspended[i]);
-    return count;
+    return shares_decide(&engine->shares, &engine->node, engine->suspended,
+                         engine->suspended_count, limited, engine->decisions);
 }
 
 static bool names_a_job(const engine_t *engine, const struct engine_event *event)

@@ -2,7 +2,8 @@
 // the tests and the simulator feed it events and carry out what it returns.
 //
 // Terms and rules: Yoo & Jette, sections 2.1 and 2.2.3. A job is one scheduling unit on this node;
-// scheduled jobs hold the node's CPUs, every idle job keeps `idle_share`. At most one job
+// scheduled jobs hold the node's CPUs, every idle job keeps `idle_share`, or its part of
+// `idle_total` where that is less and it has no messages to notice. At most one job
 // is the sequential class: processes that are nobody's MPI job, together (Zhou, Qu & Brent: its
 // turns are the slots of their dummy nodes). While idle it keeps `interactive_share`; it never
 // asks.
@@ -48,6 +49,7 @@ struct engine_settings {
     unsigned cpus;                  // C, at least 1
     unsigned servants;              // jobs that may be out at once on one CPU; 0 means 1
     uint32_t idle_share_ppm;        // of the node, for each idle job
+    uint32_t idle_total_ppm;        // for those together that do not need it, see shares.h; 0: all
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
     uint32_t sequential_share_ppm;  // of the time, for the sequential class; 0: as much as each
                                     // job, or there will be none

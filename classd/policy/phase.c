@@ -19,8 +19,9 @@ static uint64_t off_ns(const struct phase *phase, uint64_t period_ns,
 // A little longer than the longest that a period can still be running.
 static bool can_begin(const struct phase *phase, uint64_t period_ns, uint64_t now_ns)
 {
+    uint64_t running_ns = phase->longest_ns != 0 ? phase->longest_ns : period_ns;
     return phase->free && now_ns >= phase->free_since_ns &&
-           now_ns - phase->free_since_ns >= period_ns + PHASE_PRECISION_NS;
+           now_ns - phase->free_since_ns >= running_ns + PHASE_PRECISION_NS;
 }
 
 bool phase_due(const struct phase *phase, uint64_t period_ns, const struct phase_moment *moment)
@@ -37,14 +38,24 @@ bool phase_due(const struct phase *phase, uint64_t period_ns, const struct phase
 void phase_limited(struct phase *phase, uint64_t period_ns, bool begun, uint64_t now_ns)
 {
     phase->free = false;
-    if (!begun)
-        return;
-    phase->period_ns = period_ns;
-    phase->begun_ns = now_ns;
+    if (phase->length_ns != period_ns)
+        phase->since_ns = now_ns;
+    phase->length_ns = period_ns;
+    if (begun || phase->longest_ns < period_ns)
+        phase->longest_ns = period_ns;
+    if (begun)
+        phase->begun_ns = now_ns;
+    if (begun)
+        phase->period_ns = period_ns;
+    else if (phase->period_ns != period_ns)
+        phase->period_ns = 0;
 }
 
 void phase_freed(struct phase *phase, uint64_t now_ns)
 {
+    // One of another length was over by then.
+    if (now_ns - phase->since_ns >= phase->longest_ns)
+        phase->longest_ns = phase->length_ns;
     if (!phase->free)
         phase->free_since_ns = now_ns;
     phase->free = true;

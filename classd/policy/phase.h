@@ -6,7 +6,7 @@
 //
 // The kernel begins each class's periods at a random moment and keeps to it, by the monotonic
 // clock, as long as the length stays. It takes another moment only where no period is running:
-// after a whole one without a limit.
+// after a whole one without a limit. Periods of another length begin where one of the former ends.
 #ifndef COSCHED_CLASSD_POLICY_PHASE_H
 #define COSCHED_CLASSD_POLICY_PHASE_H
 
@@ -23,7 +23,10 @@
 struct phase {
     bool free; // without a limit, since free_since_ns
     uint64_t free_since_ns;
-    uint64_t period_ns; // that was last begun at begun_ns; 0: not known when
+    uint64_t length_ns; // of the periods of its limits since `since_ns`
+    uint64_t since_ns;
+    uint64_t longest_ns; // of a period that can still be running; 0: as those that are to begin
+    uint64_t period_ns;  // that was last begun at begun_ns; 0: not known when
     uint64_t begun_ns;
 };
 

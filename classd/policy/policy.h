@@ -47,6 +47,11 @@ struct policy_job {
     uint32_t taken_at_once; // likewise, for one piece
     bool yields;            // likewise
 
+    // Whether it asked during this wait, and for how many turns in a row it had not when they
+    // came; see shares.h.
+    bool asked;
+    uint32_t turns_in_step;
+
     uint64_t tick_service_ns; // service_ns at the last tick
 
     // The engine's own.

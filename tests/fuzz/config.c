@@ -28,6 +28,7 @@ static void check_limits(const struct config *config)
     REQUIRE(gang_lists_parse(config->gang_lists, &lists, NULL) == 0 && lists.count > 0);
     REQUIRE(config->dcs_exponent >= -16 && config->dcs_exponent <= 16);
     REQUIRE(config->idle_share_ppm >= 1000 && config->idle_share_ppm <= 100000);
+    REQUIRE(config->idle_total_ppm >= 1000 && config->idle_total_ppm <= 500000);
     REQUIRE(config->cpus <= 65536 && config_cpus(config) >= 1);
     REQUIRE(config->period_ns >= NS_PER_MS && config->period_ns <= NS_PER_SEC);
     REQUIRE(config->runtime_dir[0] == '/' && config->cgroup_root[0] != '/');

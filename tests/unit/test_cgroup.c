@@ -722,7 +722,7 @@ static void adoption_keeps_limit_and_members(void **state)
     assert_ok(class_place(a, pid, &err));
     assert_ok(class_set_share(a, 20000, &err));
     class_close(a);
-    // Another daemon, with another period: on v1 the class's own goes on being the measure.
+    // Another daemon, with another period: the measure as soon as it sets a share.
     backend_close(backend);
     struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS, NULL, false};
     assert_ok(backend_open(&settings, &backend, &err));
@@ -731,8 +731,8 @@ static void adoption_keeps_limit_and_members(void **state)
     assert_int_equal(members_of(a), 1);
     assert_ok(class_set_share(a, 30000, &err));
     struct limit limit = limit_of("a");
-    assert_int_equal(limit.period_us, version == &v1 ? 100000 : 50000);
-    assert_int_equal(limit.quota_us, limit.period_us * 6 / 100);
+    assert_int_equal(limit.period_us, 50000);
+    assert_int_equal(limit.quota_us, 3000);
     assert_ok(class_place(a, pid, &err)); // registers again: its origin is not the class itself
     assert_ok(class_remove(a, &err));
     assert_true(is_in(mounts[0], "", pid, "cgroup.procs"));
@@ -1418,9 +1418,34 @@ static void periods_begin_when_they_are_told(void **state)
     sleep_ms(170);
     assert_ok(class_set_share(b, 10000, &err));
     assert_true(phase_is("a", "b", b_ns - a_ns));
-    assert_int_equal(class_period_ns(a), 100 * NS_PER_MS);
+    assert_int_equal(class_period_ns(a, 20000), 100 * NS_PER_MS);
     assert_ok(class_remove(a, &err));
     assert_ok(class_remove(b, &err));
+}
+
+// Of 2 CPUs: 0.2 % of 100 ms would be 0.4 ms, and the kernel takes 1 ms at least.
+static void small_shares_have_longer_periods(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t share_ppm;
+        struct limit limit;
+    } cases[] = {{10000, {2000, 100000}}, {2000, {2000, 500000}},  {4000, {1600, 200000}},
+                 {500, {1000, 1000000}},  {100, {1000, 1000000}}, {5000, {1000, 100000}}};
+    class_t *a = open_class("a");
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(class_set_share(a, cases[i].share_ppm, &err));
+        assert_int_equal(limit_of("a").quota_us, cases[i].limit.quota_us);
+        assert_int_equal(limit_of("a").period_us, cases[i].limit.period_us);
+        assert_int_equal(class_period_ns(a, cases[i].share_ppm),
+                         (uint64_t)cases[i].limit.period_us * NS_PER_US);
+        if (i % 2 == 0)
+            assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    }
+    assert_ok(class_begin_periods(a, 2000, &err) < 0 ? -1 : 0);
+    assert_int_equal(limit_of("a").quota_us, 2000);
+    assert_int_equal(limit_of("a").period_us, 500000);
+    assert_ok(class_remove(a, &err));
 }
 
 // A daemon was killed between the two writes.
@@ -1451,12 +1476,27 @@ static void the_periods_of_a_group_in_place(void **state)
     live_elsewhere(from);
     class_t *a = NULL;
     assert_ok(class_open_named(backend, "sequential-0", from, &a, &err));
-    assert_int_equal(class_period_ns(a), 100 * NS_PER_MS);
+    assert_int_equal(class_period_ns(a, 20000), 100 * NS_PER_MS);
     assert_int_equal(class_begin_periods(a, 50000, &err), 1);
     assert_int_equal(limit_from().quota_us, 10000);
     assert_int_equal(limit_from().period_us, 100000);
     assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
     assert_int_equal(limit_from().quota_us, -1);
+    // A small share's are longer, and go with it.
+    assert_ok(class_set_share(a, 2000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    assert_int_equal(limit_from().period_us, 500000);
+    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    assert_int_equal(limit_from().period_us, 100000);
+    if (version == &v1) { // killed on the way there
+        assert_ok(class_set_share(a, 2000, &err));
+        class_close(a);
+        set_limit_from("cpu.cfs_quota_us", "-1");
+        open_with_records();
+        assert_ok(backend_release_all(backend, NULL, &err));
+        assert_int_equal(limit_from().period_us, 100000);
+        a = open_class("sequential-0");
+    }
     // A daemon was killed between the two writes, at each of the places where that can be.
     const char *const v2_left[] = {"10000 1000"};
     const char *const v1_left[] = {"10000", "-1"};
@@ -1477,7 +1517,10 @@ static void the_periods_of_a_group_in_place(void **state)
     own_limit_from(150000);
     assert_int_equal(class_begin_periods(a, 50000, &err), 0);
     assert_int_equal(limit_from().quota_us, 10000);
-    assert_int_equal(class_period_ns(a), 0);
+    assert_int_equal(class_period_ns(a, 20000), 0);
+    assert_ok(class_set_share(a, 2000, &err));
+    assert_int_equal(limit_from().quota_us, 1000);
+    assert_int_equal(limit_from().period_us, 100000);
     assert_ok(class_remove(a, &err));
     assert_int_equal(limit_from().quota_us, 150000);
     assert_int_equal(rmdir(records), 0);
@@ -1537,6 +1580,7 @@ int main(void)
         real(a_named_group_is_limited_whoever_lives_there),
         real(named_groups_that_may_not_be_limited),
         real(periods_begin_when_they_are_told),
+        real(small_shares_have_longer_periods),
         real(the_periods_of_a_group_in_place),
     };
     const struct CMUnitTest v1_tests[] = {

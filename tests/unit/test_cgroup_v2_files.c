@@ -174,7 +174,10 @@ static void limits_are_one_line(void **state)
     assert_file("lab/node0/a", "cpu.max", "388000 100000\n");
     assert_int_equal(class_begin_periods(a, 970000, NULL), 1);
     assert_file("lab/node0/a", "cpu.max", "388000 100000\n");
-    assert_int_equal(class_period_ns(a), 100 * NS_PER_MS);
+    assert_int_equal(class_period_ns(a, 970000), 100 * NS_PER_MS);
+    put("lab/node0/a", "cpu.max", ""); // files of the test do not become shorter
+    assert_int_equal(class_set_share(a, 1000, NULL), 0); // 0.4 ms of 100 ms
+    assert_file("lab/node0/a", "cpu.max", "2000 500000\n");
     put("lab/node0/a", "cpu.max", "");
     assert_int_equal(class_set_share(a, BACKEND_UNLIMITED, NULL), 0);
     assert_file("lab/node0/a", "cpu.max", "max 100000\n");

@@ -142,6 +142,7 @@ static void keys_overrule_defaults(void **state)
     assert_string_equal(config.policy, "yoo-jette");
     assert_string_equal(config.placement, "auto");
     assert_int_equal(config.idle_share_ppm, 10000);
+    assert_int_equal(config.idle_total_ppm, 20000);
 }
 
 static void dynamic_coscheduling_is_configured(void **state)
@@ -215,6 +216,7 @@ static void config_errors_name_file_and_line(void **state)
         {"[scheduler]\ngmet = 1s\ngmet = 2s\n",
          "x.ini:3: [scheduler] gmet: given before, at line 2"},
         {"[scheduler]\nidle_share = 50%\n", "x.ini:2: [scheduler] idle_share: 50% is out of range"},
+        {"[scheduler]\nidle_total = 0%\n", "x.ini:2: [scheduler] idle_total: 0% is out of range"},
         {"[scheduler]\npolicy = fifo\n", "x.ini:2: [scheduler] policy: \"fifo\" is not one of"},
         {"[scheduler]\npolicy = yoo-jette dcs\n", "\"yoo-jette dcs\" is not one of"},
         {"[timer]\nalign = true\n", "x.ini:2: [timer] align: \"true\" is neither yes nor no"},
@@ -266,8 +268,6 @@ static void config_errors_name_file_and_line(void **state)
         {"[gang]\nlists = a:4:1min b:6\n", "the length 6 of list \"b\" must be a multiple of 4"},
         {"[gang]\nlists = a:1:1s b:1:2s c:1:3s d:1:4s e:1\n", "\"e:1\" is one list too many"},
         {"[scheduler]\npolicy = gang\n[timer]\nalign = no\n", "set [timer] align = yes"},
-        {"[scheduler]\ncpus = 1\n[cgroup]\nperiod = 10ms\n",
-         "set [cgroup] period to at least 100ms"},
         {"[sequential]\ngroups = /user.slice\n", "\"/user.slice\" must be relative"},
         {"[sequential]\ngroups = user.slice a/../b\n", "\"a/../b\" must be relative"},
         {"[sequential]\ngroups = user.slice,.\n", "\".\" must be relative"},

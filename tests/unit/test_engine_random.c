@@ -19,6 +19,8 @@ struct model_job {
     uint64_t cpu_ns; // running total of its class
     unsigned appetite_pct;
     bool sequential;
+    bool asked; // during this wait
+    unsigned turns_unasked;
     bool usage_known;
     uint64_t usage_ns;
     uint64_t held_ns; // total_ns when its usage was last reported
@@ -140,13 +142,34 @@ static void check_table(struct history *h)
     }
 }
 
+static bool is_in_step(const struct model_job *job)
+{
+    return !job->asked && job->turns_unasked == 4;
+}
+
+static uint64_t in_step_ppm(const struct engine_settings *settings, uint64_t idle_jobs,
+                            uint64_t idle_ppm)
+{
+    uint64_t together_ppm = settings->idle_total_ppm;
+    if (together_ppm == 0 || idle_jobs == 0)
+        return idle_ppm;
+    if (together_ppm < settings->idle_share_ppm)
+        together_ppm = settings->idle_share_ppm;
+    uint64_t each_ppm = together_ppm / idle_jobs;
+    if (each_ppm < 1000)
+        each_ppm = 1000;
+    return each_ppm < idle_ppm ? each_ppm : idle_ppm;
+}
+
 static void check_shares(struct history *h)
 {
     const struct engine_settings *settings = &h->caller.settings;
-    uint64_t sum_ppm = 0, idle_jobs = 0, idle_classes = 0, scheduled_width = 0;
+    uint64_t sum_ppm = 0, idle_jobs = 0, in_step = 0, idle_classes = 0, scheduled_width = 0;
     for (size_t i = 0; i < h->count; i++) {
         sum_ppm += view_at(h, i).share_ppm;
         idle_jobs += !view_at(h, i).scheduled && !h->jobs[i].sequential;
+        in_step +=
+            !view_at(h, i).scheduled && !h->jobs[i].sequential && is_in_step(&h->jobs[i]);
         idle_classes += !view_at(h, i).scheduled && h->jobs[i].sequential;
         scheduled_width += view_at(h, i).scheduled ? usable(h, &h->jobs[i]) : 0;
     }
@@ -156,7 +179,9 @@ static void check_shares(struct history *h)
     uint64_t idle_ppm = settings->idle_share_ppm;
     if (idle_jobs > 0 && idle_ppm > most_ppm / idle_jobs)
         idle_ppm = most_ppm / idle_jobs;
-    uint64_t rest_ppm = ENGINE_WHOLE_PPM - idle_jobs * idle_ppm - idle_classes * interactive_ppm;
+    uint64_t few_ppm = in_step_ppm(settings, idle_jobs, idle_ppm);
+    uint64_t rest_ppm = ENGINE_WHOLE_PPM - (idle_jobs - in_step) * idle_ppm - in_step * few_ppm -
+                        idle_classes * interactive_ppm;
     CHECK(sum_ppm <= ENGINE_WHOLE_PPM);
     CHECK(sum_ppm + h->count > ENGINE_WHOLE_PPM); // less than 1 ppm per job is lost
     CHECK(idle_jobs + idle_classes < h->count);
@@ -164,7 +189,9 @@ static void check_shares(struct history *h)
     for (size_t i = 0; i < h->count; i++) {
         struct engine_job_view view = view_at(h, i);
         if (!view.scheduled)
-            CHECK(view.share_ppm == (h->jobs[i].sequential ? interactive_ppm : idle_ppm));
+            CHECK(view.share_ppm == (h->jobs[i].sequential    ? interactive_ppm
+                                     : is_in_step(&h->jobs[i]) ? few_ppm
+                                                               : idle_ppm));
         else // in proportion to width
             CHECK(view.share_ppm == rest_ppm * usable(h, &h->jobs[i]) / scheduled_width);
     }
@@ -246,6 +273,8 @@ static void check_accounts(struct history *h, uint64_t elapsed_ns)
         if (view.scheduled && !job->scheduled) {
             job->since_ns = h->clock_ns;
             job->switches++;
+            job->turns_unasked = job->asked ? 0 : job->turns_unasked + (job->turns_unasked < 4);
+            job->asked = false;
         }
         CHECK(view.scheduled_total_ns == job->total_ns);
         CHECK(view.switches == job->switches);
@@ -292,7 +321,11 @@ static void check_request(struct history *h, const struct model_job *requester,
     }
     CHECK(impossible == (outcome == ENGINE_DISCARDED_GMET));
     CHECK(outcome != ENGINE_DISCARDED_FAIR || far_ahead);
-    CHECK(outcome == ENGINE_GRANTED || decisions == 0);
+    // Only shares change, by what the requester is to have to notice messages.
+    bool had_less = h->caller.settings.idle_total_ppm != 0;
+    for (size_t i = 0; outcome != ENGINE_GRANTED && i < h->count; i++)
+        CHECK(view_at(h, i).scheduled == h->jobs[i].scheduled);
+    CHECK(outcome == ENGINE_GRANTED || decisions == 0 || had_less);
 }
 
 // After a tick the set contains one that was the least served (to within GMET, or two slices
@@ -343,6 +376,8 @@ static struct engine_result step(struct history *h, struct engine_event event)
     struct engine_result result = caller_post(&h->caller, event);
     check_table(h);
     check_limits(h);
+    if (event.kind == ENGINE_SCHEDULE && !model_find(h, event.job)->scheduled)
+        model_find(h, event.job)->asked = true;
     if (event.kind == ENGINE_SCHEDULE)
         check_request(h, model_find(h, event.job), result.outcome, result.decision_count);
     else
@@ -370,7 +405,10 @@ static void step_register(struct history *h)
             sum_ns += h->jobs[i].service_ns;
         uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
         *job = (struct model_job){
-            .id = ++h->last_id, .service_ns = mean_ns, .tick_service_ns = mean_ns};
+            .id = ++h->last_id,
+            .service_ns = mean_ns,
+            .tick_service_ns = mean_ns,
+            .turns_unasked = 4};
         job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
         job->sequential = h->uniform_width == 0 && !has_sequential(h) && draw(h, 4) == 0;
         h->count++;
@@ -425,6 +463,7 @@ static void step_settings(struct history *h)
     settings->time_slice_ns = (1 + draw(h, 20)) * SECOND;
     settings->gmet_ns = draw(h, settings->time_slice_ns + 1);
     settings->idle_share_ppm = (uint32_t)draw(h, 100001);
+    settings->idle_total_ppm = draw(h, 2) == 0 ? (uint32_t)draw(h, 100001) : 0;
     settings->interactive_share_ppm = (uint32_t)draw(h, 300001);
     h->settings[h->settings_count] = *settings;
     step(h, (struct engine_event){.kind = ENGINE_SETTINGS,
@@ -580,6 +619,7 @@ static void run_history(uint64_t seed)
         .policy = "yoo-jette",
         .cpus = sizes[draw(h, sizeof sizes / sizeof *sizes)],
         .idle_share_ppm = idle_shares[draw(h, sizeof idle_shares / sizeof *idle_shares)],
+        .idle_total_ppm = draw(h, 2) == 0 ? (uint32_t)draw(h, 60001) : 0,
         .interactive_share_ppm = (uint32_t)draw(h, 300001),
         .time_slice_ns = (1 + draw(h, 20)) * SECOND,
     };

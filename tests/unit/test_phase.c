@@ -141,6 +141,63 @@ static void another_length_begins_anew(void **state)
     assert_false(phase_due(&scene.phase, PHASE_SHORTEST_NS - 1, &scene.moment));
 }
 
+// For `ms` with a limit of periods five times as long, then free.
+static void limit_for_long_periods(struct scene *scene, uint64_t ms)
+{
+    phase_limited(&scene->phase, 5 * PERIOD, false, scene->moment.now_ns);
+    pass(scene, ms * MS);
+    phase_freed(&scene->phase, scene->moment.now_ns);
+}
+
+static void a_longer_one_is_waited_for(void **state)
+{
+    (void)state;
+    struct scene scene = free_class();
+    limit_for_long_periods(&scene, 1000);
+    pass(&scene, 500 * MS);
+    assert_false(due(&scene));
+    pass(&scene, 100 * MS);
+    assert_true(due(&scene));
+}
+
+static void one_of_a_former_length_is_waited_for(void **state)
+{
+    (void)state;
+    struct scene scene = free_class();
+    limit_for_long_periods(&scene, 1000);
+    phase_limited(&scene.phase, PERIOD, false, scene.moment.now_ns);
+    pass(&scene, 300 * MS);
+    phase_freed(&scene.phase, scene.moment.now_ns);
+    pass(&scene, 200 * MS);
+    assert_false(due(&scene)); // the long one ends now
+    pass(&scene, 400 * MS);
+    assert_true(due(&scene));
+}
+
+static void one_of_a_former_length_is_over_at_last(void **state)
+{
+    (void)state;
+    struct scene scene = free_class();
+    limit_for_long_periods(&scene, 1000);
+    phase_limited(&scene.phase, PERIOD, false, scene.moment.now_ns);
+    pass(&scene, 600 * MS);
+    phase_freed(&scene.phase, scene.moment.now_ns);
+    pass(&scene, 200 * MS);
+    assert_true(due(&scene));
+}
+
+static void where_another_length_was_between_nothing_is_known(void **state)
+{
+    (void)state;
+    struct scene scene = free_class();
+    limit_for(&scene, true, 1000);
+    assert_false(due(&scene));
+    limit_for_long_periods(&scene, 1000);
+    pass(&scene, 2000 * MS);
+    limit_for(&scene, false, 1000);
+    assert_true(due(&scene));
+}
+
 static void without_the_time_of_day_nothing_begins(void **state)
 {
     (void)state;
@@ -160,6 +217,10 @@ int main(void)
         cmocka_unit_test(one_that_was_never_begun_stays_due),
         cmocka_unit_test(a_clock_that_is_set_makes_it_due_again),
         cmocka_unit_test(another_length_begins_anew),
+        cmocka_unit_test(a_longer_one_is_waited_for),
+        cmocka_unit_test(one_of_a_former_length_is_waited_for),
+        cmocka_unit_test(one_of_a_former_length_is_over_at_last),
+        cmocka_unit_test(where_another_length_was_between_nothing_is_known),
         cmocka_unit_test(without_the_time_of_day_nothing_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+// What each job has of the node, and in which order that is put in force.
+//
+// What idle jobs keep is for noticing messages of scheduled senders (section 2.2.2: 1 % each), and
+// whatever else they compute with it is dear: a millisecond is over before their data is back in
+// the caches, and the scheduled job's have gone meanwhile. Where all nodes of a job switch to it at
+// the same ticks there is nothing to notice. That it is so is seen here, with no word from other
+// nodes: the job's turns come by the node's own ticks, and it has not asked before. Such jobs
+// together keep no more than `idle_total`, or `idle_share` where that is more.
+#ifndef COSCHED_CLASSD_POLICY_SHARES_H
+#define COSCHED_CLASSD_POLICY_SHARES_H
+
+#include "classd/policy/policy.h"
+
+// Idle jobs together never get more than half the node, however many they are: else with a hundred
+// jobs of 1 % each nothing would be left for the scheduled ones. Half of that at most is for the
+// sequential class, which comes first: people have been promised that their shells stay usable.
+#define SHARES_IDLE_MOST_PPM        (ENGINE_WHOLE_PPM / 2)
+#define SHARES_INTERACTIVE_MOST_PPM (SHARES_IDLE_MOST_PPM / 2)
+
+// Less than that of a CPU no kernel enforces: 1 ms in a second.
+#define SHARES_LEAST_PPM 1000u
+
+// Whoever asked while idle needs to notice messages, until so many turns in a row came unasked. A
+// newcomer is taken for one that does not: its first request says so, at most a second late.
+#define SHARES_IN_STEP 4u
+
+struct shares_rules {
+    uint32_t idle_ppm;
+    uint32_t idle_total_ppm; // 0: as much as they are
+};
+
+// The job becomes scheduled.
+void shares_note_turn(struct policy_job *job);
+
+// Writes to `decisions`, of room for all jobs, those that differ from what was decided last, in the
+// order in which they are to be carried out; returns how many.
+size_t shares_decide(const struct shares_rules *rules, struct policy_node *node,
+                     struct policy_job *suspended, size_t suspended_count, bool limited,
+                     struct engine_decision *decisions);
+
+#endif
