@@ -29,6 +29,16 @@ def parse_settings(texts):
     return settings
 
 
+def change_settings(settings, changes):
+    """An empty value takes a setting back."""
+    for section, keys in changes.items():
+        for key, value in keys.items():
+            if value:
+                settings.setdefault(section, {})[key] = value
+            else:
+                settings.get(section, {}).pop(key, None)
+
+
 def parse_variables(texts):
     pairs = [text.partition("=") for text in texts]
     for name, equals, _ in pairs:
@@ -45,7 +55,8 @@ def find_node(lab, text):
 
 
 def command_up(store, options):
-    settings = parse_settings(options.set)
+    settings = {}
+    change_settings(settings, parse_settings(options.set))
     with store.locked():
         lab = cluster.up(store, options.nodes, options.cpus_per_node, options.build, settings,
                          options.owner, options.users)
@@ -73,8 +84,7 @@ def command_daemons(store, options):
         which = options.only or list(daemons.PROGRAMS)
         if options.action == "start":
             if options.set:
-                for section, keys in parse_settings(options.set).items():
-                    lab["settings"].setdefault(section, {}).update(keys)
+                change_settings(lab["settings"], parse_settings(options.set))
                 store.save(lab)
                 for node in nodes:
                     cluster.write_config(store, lab, node)
@@ -172,7 +182,7 @@ def parser():
     control.add_argument("--node", action="append", default=[], metavar="NODE")
     control.add_argument("--only", action="append", choices=list(daemons.PROGRAMS))
     control.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
-                         help="with start: change a setting first")
+                         help="with start: change a setting first; without a VALUE, take it back")
     control.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
                          help="with start: set a variable for the daemons")
 

@@ -22,6 +22,7 @@ class LabSite:
         self.name = name or os.environ.get("COSCHED_NAS_LAB", LAB_NAME)
         self.nodes = [f"node{index}" for index in range(options.nodes)]
         self.daemons = None  # settings of those that run
+        self.told = set()  # which settings units have had
         self.is_up = False
         self.cpus = []
         self.keeper = None
@@ -70,23 +71,25 @@ class LabSite:
                       "scheduler.gmet": times.text(unit.gmet_s)}
             if scheduler.policy:
                 wanted["scheduler.policy"] = scheduler.policy
+            wanted.update(scheduler.settings)
         if wanted == self.daemons:
             return
         if self.daemons:
             self._lab("daemons", "stop")
         self.daemons = None
         if wanted:
-            policy = {"scheduler.policy": self._configured_policy(), **wanted}
-            self._lab("daemons", "start", *(f"--set={key}={value}" for key, value in policy.items()))
+            self.told |= wanted.keys()
+            settings = {**{key: self._configured(key) for key in self.told}, **wanted}
+            self._lab("daemons", "start", *(f"--set={key}={value}" for key, value in settings.items()))
         self.daemons = wanted
 
-    def _configured_policy(self):
+    def _configured(self, wanted):
         """The lab remembers what it was told last, so what another unit has changed is changed back."""
-        for text in self.options.set:
+        for text in reversed(self.options.set):
             key, _, value = text.partition("=")
-            if key.strip() == "scheduler.policy":
+            if key.strip() == wanted:
                 return value.strip()
-        return "yoo-jette"
+        return ""  # as if it had not been told
 
     def job_command(self, job, mpi, program, arguments):
         """The command that runs a job and reports on it; `arguments` are those of the launcher."""

@@ -135,10 +135,10 @@ def check_settable(options, units):
         own = [unit for unit in units if unit.experiment == name]
         known = plan.known_schedulers(own, options.schedulers)
         settings = {(unit.time_slice_s, unit.gmet_s) for unit in own if known[unit.scheduler].cosched}
-        if len(settings) > 1 or any(scheduler.policy or scheduler.time_slice_s
+        if len(settings) > 1 or any(scheduler.policy or scheduler.time_slice_s or scheduler.settings
                                     for scheduler in known.values()):
             raise NasError(f"experiment {name}: compares settings of cosched, and those of --hosts are "
-                           "not changed; choose others, or one scheduler without : and @")
+                           "not changed; choose others, or one scheduler without :, @ and +")
 
 
 def _times_of_set(options, text):

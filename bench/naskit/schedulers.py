@@ -18,6 +18,7 @@ class Scheduler:
     mpi_arguments: dict = dataclasses.field(default_factory=dict)
     mpis: tuple = ("mpich", "openmpi")  # that have it
     time_slice_s: float = 0.0  # 0: the experiment's
+    settings: tuple = ()  # (SECTION.KEY, value) of cosched.ini, beside the session's
     script: str = ""  # path of a plugged-in scheduler
 
 
@@ -33,24 +34,42 @@ TABLE = {scheduler.name: scheduler for scheduler in (
 )}
 
 HELP = ("of " + ", ".join(TABLE) + "; cosched:POLICY for another policy of classd, cosched@TIME for another "
-        "time-slice, or a path with a / for a script (see bench/naskit/README.md)")
+        "time-slice, cosched+SECTION.KEY=VALUE for another setting of cosched.ini, which may be repeated, or a "
+        "path with a / for a script (see bench/naskit/README.md)")
+
+# What has a way of its own to be said, and how.
+OWN_WAYS = {"scheduler.policy": ":POLICY", "scheduler.time_slice": "@TIME", "scheduler.gmet": "--gmet"}
 
 
 def parse(text):
-    """NAME, cosched[:POLICY][@TIME], or the path of a script, which must have a slash."""
-    if "/" in text:
+    """NAME, cosched[:POLICY][@TIME][+SECTION.KEY=VALUE]..., or the path of a script, which must have a slash."""
+    head, *settings = text.split("+")
+    if "/" in head:
         return _script(text)
-    rest, at, time_slice = text.partition("@")
+    rest, at, time_slice = head.partition("@")
     name, colon, policy = rest.partition(":")
     if name not in TABLE:
         raise NasError(f"scheduler {text!r}: unknown; must be {HELP}")
     scheduler = TABLE[name]
-    if (at or colon) and not scheduler.cosched:
-        raise NasError(f"scheduler {text!r}: only cosched has policies and time-slices")
+    if (at or colon or settings) and not scheduler.cosched:
+        raise NasError(f"scheduler {text!r}: only cosched has policies, time-slices and settings")
     if colon and not policy:
         raise NasError(f"scheduler {text!r}: name a policy after the colon")
     return dataclasses.replace(scheduler, name=text, policy=policy,
-                               time_slice_s=times.seconds(time_slice) if at else 0.0)
+                               time_slice_s=times.seconds(time_slice) if at else 0.0,
+                               settings=tuple(_setting(text, one) for one in settings))
+
+
+def _setting(text, one):
+    key, equals, value = (part.strip() for part in one.partition("="))
+    section, dot, name = key.partition(".")
+    if not (section and dot and name and equals and value):
+        raise NasError(f"scheduler {text!r}: {one!r} must be SECTION.KEY=VALUE")
+    if key in OWN_WAYS:
+        raise NasError(f"scheduler {text!r}: say {OWN_WAYS[key]} in place of {key}")
+    if "/" in one:
+        raise NasError(f"scheduler {text!r}: a value with a / must be said by --set")
+    return key, value
 
 
 def _script(text):

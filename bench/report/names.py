@@ -103,19 +103,22 @@ def colours(found):
 
 
 def scheduler(name):
-    """"coscheduled by dcs, slice 500 ms" of cosched:dcs@500ms."""
-    variant = re.fullmatch(r"cosched(?::(?P<policy>[^@]+))?(?:@(?P<number>[0-9.]+)(?P<unit>[a-z]+))?", name)
+    """"coscheduled by dcs, slice 500 ms, idle_share = 2%" of cosched:dcs@500ms+scheduler.idle_share=2%."""
+    variant = re.fullmatch(r"cosched(?::(?P<policy>[^@+]+))?(?:@(?P<number>[0-9.]+)(?P<unit>[a-z]+))?"
+                           r"(?P<settings>(?:\+[^+=]+=[^+]+)*)", name)
     if name in LABELS or not variant:
         return LABELS.get(name, name)
     policy = f" by {variant['policy']}" if variant["policy"] else ""
-    return f"coscheduled{policy}" + (f", slice {variant['number']} {variant['unit']}" if variant["unit"] else "")
+    settings = [" = ".join(one.partition(".")[2].split("=", 1)) for one in variant["settings"].split("+")[1:]]
+    time_slice = [f"slice {variant['number']} {variant['unit']}"] if variant["unit"] else []
+    return ", ".join([f"coscheduled{policy}", *time_slice, *settings])
 
 
 def explanation(name):
     """One clause, or an empty text."""
     if name in EXPLANATIONS or not name.startswith("cosched"):
         return EXPLANATIONS.get(name, "")
-    return "as coscheduled, with the policy or time-slice that its name says"
+    return "as coscheduled, with the policy, time-slice or settings that its name says"
 
 
 def mpi(name):

@@ -130,9 +130,17 @@ class Schedulers(unittest.TestCase):
         self.assertEqual(found.name, "cosched:uncoordinated@500ms")
         self.assertEqual(schedulers.parse("fcfs").limit, 1)
 
+    def test_so_are_settings(self):
+        found = schedulers.parse("cosched:dcs@2s+scheduler.idle_total=10%+cgroup.period=50ms")
+        self.assertEqual((found.policy, found.time_slice_s), ("dcs", 2))
+        self.assertEqual(found.settings, (("scheduler.idle_total", "10%"), ("cgroup.period", "50ms")))
+        self.assertEqual(schedulers.parse("cosched").settings, ())
+
     def test_what_is_none_is_named(self):
         for text in ("", "gang", "fcfs@1s", "dedicated:x", "cosched@soon", "cosched:", "/no/such/file",
-                     "/tmp/", "cosched,nothing"):
+                     "/tmp/", "cosched,nothing", "cosched+", "cosched+strict=yes", "cosched+scheduler.strict",
+                     "cosched+scheduler.strict=", "fcfs+scheduler.strict=yes", "cosched+cgroup.root=a/b",
+                     "cosched+scheduler.time_slice=1s", "cosched+scheduler.policy=gang"):
             with self.subTest(text=text), self.assertRaises(NasError):
                 schedulers.parse_list(text)
 
@@ -377,6 +385,11 @@ class Lab(unittest.TestCase):
         for text in ("gmet=1s", "scheduler.gmet", ".gmet=1s", "scheduler.=1s"):
             with self.subTest(text=text), self.assertRaises(LabError):
                 cli.parse_settings([text])
+
+    def test_a_setting_without_a_value_is_taken_back(self):
+        settings = {"scheduler": {"gmet": "1s", "cpus": "2"}}
+        cli.change_settings(settings, cli.parse_settings(["scheduler.gmet=", "dcs.quantum=", "cgroup.period=1s"]))
+        self.assertEqual(settings, {"scheduler": {"cpus": "2"}, "cgroup": {"period": "1s"}})
 
     def test_takes_no_name_that_others_may_use(self):
         for name in ("system.slice", "..", "cosched-lab/..", "cosched", "cosched-lab-"):

@@ -9,7 +9,8 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from naskit import NasError, gantt, lab_site, noise, observer, records, store, summary, tables  # noqa: E402
+from naskit import (NasError, gantt, lab_site, noise, observer, records, schedulers, store,  # noqa: E402
+                    summary, tables)
 from naskit.workload import Cluster  # noqa: E402
 
 
@@ -359,6 +360,21 @@ class Daemons(unittest.TestCase):
         site.is_up = True
         site.down()
         self.assertEqual(said, [("down", "--owner", str(os.getpid()))])
+
+    def test_settings_of_one_scheduler_are_not_the_next_ones(self):
+        site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/",
+                                                   set=["cgroup.period=50ms", "scheduler.policy=dcs"]))
+        said, unit = [], argparse.Namespace(time_slice_s=1.0, gmet_s=0.25)
+        site._lab = lambda *words, **_: said.append(words)
+        base = {"--set=scheduler.time_slice=1s", "--set=scheduler.gmet=250ms"}
+        for text, settings in (
+                ("cosched", set()),
+                ("cosched:gang+cgroup.period=10ms+dcs.quantum=5ms",
+                 {"--set=scheduler.policy=gang", "--set=cgroup.period=10ms", "--set=dcs.quantum=5ms"}),
+                ("cosched", {"--set=scheduler.policy=dcs", "--set=cgroup.period=50ms", "--set=dcs.quantum="})):
+            site.prepare(schedulers.parse(text), unit)
+            self.assertEqual(said[-1][:2], ("daemons", "start"))
+            self.assertEqual(set(said[-1][2:]), base | settings)
 
     def test_what_runs_counts(self):
         both = ("classd", "timerd")

@@ -89,6 +89,9 @@ class Names(unittest.TestCase):
     def test_variants_are_said_in_words(self):
         self.assertEqual(names.scheduler("cosched:dcs@500ms"), "coscheduled by dcs, slice 500 ms")
         self.assertEqual(names.scheduler("cosched@1s"), "coscheduled, slice 1 s")
+        self.assertEqual(names.scheduler("cosched+scheduler.strict=yes"), "coscheduled, strict = yes")
+        self.assertEqual(names.scheduler("cosched:dcs@1s+dcs.quantum=5ms+cgroup.period=50ms"),
+                         "coscheduled by dcs, slice 1 s, quantum = 5ms, period = 50ms")
         self.assertEqual(names.scheduler("somebody's"), "somebody's")
 
     def test_ours_comes_last(self):
