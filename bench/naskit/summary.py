@@ -3,7 +3,7 @@
 A run with a job that did not verify is counted and told, and in no statistic: a job that crashes at once
 would look quick, and leaves the nodes to the others."""
 
-from . import experiments, records, statistic
+from . import experiments, records, statistic, workload
 
 RATIOS = ("mean_response_s", "mean_wait_s", "makespan_s")
 WAITED_S = 0.1  # less is the time that starting takes, and no wait to be compared with
@@ -27,19 +27,19 @@ def _sound(measured):
 
 
 def _baselines(measured, baseline):
-    """{(sitting, workload, value, mpi, repetition): measures} of the baseline's runs."""
-    return {(records.sitting(run), run["workload"], run["value"], run["mpi"], run["repetition"]): found
+    """{(sitting, workload, value, mpi, repetition): (run, measures)} of the baseline's runs."""
+    return {(records.sitting(run), run["workload"], run["value"], run["mpi"], run["repetition"]): (run, found)
             for run, found in _sound(measured) if run["scheduler"] == baseline}
 
 
 def _paired(run, baselines):
-    """The baseline's measures to compare a run with: of the same value or, where the value means
-    nothing to the baseline, of its one run; of the same sitting."""
+    """The baseline's run, and its measures, to compare a run with: of the same value or, where the value means
+    nothing to the baseline, its one run; of the same sitting. (None, None) where there is none."""
     for value in (run["value"], None):
         found = baselines.get((records.sitting(run), run["workload"], value, run["mpi"], run["repetition"]))
         if found:
             return found
-    return None
+    return None, None
 
 
 def _ratio(name, own, base):
@@ -49,12 +49,33 @@ def _ratio(name, own, base):
 
 
 def _ratios(group, baselines):
-    pairs = [(found, _paired(run, baselines)) for run, found in group]
+    pairs = [(found, _paired(run, baselines)[1]) for run, found in group]
     return {name: statistic.describe([_ratio(name, own, base) for own, base in pairs])
             for name in RATIOS}
 
 
-def _row(key, group, disturbed, baselines, alone):
+def _ideal_wait(base, measures, limit, cluster):
+    """The ratio that perfect sharing would have, by the times that the jobs took one after the other."""
+    if base is None or any(job["wait_s"] is None for job in base["jobs"]):
+        return None
+    queued = sorted(base["jobs"], key=lambda job: job["arrival_s"])
+    waits = workload.fair_waits(cluster, [workload.parse_job(job["job"]) for job in queued],
+                                [job["response_s"] - job["wait_s"] for job in queued],
+                                [job["arrival_s"] for job in queued], limit)
+    return _ratio("mean_wait_s", {"mean_wait_s": records.mean(waits)}, measures)
+
+
+def _ideals(group, baselines, cluster):
+    """What the ratios would be if nothing was lost by sharing; of waits, where the degree is limited."""
+    experiment = experiments.TABLE.get(group[0][0]["experiment"], experiments.BY_HAND) if group else None
+    if not group or not (experiment.parameter and experiment.parameter.limits) or \
+            group[0][0]["scheduler"] == experiment.baseline:
+        return {}
+    found = [_ideal_wait(*_paired(run, baselines), run["value"], cluster) for run, _ in group]
+    return {"mean_wait_s": statistic.describe(found)}
+
+
+def _row(key, group, disturbed, baselines, alone, cluster):
     names = group[0][1]
     runs, sound = [run for run, _ in group], _sound(group)
     return {"workload": key[0], "value": key[1], "mpi": key[2], "scheduler": key[3],
@@ -65,7 +86,7 @@ def _row(key, group, disturbed, baselines, alone):
                                     for job in records.ending(run)),
             "measures": {name: statistic.describe([found[name] for _, found in sound])
                          for name in names},
-            "ratios": _ratios(sound, baselines)}
+            "ratios": _ratios(sound, baselines), "ideals": _ideals(sound, baselines, cluster)}
 
 
 def _job_rows(key, group):
@@ -95,7 +116,7 @@ def describe(runs, cluster, alone=(), complete=False, gantt=(), order=()):
         groups = _groups(measured, lambda pair: _key(pair[0]))
         for key in sorted(groups, key=_place(order, name)):
             disturbed = sum(run["disturbed"] for run in attempts[(name, *key)])
-            rows.append(_row(key, groups[key], disturbed, baselines, key[3] in alone))
+            rows.append(_row(key, groups[key], disturbed, baselines, key[3] in alone, cluster))
             jobs += _job_rows(key, groups[key])
         parameter = experiment.parameter
         found[name] = {"title": experiment.title,

@@ -112,6 +112,29 @@ class Cluster:
                    <= degree * self.cpus_per_node for node in range(self.nodes))
 
 
+def fair_waits(cluster, jobs, alone_s, arrivals_s, limit):
+    """How long jobs wait for their start under perfect sharing of at most `limit` at once: those that are there
+    each run at 1/degree of their speed, and the next in order of arrival joins as soon as there is room."""
+    queue, left, waits, now = list(range(len(jobs))), {}, [0.0] * len(jobs), 0.0
+    while queue or left:
+        while queue and arrivals_s[queue[0]] <= now and (
+                not left or cluster.has_room(jobs[queue[0]], [jobs[i] for i in left], limit)):
+            index = queue.pop(0)
+            waits[index] = now - arrivals_s[index]
+            left[index] = alone_s[index]
+        degree = {index: cluster.degree(jobs[index], [jobs[i] for i in left]) for index in left}
+        steps = [left[index] * degree[index] for index in left]
+        if queue and arrivals_s[queue[0]] > now:
+            steps.append(arrivals_s[queue[0]] - now)
+        step = min(steps)
+        now += step
+        for index in list(left):
+            left[index] -= step / degree[index]
+            if left[index] <= 1e-9 * now:
+                del left[index]
+    return waits
+
+
 def fair_response(cluster, jobs, dedicated_s):
     """Response times under perfect sharing (each job runs at 1/degree of its speed, and the degree
     falls when a job ends): what stretch 1.00 means for jobs of unlike length. A hog, whose dedicated

@@ -37,6 +37,7 @@ class Row:
     gmet_s: float
     measures: dict  # name: Statistic or None
     ratios: dict
+    ideals: dict  # what ratios would be if nothing was lost by sharing, where that is known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,7 +201,7 @@ def _row(value, where):
     return Row(**_case(source, where), alone=bool(alone),
                **{key: _number(source, key, where) for key in ("time_slice_s", "gmet_s")},
                **{key: _count(source, key, where) for key in ("runs", "disturbed", "unverified", "hung_in_finalize")},
-               **{key: _statistics(source, key, where) for key in ("measures", "ratios")})
+               **{key: _statistics(source, key, where) for key in ("measures", "ratios", "ideals")})
 
 
 def _job_row(value, where):

@@ -93,6 +93,10 @@ def best_wait(experiment, kind, facts, mpi):
     makespan = compare.compare(row.ratios.get("makespan_s"))
     if makespan.kind != "missing":
         text += f"; the time until the last job ends is {compare.phrase(makespan, 'shorter', 'longer')}"
+    ideal = row.ideals.get(kind.ratio)
+    if ideal:
+        text += (f". If nothing was lost by sharing, the average job of these would wait {numbers.plain(ideal.median)} of "
+                 f"its time in the queue (here {numbers.plain(row.ratios[kind.ratio].median)})")
     paper = (facts or {}).get("best_gain")
     return text + (f". The paper saw up to {paper['less_pct']} % less wait." if paper else ".")
 

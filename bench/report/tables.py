@@ -42,13 +42,19 @@ def of_measure(experiment, measure):
 def of_ratios(experiment, measure):
     """Ratios to the baseline, ours ÷ baseline, and what they say."""
     baseline = names.scheduler(experiment.baseline or "")
+    rows = [row for row in sorted(experiment.rows, key=_place)
+            if row.ratios.get(measure) and row.scheduler != experiment.baseline]
+    known = any(row.ideals.get(measure) for row in rows)
     header = ("case", "MPI", "scheduler", f"ratio to {baseline}", "90 % (bootstrap)", "mean", "90 % (Student's t)", "n",
-              "in words")
-    rows = [row for row in sorted(experiment.rows, key=_place) if row.ratios.get(measure)]
+              *(["if sharing lost nothing"] if known else []), "in words")
     return Table(header, tuple(
         (*_who(experiment, row), *_figures(row.ratios.get(measure)),
-         compare.phrase(compare.compare(row.ratios.get(measure)))) for row in rows
-        if row.scheduler != experiment.baseline), words=3, trailing=1)
+         *([_median(row.ideals.get(measure))] if known else []),
+         compare.phrase(compare.compare(row.ratios.get(measure)))) for row in rows), words=3, trailing=1)
+
+
+def _median(statistic):
+    return numbers.plain(statistic.median) if statistic else numbers.ABSENT
 
 
 def of_all(experiment):

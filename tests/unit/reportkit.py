@@ -84,7 +84,8 @@ def batch(make, mpis):
     rows = []
     for mpi in mpis:
         rows.append(make.row("batch", None, mpi, "fcfs", 130, 1.0, wait_s=120))
-        rows += [make.row("batch", degree, mpi, f"cosched@{size}", 130 * ratio, ratio, wait_s=120 * ratio)
+        rows += [make.row("batch", degree, mpi, f"cosched@{size}", 130 * ratio, ratio, wait_s=120 * ratio,
+                          ideals={"mean_wait_s": statistic(make.around(0.47))})
                  for degree, ratio in ((2, 0.5), (3, 0.55), (5, 0.7)) for size in ("500ms", "1s")]
     return experiment(rows, parameter={"name": "degree", "label": "degree of multiprogramming", "unit": ""},
                       baseline="fcfs")

@@ -114,6 +114,20 @@ class PerfectSharing(unittest.TestCase):
         jobs = [Job("cg", "A", 2), Job("ep", "A", 2)]
         self.assertEqual(workload.fair_response(TWO_BY_ONE, jobs, [10, 4]), [14, 8])
 
+    def test_a_queue_waits_for_room(self):
+        cg = [Job("cg", "A", 2)] * 3
+        self.assertEqual(workload.fair_waits(TWO_BY_ONE, cg, [4, 4, 4], [0, 0, 0], 1), [0, 4, 8])
+        self.assertEqual(workload.fair_waits(TWO_BY_ONE, cg, [4, 2, 4], [0, 0, 0], 2), [0, 0, 4])
+        self.assertEqual(workload.fair_waits(TWO_BY_ONE, cg, [4, 4, 4], [0, 0, 0], 3), [0, 0, 0])
+
+    def test_nobody_waits_before_he_is_there(self):
+        cg = [Job("cg", "A", 2)] * 3
+        self.assertEqual(workload.fair_waits(TWO_BY_ONE, cg, [4, 2, 4], [0, 1, 20], 1), [0, 3, 0])
+
+    def test_a_job_that_is_wider_than_the_limit_has_its_turn(self):
+        jobs = [Job("cg", "A", 4), Job("cg", "A", 2)]
+        self.assertEqual(workload.fair_waits(workload.Cluster(nodes=1, cpus_per_node=4), jobs, [4, 2], [0, 0], 0.5), [0, 4])
+
     def test_a_job_alone_takes_its_dedicated_time(self):
         self.assertEqual(workload.fair_response(TWO_BY_ONE, [Job("cg", "A", 2)], [7]), [7])
 

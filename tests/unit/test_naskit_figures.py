@@ -208,6 +208,16 @@ class Summary(unittest.TestCase):
             found = self.rows(runs)["cosched", None]["ratios"]["mean_wait_s"]
             self.assertEqual(found and found["n"], count)
 
+    def test_what_perfect_sharing_would_wait_is_known_where_the_degree_is_limited(self):
+        queued = [job(index=place, response_s=4.0 * place + 4, wait_s=4.0 * place) for place in range(4)]
+        runs = [run("fcfs", queued, 0, experiment="batch"),
+                run("cosched@1s", [job(wait_s=1.0)], 1, experiment="batch", value=2),
+                run("cosched@1s", [job(wait_s=1.0)], 2, experiment="batch", value=4)]
+        found = summary.describe(runs, TWO_BY_ONE)["experiments"]["batch"]["rows"]
+        self.assertEqual([row["ideals"].get("mean_wait_s", {}).get("median") for row in found],
+                         [None, 8 * 2 / 4 / 6, 0.0])
+        self.assertEqual(self.rows(self.runs())["cosched", None]["ideals"], {})
+
     def test_without_a_baseline_there_is_no_ratio(self):
         rows = self.rows([one for one in self.runs() if one["scheduler"] == "cosched"])
         self.assertIsNone(rows["cosched", None]["ratios"]["mean_response_s"])

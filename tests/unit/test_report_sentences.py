@@ -147,6 +147,7 @@ class Sentences(unittest.TestCase):
         self.assertRegex(text, r"at best \(degree 2, coscheduled, .*\) the average job waits 2\.0 times .* shorter")
         self.assertRegex(text, r"\(50 % less\); the time until the last job ends is 2\.0 times .* shorter")
         self.assertIn("The paper saw up to 41 % less wait.", text)
+        self.assertRegex(text, r"nothing was lost by sharing, .* would wait 0\.470 of its time in the queue \(here 0\.500\)")
 
     def test_a_worse_batch_is_told_as_worse(self):
         experiment = reportkit.batch(reportkit.Maker(noise=0.001), MPICH)
