@@ -32,18 +32,15 @@ static uint64_t part_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
 uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
 {
     static const uint64_t steps[] = {1, 2, 5};
-    uint64_t longest_us = period_us;
-    for (uint64_t ten = 1; ten <= PERIOD_MAX_US; ten *= 10) {
+    for (uint64_t ten = 1; ten * period_us <= PERIOD_MAX_US; ten *= 10) {
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             uint64_t longer_us = ten * steps[i] * period_us;
-            if (longer_us > PERIOD_MAX_US)
-                return longest_us;
-            longest_us = longer_us;
-            if (part_us(share_ppm, cpus, longest_us) >= QUOTA_MIN_US)
-                return longest_us;
+            if (longer_us <= PERIOD_MAX_US &&
+                part_us(share_ppm, cpus, longer_us) >= QUOTA_MIN_US)
+                return longer_us;
         }
     }
-    return longest_us;
+    return PERIOD_MAX_US;
 }
 
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)

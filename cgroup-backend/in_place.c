@@ -434,13 +434,10 @@ static int learn_own(struct in_place *class_, const struct limit *now, struct er
     return note(class_, err);
 }
 
-// The smaller of the group's own limit and the share, which is never below what the kernel takes. A
-// group with a limit of its own keeps its period.
+// The smaller of the group's own limit and the share, which is never below what the kernel takes.
 static struct limit limit_of_share(const struct in_place *class_, uint32_t share_ppm)
 {
     struct limit limit = class_->record.own;
-    if (limit.quota_us == LIMIT_NONE)
-        limit.period_us = backend_period_us(share_ppm, class_->backend->cpus, limit.period_us);
     uint64_t quota_us = backend_quota_us(share_ppm, class_->backend->cpus, limit.period_us);
     if (quota_us < limit.quota_us)
         limit.quota_us = quota_us;
@@ -486,12 +483,13 @@ static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *e
     return change(class_, &now, &limit, err);
 }
 
-// A group with a limit of its own has periods all the time.
+// A group with a limit of its own has periods all the time. Any other keeps their length, however
+// small the share: a manager that sets a quota and no period means the one that was there.
 static uint64_t in_place_period_us(const class_t *base, uint32_t share_ppm)
 {
-    const struct in_place *class_ = (const struct in_place *)base;
-    bool has_own = class_->record.own.quota_us != LIMIT_NONE;
-    return has_own ? 0 : limit_of_share(class_, share_ppm).period_us;
+    (void)share_ppm;
+    const struct limit *own = &((const struct in_place *)base)->record.own;
+    return own->quota_us == LIMIT_NONE ? own->period_us : 0;
 }
 
 static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)

@@ -119,14 +119,11 @@ int limit_write(const struct limit_files *files, const char *path, const struct 
                                       : "");
 }
 
-// Or one on the way between the two, see put_in_pieces(): the periods of groups that have a limit
-// of their own stay what they are.
+// Or one on the way between the two, see put_in_pieces().
 bool limit_is_ours(const struct record *record, const struct limit *limit)
 {
-    bool on_the_way = limit->quota_us == LIMIT_NONE && record->own.quota_us == LIMIT_NONE &&
-                      (limit->period_us == record->set[0].period_us ||
-                       limit->period_us == record->set[1].period_us);
-    return on_the_way || limit_same(limit, &record->set[0]) || limit_same(limit, &record->set[1]);
+    return limit_same(limit, &record->set[0]) || limit_same(limit, &record->set[1]) ||
+           (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
 }
 
 int limit_restore(const struct limit_files *files, const char *path, const struct record *record,

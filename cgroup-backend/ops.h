@@ -74,7 +74,7 @@ void tracking_close(struct backend_class *class_);
 bool backend_name_valid(const char *name);
 
 // The kernel takes no quota below 1 ms. So the period of a share that is less than that is a longer
-// one: the first of 1, 2, 5, 10, 20, ... times `period_us` that is long enough, 1 s at most.
+// one: the first of 1, 2, 5, 10, 20, ... times `period_us` that is long enough, at most 1 s.
 uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);
 
 // The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at

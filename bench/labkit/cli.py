@@ -29,14 +29,13 @@ def parse_settings(texts):
     return settings
 
 
-def change_settings(settings, changes):
-    """An empty value takes a setting back."""
+def change_settings(settings, changes, taken_back=()):
+    """`taken_back` are names, section.key."""
+    for name in taken_back:
+        section, _, key = name.partition(".")
+        settings.get(section, {}).pop(key, None)
     for section, keys in changes.items():
-        for key, value in keys.items():
-            if value:
-                settings.setdefault(section, {})[key] = value
-            else:
-                settings.get(section, {}).pop(key, None)
+        settings.setdefault(section, {}).update(keys)
 
 
 def parse_variables(texts):
@@ -55,8 +54,7 @@ def find_node(lab, text):
 
 
 def command_up(store, options):
-    settings = {}
-    change_settings(settings, parse_settings(options.set))
+    settings = parse_settings(options.set)
     with store.locked():
         lab = cluster.up(store, options.nodes, options.cpus_per_node, options.build, settings,
                          options.owner, options.users)
@@ -83,8 +81,8 @@ def command_daemons(store, options):
         nodes = [find_node(lab, text) for text in options.node] or lab["nodes"]
         which = options.only or list(daemons.PROGRAMS)
         if options.action == "start":
-            if options.set:
-                change_settings(lab["settings"], parse_settings(options.set))
+            if options.set or options.unset:
+                change_settings(lab["settings"], parse_settings(options.set), options.unset)
                 store.save(lab)
                 for node in nodes:
                     cluster.write_config(store, lab, node)
@@ -182,7 +180,9 @@ def parser():
     control.add_argument("--node", action="append", default=[], metavar="NODE")
     control.add_argument("--only", action="append", choices=list(daemons.PROGRAMS))
     control.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
-                         help="with start: change a setting first; without a VALUE, take it back")
+                         help="with start: change a setting first")
+    control.add_argument("--unset", action="append", default=[], metavar="SECTION.KEY",
+                         help="with start: take a setting back first")
     control.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
                          help="with start: set a variable for the daemons")
 

@@ -79,17 +79,15 @@ class LabSite:
         self.daemons = None
         if wanted:
             self.told |= wanted.keys()
-            settings = {**{key: self._configured(key) for key in self.told}, **wanted}
-            self._lab("daemons", "start", *(f"--set={key}={value}" for key, value in settings.items()))
+            # The lab remembers what it was told last, so what another unit has changed is changed back.
+            settings = {**self._configured(), **wanted}
+            self._lab("daemons", "start", *(f"--unset={key}" for key in sorted(self.told - settings.keys())),
+                      *(f"--set={key}={value}" for key, value in settings.items()))
         self.daemons = wanted
 
-    def _configured(self, wanted):
-        """The lab remembers what it was told last, so what another unit has changed is changed back."""
-        for text in reversed(self.options.set):
-            key, _, value = text.partition("=")
-            if key.strip() == wanted:
-                return value.strip()
-        return ""  # as if it had not been told
+    def _configured(self):
+        pairs = (text.partition("=") for text in self.options.set)
+        return {key.strip(): value.strip() for key, _, value in pairs if key.strip() in self.told}
 
     def job_command(self, job, mpi, program, arguments):
         """The command that runs a job and reports on it; `arguments` are those of the launcher."""

@@ -11,7 +11,7 @@
 
 struct engine {
     const struct policy *policy;
-    struct shares_rules shares;
+    struct shares shares;
     struct policy_node node;      // the jobs that can run: all that policies see
     struct policy_job *suspended; // the others
     size_t suspended_count;
@@ -41,8 +41,8 @@ bool engine_policy_known(const char *policy)
 static void apply(engine_t *engine, const struct engine_settings *settings)
 {
     engine->policy = find_policy(settings->policy);
-    engine->shares = (struct shares_rules){.idle_ppm = settings->idle_share_ppm,
-                                           .idle_total_ppm = settings->idle_total_ppm};
+    engine->shares.idle_ppm = settings->idle_share_ppm;
+    engine->shares.idle_total_ppm = settings->idle_total_ppm;
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.servants = settings->servants > 0 ? settings->servants : 1;
     engine->node.sequential_share_ppm = settings->sequential_share_ppm;
@@ -181,7 +181,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .lead_ns = service_ns - mean_ns,
                                    .owner = event->owner,
                                    .tick_service_ns = service_ns,
-                                   .turns_in_step = SHARES_IN_STEP,
+                                   .turns_in_step = shares_of_newcomer(&engine->shares),
                                    .boosted_ns = node->now_ns};
     }
     job->processes++;
@@ -379,7 +379,7 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     struct policy_job *requester =
         event->kind == ENGINE_SCHEDULE ? find_runnable(engine, event->job) : NULL;
     if (requester != NULL && !requester->next)
-        requester->asked = true;
+        shares_note_request(&engine->shares, requester);
     if (requester != NULL)
         return requester->next ? ENGINE_GRANTED : engine->policy->on_request(node, requester);
     if (crowded && event->kind == ENGINE_SWITCH)
@@ -538,8 +538,10 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     change(engine, event);
     if (node->count != count)
         node->changed_ns = node->now_ns;
-    if (event->kind == ENGINE_SWITCH)
+    if (event->kind == ENGINE_SWITCH) {
         begin_slice(engine);
+        shares_note_tick(&engine->shares, node, engine->suspended_count);
+    }
 
     bool crowded = engine->policy->crowded(node);
     result.outcome = ask_policy(engine, event, crowded);

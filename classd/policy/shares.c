@@ -1,91 +1,127 @@
 #include "classd/policy/shares.h"
 
+void shares_note_tick(struct shares *shares, const struct policy_node *node, size_t suspended_count)
+{
+    shares->jobs = suspended_count;
+    for (size_t i = 0; i < node->count; i++)
+        shares->jobs += !node->jobs[i].sequential;
+    shares->quiet_ticks++;
+}
+
+void shares_note_request(struct shares *shares, struct policy_job *job)
+{
+    job->asked = true;
+    shares->quiet_ticks = 0;
+}
+
 void shares_note_turn(struct policy_job *job)
 {
     job->turns_in_step = job->asked ? 0 : job->turns_in_step + (job->turns_in_step < SHARES_IN_STEP);
     job->asked = false;
 }
 
+uint32_t shares_of_newcomer(const struct shares *shares)
+{
+    bool quiet = shares->quiet_ticks > SHARES_QUIET_ROUNDS * shares->jobs;
+    return quiet ? SHARES_IN_STEP : 0;
+}
+
+// Not all jobs of a node listen in the same round.
+static bool listens(const struct policy_job *job)
+{
+    return (job->arrival + job->switches) % SHARES_LISTEN == 0;
+}
+
 static bool in_step(const struct policy_job *job)
 {
-    return !job->asked && job->turns_in_step >= SHARES_IN_STEP;
+    return !job->asked && job->turns_in_step >= SHARES_IN_STEP && !listens(job);
 }
-
-static uint64_t in_step_ppm(const struct shares_rules *rules, uint64_t idle_jobs)
-{
-    bool one = rules->idle_total_ppm < rules->idle_ppm;
-    uint64_t part_ppm = (one ? rules->idle_ppm : rules->idle_total_ppm) / idle_jobs;
-    if (rules->idle_total_ppm == 0)
-        return rules->idle_ppm;
-    return part_ppm > SHARES_LEAST_PPM ? part_ppm : SHARES_LEAST_PPM;
-}
-
-struct shares {
-    bool limited;
-    uint32_t idle_ppm;        // for each idle job
-    uint32_t in_step_ppm;     // for each that has nothing to notice, or is suspended
-    uint32_t interactive_ppm; // for the sequential class, if it is idle
-    uint64_t rest_ppm;        // for the scheduled jobs together
-    uint64_t rest_divisor;    // the CPUs that they can use
-};
 
 static uint32_t least(uint64_t one, uint64_t other)
 {
     return (uint32_t)(one < other ? one : other);
 }
 
-static struct shares divide(const struct shares_rules *rules, const struct policy_node *node,
-                            size_t suspended_count, bool limited)
+// One of them runs, so they are one fewer.
+static uint64_t in_step_ppm(const struct shares *shares)
 {
-    struct shares shares = {.limited = limited};
-    uint64_t idle_jobs = suspended_count, jobs_in_step = suspended_count;
+    bool one = shares->idle_total_ppm < shares->idle_ppm;
+    uint64_t together_ppm = one ? shares->idle_ppm : shares->idle_total_ppm;
+    if (shares->idle_total_ppm == 0 || shares->jobs < 2)
+        return shares->idle_ppm;
+    uint64_t part_ppm = together_ppm / (shares->jobs - 1);
+    return part_ppm > SHARES_LEAST_PPM ? part_ppm : SHARES_LEAST_PPM;
+}
+
+struct division {
+    bool limited;
+    uint32_t idle_ppm;        // for each idle job
+    uint32_t in_step_ppm;     // for each that has nothing to notice
+    uint32_t interactive_ppm; // for the sequential class, if it is idle
+    uint64_t rest_ppm;        // for the scheduled jobs together
+    uint64_t rest_divisor;    // the CPUs that they can use
+};
+
+static uint32_t idle_job_ppm(const struct division *division, const struct policy_job *job)
+{
+    return in_step(job) ? division->in_step_ppm : division->idle_ppm;
+}
+
+static struct division divide(const struct shares *shares, const struct policy_node *node,
+                              const struct policy_job *suspended, size_t suspended_count,
+                              bool limited)
+{
+    struct division division = {.limited = limited, .rest_ppm = ENGINE_WHOLE_PPM};
+    uint64_t idle_jobs = suspended_count;
     for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].scheduled)
-            shares.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
+            division.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
         else if (node->jobs[i].sequential)
-            shares.interactive_ppm = node->interactive_share_ppm;
+            division.interactive_ppm = node->interactive_share_ppm;
         else
             idle_jobs++;
+    }
+    if (idle_jobs > 0)
+        division.idle_ppm =
+            least(shares->idle_ppm, (SHARES_IDLE_MOST_PPM - division.interactive_ppm) / idle_jobs);
+    division.in_step_ppm = least(division.idle_ppm, in_step_ppm(shares));
+    division.rest_ppm -= division.interactive_ppm;
+    for (size_t i = 0; i < node->count; i++) {
         if (!node->jobs[i].scheduled && !node->jobs[i].sequential)
-            jobs_in_step += in_step(&node->jobs[i]);
+            division.rest_ppm -= idle_job_ppm(&division, &node->jobs[i]);
     }
-    if (idle_jobs > 0) {
-        shares.idle_ppm =
-            least(rules->idle_ppm, (SHARES_IDLE_MOST_PPM - shares.interactive_ppm) / idle_jobs);
-        shares.in_step_ppm = least(shares.idle_ppm, in_step_ppm(rules, idle_jobs));
-    }
-    shares.rest_ppm = ENGINE_WHOLE_PPM - (idle_jobs - jobs_in_step) * shares.idle_ppm -
-                      jobs_in_step * shares.in_step_ppm - shares.interactive_ppm;
-    return shares;
+    for (size_t i = 0; i < suspended_count; i++)
+        division.rest_ppm -= idle_job_ppm(&division, &suspended[i]);
+    return division;
 }
 
 // Section 2.2.2: (n - 1) % for the idle jobs, (100 - n + 1) % for the scheduled. Rounded down, so
 // the sum is never above the whole.
 static struct engine_decision decision_for(const struct policy_node *node,
-                                           const struct shares *shares,
+                                           const struct division *division,
                                            const struct policy_job *job)
 {
     struct engine_decision decision = {
         .job = job->id,
         .scheduled = job->scheduled,
-        .limited = shares->limited,
+        .limited = division->limited,
         .share_ppm = ENGINE_WHOLE_PPM,
     };
-    if (shares->limited && !job->scheduled)
-        decision.share_ppm = job->sequential ? shares->interactive_ppm
-                             : in_step(job)  ? shares->in_step_ppm
-                                             : shares->idle_ppm;
-    else if (shares->limited)
+    if (division->limited && !job->scheduled)
         decision.share_ppm =
-            (uint32_t)(shares->rest_ppm * policy_usable_cpus(node, job) / shares->rest_divisor);
+            job->sequential ? division->interactive_ppm : idle_job_ppm(division, job);
+    else if (division->limited)
+        decision.share_ppm =
+            (uint32_t)(division->rest_ppm * policy_usable_cpus(node, job) / division->rest_divisor);
     return decision;
 }
 
-static struct engine_decision decision_for_suspended(const struct shares *shares,
+// As if it were idle: who suspends and resumes a job in a loop has no share set by that.
+static struct engine_decision decision_for_suspended(const struct division *division,
                                                      const struct policy_job *job)
 {
     return (struct engine_decision){
-        .job = job->id, .limited = true, .share_ppm = shares->in_step_ppm};
+        .job = job->id, .limited = true, .share_ppm = idle_job_ppm(division, job)};
 }
 
 // The order in which decisions are carried out. Shares go down before others go up, so the shares
@@ -109,11 +145,11 @@ static bool same_decision(const struct engine_decision *one, const struct engine
            one->limited == other->limited && one->share_ppm == other->share_ppm;
 }
 
-size_t shares_decide(const struct shares_rules *rules, struct policy_node *node,
+size_t shares_decide(const struct shares *shares, struct policy_node *node,
                      struct policy_job *suspended, size_t suspended_count, bool limited,
                      struct engine_decision *decisions)
 {
-    const struct shares shares = divide(rules, node, suspended_count, limited);
+    const struct division division = divide(shares, node, suspended, suspended_count, limited);
     size_t count = 0;
     for (enum rank rank = LOSER_DOWN; rank < RANKS; rank++) {
         for (size_t i = 0; i < node->count + suspended_count; i++) {
@@ -121,15 +157,15 @@ size_t shares_decide(const struct shares_rules *rules, struct policy_node *node,
             const struct policy_job *job =
                 runnable ? &node->jobs[i] : &suspended[i - node->count];
             struct engine_decision decision =
-                runnable ? decision_for(node, &shares, job) : decision_for_suspended(&shares, job);
+                runnable ? decision_for(node, &division, job) : decision_for_suspended(&division, job);
             if (!same_decision(&job->decided, &decision) &&
                 rank_of(&job->decided, &decision) == rank)
                 decisions[count++] = decision;
         }
     }
     for (size_t i = 0; i < node->count; i++)
-        node->jobs[i].decided = decision_for(node, &shares, &node->jobs[i]);
+        node->jobs[i].decided = decision_for(node, &division, &node->jobs[i]);
     for (size_t i = 0; i < suspended_count; i++)
-        suspended[i].decided = decision_for_suspended(&shares, &suspended[i]);
+        suspended[i].decided = decision_for_suspended(&division, &suspended[i]);
     return count;
 }

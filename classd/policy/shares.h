@@ -4,8 +4,11 @@
 // whatever else they compute with it is dear: a millisecond is over before their data is back in
 // the caches, and the scheduled job's have gone meanwhile. Where all nodes of a job switch to it at
 // the same ticks there is nothing to notice. That it is so is seen here, with no word from other
-// nodes: the job's turns come by the node's own ticks, and it has not asked before. Such jobs
-// together keep no more than `idle_total`, or `idle_share` where that is more.
+// nodes: turns come by the node's own ticks, and the job has not asked before. Such jobs together
+// keep no more than `idle_total`, or `idle_share` where that is more.
+//
+// Who has little CPU time may not get as far as to ask. So every few turns a job waits with all of
+// idle_share, and a newcomer always, unless nobody on the node has asked for a while.
 #ifndef COSCHED_CLASSD_POLICY_SHARES_H
 #define COSCHED_CLASSD_POLICY_SHARES_H
 
@@ -20,21 +23,41 @@
 // Less than that of a CPU no kernel enforces: 1 ms in a second.
 #define SHARES_LEAST_PPM 1000u
 
-// Whoever asked while idle needs to notice messages, until so many turns in a row came unasked. A
-// newcomer is taken for one that does not: its first request says so, at most a second late.
+// Whoever asked while idle needs to notice messages, until so many turns in a row came unasked.
 #define SHARES_IN_STEP 4u
 
-struct shares_rules {
+// Of so many waits one is with all of idle_share.
+#define SHARES_LISTEN 8u
+
+// A newcomer is taken for one in step when nobody has asked for so many rounds, of a slice for each
+// job.
+#define SHARES_QUIET_ROUNDS 2u
+
+struct shares {
     uint32_t idle_ppm;
     uint32_t idle_total_ppm; // 0: as much as they are
+
+    // Its own, zero at first. What comes and goes between ticks changes no share of others: each
+    // time that a limit is set the kernel gives a whole quota at once.
+    uint64_t jobs;        // at the last tick, the sequential class not counted; 0: there was none
+    uint64_t quiet_ticks; // since somebody asked
 };
+
+void shares_note_tick(struct shares *shares, const struct policy_node *node,
+                      size_t suspended_count);
+
+// The job, which is idle, asks.
+void shares_note_request(struct shares *shares, struct policy_job *job);
 
 // The job becomes scheduled.
 void shares_note_turn(struct policy_job *job);
 
+// What `turns_in_step` of a newcomer is.
+uint32_t shares_of_newcomer(const struct shares *shares);
+
 // Writes to `decisions`, of room for all jobs, those that differ from what was decided last, in the
 // order in which they are to be carried out; returns how many.
-size_t shares_decide(const struct shares_rules *rules, struct policy_node *node,
+size_t shares_decide(const struct shares *shares, struct policy_node *node,
                      struct policy_job *suspended, size_t suspended_count, bool limited,
                      struct engine_decision *decisions);
 

@@ -1,5 +1,5 @@
 // Whether a peer's status, as a notice or header said it, still tells anything. It was true when it
-// was sent; an idle rank, which has 1 % of the CPUs, may get to it slices later, when its sender
+// was sent; an idle rank, which has 1 % of the CPUs at most, may get to it slices later, when its sender
 // has long been idle, too. To act on it then is one of the "false scheduling requests" of Yoo &
 // Jette, section 2.1. Pure.
 //

@@ -54,6 +54,8 @@ struct history {
     struct engine_settings first_settings;
     struct model_job jobs[JOBS];
     size_t count;
+    size_t jobs_at_tick; // the last one
+    uint64_t quiet_ticks; // since a request
     engine_job_t last_id;
     struct logged log[EVENTS * 5];
     size_t logged;
@@ -144,18 +146,19 @@ static void check_table(struct history *h)
 
 static bool is_in_step(const struct model_job *job)
 {
-    return !job->asked && job->turns_unasked == 4;
+    bool listens = (job->id + job->switches) % 8 == 0;
+    return !job->asked && job->turns_unasked == 4 && !listens;
 }
 
-static uint64_t in_step_ppm(const struct engine_settings *settings, uint64_t idle_jobs,
-                            uint64_t idle_ppm)
+static uint64_t in_step_ppm(const struct history *h, uint64_t idle_ppm)
 {
+    const struct engine_settings *settings = &h->caller.settings;
     uint64_t together_ppm = settings->idle_total_ppm;
-    if (together_ppm == 0 || idle_jobs == 0)
+    if (together_ppm == 0 || h->jobs_at_tick < 2)
         return idle_ppm;
     if (together_ppm < settings->idle_share_ppm)
         together_ppm = settings->idle_share_ppm;
-    uint64_t each_ppm = together_ppm / idle_jobs;
+    uint64_t each_ppm = together_ppm / (h->jobs_at_tick - 1);
     if (each_ppm < 1000)
         each_ppm = 1000;
     return each_ppm < idle_ppm ? each_ppm : idle_ppm;
@@ -179,7 +182,7 @@ static void check_shares(struct history *h)
     uint64_t idle_ppm = settings->idle_share_ppm;
     if (idle_jobs > 0 && idle_ppm > most_ppm / idle_jobs)
         idle_ppm = most_ppm / idle_jobs;
-    uint64_t few_ppm = in_step_ppm(settings, idle_jobs, idle_ppm);
+    uint64_t few_ppm = in_step_ppm(h, idle_ppm);
     uint64_t rest_ppm = ENGINE_WHOLE_PPM - (idle_jobs - in_step) * idle_ppm - in_step * few_ppm -
                         idle_classes * interactive_ppm;
     CHECK(sum_ppm <= ENGINE_WHOLE_PPM);
@@ -376,8 +379,14 @@ static struct engine_result step(struct history *h, struct engine_event event)
     struct engine_result result = caller_post(&h->caller, event);
     check_table(h);
     check_limits(h);
-    if (event.kind == ENGINE_SCHEDULE && !model_find(h, event.job)->scheduled)
+    if (event.kind == ENGINE_SCHEDULE && !model_find(h, event.job)->scheduled) {
         model_find(h, event.job)->asked = true;
+        h->quiet_ticks = 0;
+    }
+    if (event.kind == ENGINE_SWITCH) {
+        h->quiet_ticks++;
+        h->jobs_at_tick = h->count - has_sequential(h);
+    }
     if (event.kind == ENGINE_SCHEDULE)
         check_request(h, model_find(h, event.job), result.outcome, result.decision_count);
     else
@@ -408,7 +417,7 @@ static void step_register(struct history *h)
             .id = ++h->last_id,
             .service_ns = mean_ns,
             .tick_service_ns = mean_ns,
-            .turns_unasked = 4};
+            .turns_unasked = h->quiet_ticks > 2 * h->jobs_at_tick ? 4 : 0};
         job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
         job->sequential = h->uniform_width == 0 && !has_sequential(h) && draw(h, 4) == 0;
         h->count++;

@@ -400,10 +400,12 @@ class Lab(unittest.TestCase):
             with self.subTest(text=text), self.assertRaises(LabError):
                 cli.parse_settings([text])
 
-    def test_a_setting_without_a_value_is_taken_back(self):
+    def test_a_setting_is_taken_back(self):
         settings = {"scheduler": {"gmet": "1s", "cpus": "2"}}
-        cli.change_settings(settings, cli.parse_settings(["scheduler.gmet=", "dcs.quantum=", "cgroup.period=1s"]))
-        self.assertEqual(settings, {"scheduler": {"cpus": "2"}, "cgroup": {"period": "1s"}})
+        changes = cli.parse_settings(["cgroup.period=1s", "sequential.groups="])
+        cli.change_settings(settings, changes, ["scheduler.gmet", "dcs.quantum", "cgroup.period"])
+        self.assertEqual(settings, {"scheduler": {"cpus": "2"}, "cgroup": {"period": "1s"},
+                                    "sequential": {"groups": ""}})
 
     def test_takes_no_name_that_others_may_use(self):
         for name in ("system.slice", "..", "cosched-lab/..", "cosched", "cosched-lab-"):

@@ -381,7 +381,7 @@ class Daemons(unittest.TestCase):
                 ("cosched", set()),
                 ("cosched:gang+cgroup.period=10ms+dcs.quantum=5ms",
                  {"--set=scheduler.policy=gang", "--set=cgroup.period=10ms", "--set=dcs.quantum=5ms"}),
-                ("cosched", {"--set=scheduler.policy=dcs", "--set=cgroup.period=50ms", "--set=dcs.quantum="})):
+                ("cosched", {"--set=scheduler.policy=dcs", "--set=cgroup.period=50ms", "--unset=dcs.quantum"})):
             site.prepare(schedulers.parse(text), unit)
             self.assertEqual(said[-1][:2], ("daemons", "start"))
             self.assertEqual(set(said[-1][2:]), base | settings)
