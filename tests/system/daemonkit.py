@@ -289,6 +289,13 @@ def quota(job, uid=0):
         return None
 
 
+def period(job, uid=0):
+    """Of the limit, in µs."""
+    group = os.path.join(CPU_ROOT, f"job-{uid}-{job}")
+    with open(os.path.join(group, "cpu.cfs_period_us" if V1_CPU else "cpu.max"), encoding="ascii") as file:
+        return int(file.read().split()[-1])
+
+
 def members(job, uid=0):
     path = os.path.join(CPU_ROOT, f"job-{uid}-{job}", "cgroup.procs")
     with open(path, encoding="ascii") as file:

@@ -18,7 +18,7 @@ import unittest
 import daemonkit
 from daemonkit import (BUILD, CLASSD, CONTENDED, CTL, DEADLINE_S, EXIT, NOBODY, QUERY, REGISTER, ROOT,
                        SCHEDULE, SCHEDULED, SHUTDOWN, SWITCH, TIMERD, VERSION, Node, classes, members, packet,
-                       quota, register_body, remove_groups)
+                       period, quota, register_body, remove_groups)
 
 
 class Shares(Node):
@@ -33,6 +33,16 @@ class Shares(Node):
         self.assert_shares("a", "b")
         self.assertEqual(a.flags(), SCHEDULED | CONTENDED)
         self.assertEqual(b.flags(), CONTENDED)
+
+    def test_many_idle_jobs_share_2_percent_until_one_asks(self):
+        timer = self.client()
+        self.assertEqual(timer.simple(SWITCH), 0)
+        jobs = {name: self.job(name) for name in "abcde"}
+        timer.simple(SWITCH)
+        idle = [name for name, job in jobs.items() if not job.flags() & SCHEDULED]
+        self.assertEqual([(quota(name), period(name)) for name in idle], [(1000, 200000)] * 4)
+        jobs[idle[0]].schedule()
+        self.assertEqual([(quota(name), period(name)) for name in idle], [(1000, 100000)] + [(1000, 200000)] * 3)
 
     def test_the_page_tells_the_facts(self):
         a, b = self.job("a"), self.job("b")
