@@ -4,6 +4,7 @@
 #include "cgroup-backend/in_place.h"
 #include "cgroup-backend/record.h"
 #include "common/cleanup.h"
+#include "common/pidfd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -259,7 +260,7 @@ int groups_members(class_t *base, pid_t *pids, size_t limit, size_t *count, stru
 // A pidfd holds on to the process that has the number, which then is looked at once more.
 static int kill_one(const struct process_id *who, struct error *err)
 {
-    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, who->pid, 0);
+    cleanup_close int pidfd = pidfd_of(who->pid);
     if (pidfd < 0 ? errno == ESRCH : !processes_is("/proc", who))
         return 0;
     if (pidfd >= 0 &&

@@ -2,6 +2,7 @@
 
 #include "cgroup-backend/files.h"
 #include "common/cleanup.h"
+#include "common/pidfd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -90,7 +91,7 @@ int signals_census(const char *proc, const struct pid_list *members, struct gene
 static int send(const struct genealogy_process *process, int signal, struct error *err)
 {
     struct genealogy_process now;
-    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    cleanup_close int pidfd = pidfd_of(process->pid);
     if (pidfd < 0 && errno == ESRCH)
         return 0;
     if (pidfd < 0)

@@ -1,6 +1,7 @@
 #include "classd/process.h"
 
 #include "common/cleanup.h"
+#include "common/pidfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { START_TIME_FIELD = 22 };
@@ -35,7 +35,7 @@ int process_start_time(pid_t pid, uint64_t *start_time, struct error *err)
 
 int process_pin(pid_t pid, uint64_t start_time, struct error *err)
 {
-    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int pidfd = pidfd_of(pid);
     if (pidfd < 0)
         return error_errno(err, errno, "pidfd of process %d", (int)pid);
     uint64_t now_there = 0;
