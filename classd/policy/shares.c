@@ -45,10 +45,10 @@ static uint32_t least(uint64_t one, uint64_t other)
 // One of them runs, so they are one fewer.
 static uint64_t in_step_ppm(const struct shares *shares)
 {
-    bool one = shares->idle_total_ppm < shares->idle_ppm;
-    uint64_t together_ppm = one ? shares->idle_ppm : shares->idle_total_ppm;
     if (shares->idle_total_ppm == 0 || shares->jobs < 2)
         return shares->idle_ppm;
+    uint64_t together_ppm = shares->idle_total_ppm > shares->idle_ppm ? shares->idle_total_ppm
+                                                                       : shares->idle_ppm;
     uint64_t part_ppm = together_ppm / (shares->jobs - 1);
     return part_ppm > SHARES_LEAST_PPM ? part_ppm : SHARES_LEAST_PPM;
 }

@@ -4,7 +4,6 @@
 #include "common/config.h"
 #include "common/gang_lists.h"
 #include "common/group_list.h"
-#include "common/pidfd.h"
 #include "common/protocol.h"
 #include "common/status_page.h"
 #include "common/units.h"
@@ -12,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -966,39 +964,6 @@ static void who_waits_in_line_gets_a_connection(void **state)
     rmdir(dir);
 }
 
-static pid_t thread_id;
-static pthread_barrier_t told;
-
-static void *tell_id(void *unused)
-{
-    thread_id = gettid();
-    pthread_barrier_wait(&told);
-    pthread_barrier_wait(&told); // looked at
-    return unused;
-}
-
-// What kernels say of a thread they said, before 6.15, of a process that was just being reaped.
-static void no_process_is_no_process_for_whatever_reason(void **state)
-{
-    (void)state;
-    pthread_t thread;
-    int pidfd = pidfd_of(getpid());
-    assert_true(pidfd >= 0);
-    close(pidfd);
-    assert_int_equal(pthread_barrier_init(&told, NULL, 2), 0);
-    assert_int_equal(pthread_create(&thread, NULL, tell_id, NULL), 0);
-    pthread_barrier_wait(&told);
-    assert_int_equal(pidfd_of(thread_id), -1);
-    assert_int_equal(errno, ESRCH);
-    pthread_barrier_wait(&told);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(pidfd_of(thread_id), -1);
-    assert_int_equal(errno, ESRCH);
-    assert_int_equal(pidfd_of(0), -1);
-    assert_int_equal(errno, EINVAL);
-    pthread_barrier_destroy(&told);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1039,7 +1004,6 @@ int main(void)
         cmocka_unit_test(texts_without_an_end_are_refused),
         cmocka_unit_test(an_old_server_is_said_plainly),
         cmocka_unit_test(no_server_is_said_plainly),
-        cmocka_unit_test(no_process_is_no_process_for_whatever_reason),
         cmocka_unit_test(who_waits_in_line_gets_a_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

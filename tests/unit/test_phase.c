@@ -160,15 +160,22 @@ static void a_longer_one_is_waited_for(void **state)
     assert_true(due(&scene));
 }
 
-static void one_of_a_former_length_is_waited_for(void **state)
+// After long periods `ms` with short ones, and 200 ms without a limit.
+static struct scene short_periods_after_long(uint64_t ms)
 {
-    (void)state;
     struct scene scene = free_class();
     limit_for_long_periods(&scene, 1000);
     phase_limited(&scene.phase, PERIOD, false, scene.moment.now_ns);
-    pass(&scene, 300 * MS);
+    pass(&scene, ms * MS);
     phase_freed(&scene.phase, scene.moment.now_ns);
     pass(&scene, 200 * MS);
+    return scene;
+}
+
+static void one_of_a_former_length_is_waited_for(void **state)
+{
+    (void)state;
+    struct scene scene = short_periods_after_long(300);
     assert_false(due(&scene)); // the long one ends now
     pass(&scene, 400 * MS);
     assert_true(due(&scene));
@@ -177,12 +184,7 @@ static void one_of_a_former_length_is_waited_for(void **state)
 static void one_of_a_former_length_is_over_at_last(void **state)
 {
     (void)state;
-    struct scene scene = free_class();
-    limit_for_long_periods(&scene, 1000);
-    phase_limited(&scene.phase, PERIOD, false, scene.moment.now_ns);
-    pass(&scene, 600 * MS);
-    phase_freed(&scene.phase, scene.moment.now_ns);
-    pass(&scene, 200 * MS);
+    struct scene scene = short_periods_after_long(600);
     assert_true(due(&scene));
 }
 

@@ -261,7 +261,7 @@ static void a_request_of_the_scheduled_changes_nothing(void **state)
 static void a_newcomer_has_idle_share_unless_all_is_quiet(void **state)
 {
     (void)state;
-    enum { JOBS = 4, LATER = A + JOBS, LATEST };
+    enum { JOBS = 5, LATER = A + JOBS, LATEST };
     struct caller node = node_of(JOBS, 10000, 12000);
     request_in_vain(&node, idle_job(&node));
     for (unsigned i = 0; i < SHARES_QUIET_ROUNDS * JOBS; i++)
@@ -269,7 +269,9 @@ static void a_newcomer_has_idle_share_unless_all_is_quiet(void **state)
     enter(&node, LATER);
     assert_int_equal(share_of(&node, LATER), 10000);
     let_have_turns(&node, LATER, SHARES_IN_STEP - 1);
-    assert_int_equal(share_of(&node, LATER), 10000);
+    struct engine_job_view view = view_of(&node, LATER);
+    assert_false(listens(&view));
+    assert_int_equal(view.share_ppm, 10000);
     let_have_turns(&node, LATER, 1);
     assert_int_equal(share_of(&node, LATER), 12000 / JOBS);
     enter(&node, LATEST);
