@@ -6,7 +6,7 @@
 #define SECOND 1000000000ull
 #define SLICE  (15 * SECOND)
 
-enum { A = 101, B, C, D };
+enum { A = 101, C = A + 2 };
 
 static struct engine_settings settings_with(uint32_t idle_ppm, uint32_t total_ppm)
 {
