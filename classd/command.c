@@ -56,6 +56,14 @@ static int do_exit(struct commands *commands, struct caller *caller, uint64_t no
     return 0;
 }
 
+static void do_part(struct commands *commands, struct caller *caller, uint64_t now_ns)
+{
+    struct process *process = registered(commands, caller);
+    caller->serial = 0;
+    if (process != NULL)
+        scheduler_part(commands->scheduler, process, now_ns);
+}
+
 static void describe_slice(const struct commands *commands, struct protocol_switched *switched)
 {
     switched->time_slice_ns = config_slice_ns(commands->config);
@@ -276,6 +284,9 @@ bool command_execute(struct commands *commands, struct caller *caller,
     case PROTOCOL_EXIT:
         status = do_exit(commands, caller, now_ns);
         break;
+    case PROTOCOL_PART:
+        do_part(commands, caller, now_ns);
+        return false;
     case PROTOCOL_SWITCH:
         status = do_switch(commands, caller, now_ns, reply);
         break;

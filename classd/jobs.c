@@ -14,6 +14,10 @@
 // Each may end a job, whose class is removed; others are served, and the watchdog told, meanwhile.
 enum { DEATHS_PER_TURN = 16 };
 
+// MPI is taken down within that. Who has ended by itself need not be moved, for which the kernel
+// takes its time.
+#define PARTING_NS (200 * NS_PER_MS)
+
 void jobs_publish_degree(struct scheduler *scheduler)
 {
     uint32_t jobs = (uint32_t)table_job_count(scheduler->table);
@@ -30,6 +34,14 @@ bool jobs_is_here_alone(const struct job *job)
     return job->process_count >= job->ranks;
 }
 
+// Who parts is not to wait for its CPU meanwhile: its peers on other nodes may need its answers.
+static void remove_class(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    if (job->parts)
+        job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+    leaving_begin(scheduler, job->class_, now_ns + (job->parts ? PARTING_NS : 0), now_ns);
+}
+
 void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     if (job->class_ != NULL)
@@ -41,7 +53,7 @@ void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
         status_page_close(job->page, job->page_fd);
     }
     if (job->class_ != NULL)
-        leaving_begin(scheduler, job->class_, now_ns);
+        remove_class(scheduler, job, now_ns);
     table_remove_job(scheduler->table, job);
     jobs_publish_degree(scheduler);
 }
@@ -345,6 +357,13 @@ void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t no
         log_valve_open(&scheduler->exits_valve, now_ns))
         log_line(LOG_NOTICE, "job %u/%s: process %d stays in the class: %s", (unsigned)job->uid,
                  job->job_id, (int)process->pid, err.text);
+    leave(scheduler, process, now_ns);
+}
+
+void scheduler_part(scheduler_t *scheduler, struct process *process, uint64_t now_ns)
+{
+    process->job->parts = process->job->process_count == 1;
+    accounts_read_all(scheduler, now_ns);
     leave(scheduler, process, now_ns);
 }
 

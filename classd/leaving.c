@@ -70,9 +70,11 @@ static struct leaving **find_oldest(struct scheduler *scheduler)
     return at;
 }
 
-void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t now_ns)
+void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_ns,
+                   uint64_t now_ns)
 {
-    if (step(scheduler, class_, false, now_ns) != EAGAIN)
+    bool later = begin_ns > now_ns;
+    if (!later && step(scheduler, class_, false, now_ns) != EAGAIN)
         return;
     if (scheduler->leaving_count >= LEAVING_MAX)
         finish(scheduler, find_oldest(scheduler), now_ns);
@@ -82,9 +84,9 @@ void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t now_ns
         return;
     }
     *one = (struct leaving){.class_ = class_,
-                            .begun_ns = now_ns,
+                            .begun_ns = later ? begin_ns : now_ns,
                             .pause_ns = PAUSE_MIN_NS,
-                            .next_ns = now_ns + PAUSE_MIN_NS,
+                            .next_ns = later ? begin_ns : now_ns + PAUSE_MIN_NS,
                             .next = scheduler->leaving};
     scheduler->leaving = one;
     scheduler->leaving_count++;

@@ -61,6 +61,10 @@ struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t
 // part of it, is stopped or killed, who leaves stays in the class until the job ends.
 void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
+// The same of a process that is about to end: it stays in the class, which has no limit from when
+// the last one leaves the job, and is removed a moment later.
+void scheduler_part(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
+
 // Handles deaths, a few of them; deaths_fd is readable while there are more.
 void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns);
 int scheduler_deaths_fd(const scheduler_t *scheduler);

@@ -128,9 +128,10 @@ void tracking_end(struct scheduler *scheduler, struct job *job);
 
 // ---- leaving.c
 
-// Removes the class of a job that has ended; what cannot be done at once is scheduler_leave_on()'s,
-// at leaving_deadline_ns() or later.
-void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t now_ns);
+// Removes the class of a job that has ended, from `begin_ns` on; what cannot be done at once is
+// scheduler_leave_on()'s, at leaving_deadline_ns() or later.
+void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_ns,
+                   uint64_t now_ns);
 
 // A job of this name begins: the class stays, with whoever is left in it.
 void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id);

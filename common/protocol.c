@@ -137,6 +137,7 @@ static bool find_body(const struct protocol_request *request, size_t *size, uint
         return true;
     case PROTOCOL_OFFER:
     case PROTOCOL_EXIT:
+    case PROTOCOL_PART:
     case PROTOCOL_SWITCH:
     case PROTOCOL_SCHEDULE:
     case PROTOCOL_SHUTDOWN:

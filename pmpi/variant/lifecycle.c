@@ -598,11 +598,13 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     return leave(rc);
 }
 
-// The ranks meet before the real MPI_Finalize. Where MPICH could hang the private communicator is
+// The ranks meet before the real MPI_Finalize, and then leave the job's turn to others: taking MPI
+// down takes a while and little CPU time. Where MPICH could hang the private communicator is
 // not given back: MPI_Comm_free sends messages, which take the ranks apart again.
 static void part(void)
 {
     enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);
+    session_part();
     contention_stop();
     doorbell_leave();
     peers_stop();

@@ -416,6 +416,16 @@ static void forget(void)
     session.page = NULL;
 }
 
+void session_part(void)
+{
+    if (session.page == NULL || !take())
+        return;
+    struct protocol_request request = protocol_request_new(PROTOCOL_PART, ++session.sequence);
+    if (descriptor_is_ours()) // what gets lost is said by EXIT
+        client_send(session.fd, &request, NULL);
+    give_back();
+}
+
 void session_exit(void)
 {
     if (session.page == NULL)

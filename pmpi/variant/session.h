@@ -103,6 +103,9 @@ int session_ear(void);
 // Takes what has been said there, before the status word is looked at and the next sleep begins.
 void session_listen(void);
 
+// PART: this process takes no more turns, nor is it limited, until it ends. session_exit() follows.
+void session_part(void);
+
 // EXIT (CMDOUT): leaves the job.
 void session_exit(void);
 

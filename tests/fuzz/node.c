@@ -315,8 +315,9 @@ static void take_packet(struct node *node, struct caller *caller, const void *by
     bool answer =
         command_execute(&node->commands, caller, &request, node->now_ns, &reply, &page_fd);
     bool waits = is_tracking(request.header.command) && caller->waits != 0;
-    bool silent =
-        request.header.command == PROTOCOL_SCHEDULE || request.header.command == PROTOCOL_NARROW;
+    bool silent = request.header.command == PROTOCOL_SCHEDULE ||
+                  request.header.command == PROTOCOL_NARROW ||
+                  request.header.command == PROTOCOL_PART;
     REQUIRE(answer == !silent || waits);
     if (answer)
         check_reply(node, caller, &request, &reply, page_fd);

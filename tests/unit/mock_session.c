@@ -164,6 +164,10 @@ int mock_session_listened(void)
     return atomic_exchange_explicit(&listened, 0, memory_order_relaxed);
 }
 
+void session_part(void)
+{
+}
+
 void session_exit(void)
 {
 }

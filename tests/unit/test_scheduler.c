@@ -77,7 +77,7 @@ static int try(struct node *node, const char *job_id, pid_t pid, struct process 
 }
 
 // Pids that no process can have.
-enum { A = 5000001, A2, B, C, D };
+enum { A = 5000001, A2, B, B2, C, D };
 
 static struct process *come(struct node *node, const char *job_id, pid_t pid)
 {
@@ -216,6 +216,69 @@ static void a_limit_that_cannot_be_lifted_is_lifted_later(void **state)
     node->now_ns += node->config.time_slice_ns;
     scheduler_switch(node->scheduler, node->now_ns, 0);
     assert_string_equal(effects.text, "");
+}
+
+// Runs one removal that is due; true: the class is gone.
+static bool class_goes(struct node *node, const char *removal)
+{
+    node->now_ns = scheduler_deadline_ns(node->scheduler);
+    scheduler_leave_on(node->scheduler, node->now_ns);
+    return strstr(test_backend_log(node->backend), removal) != NULL;
+}
+
+static void who_parts_hands_over_its_turn_and_keeps_its_class_for_a_moment(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    struct process *b = come(node, "b", B), *b2 = come(node, "b", B2);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED | STATUS_CONTENDED);
+    clear(node);
+    scheduler_part(node->scheduler, b, node->now_ns);
+    assert_string_equal(test_backend_log(node->backend), ""); // its mate is still there
+    assert_int_equal(flags_of(node, "a"), STATUS_CONTENDED);
+    scheduler_part(node->scheduler, b2, node->now_ns);
+    assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
+    assert_null(strstr(test_backend_log(node->backend), "expel"));
+    assert_null(strstr(test_backend_log(node->backend), "remove"));
+    assert_true(class_goes(node, "remove job-0-b\n"));
+}
+
+static void who_parts_idle_is_limited_no_more(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    struct process *b = come(node, "b", B);
+    come(node, "c", C);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    if (flags_of(node, "b") & STATUS_SCHEDULED) {
+        node->now_ns += node->config.time_slice_ns;
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+    }
+    assert_int_equal(flags_of(node, "b"), STATUS_CONTENDED);
+    clear(node);
+    scheduler_part(node->scheduler, b, node->now_ns);
+    assert_non_null(strstr(test_backend_log(node->backend), "share job-0-b max\n"));
+    assert_true(class_goes(node, "remove job-0-b\n"));
+}
+
+// Who says PART and stays for long, with one job name after the other.
+static void classes_of_who_parted_do_not_pile_up(void **state)
+{
+    enum { JOBS = 100 };
+    struct node *node = *state;
+    char name[8];
+    unsigned removed = 0;
+    for (int i = 0; i < JOBS; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        clear(node);
+        scheduler_part(node->scheduler, come(node, name, A), node->now_ns);
+        removed += strstr(test_backend_log(node->backend), "remove") != NULL;
+    }
+    assert_in_range(removed, JOBS / 2, JOBS);
 }
 
 static void who_comes_back_is_as_far_ahead(void **state)
@@ -1463,6 +1526,9 @@ int main(void)
         TEST(a_limit_that_cannot_be_set_leaves_the_job_free),
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
+        TEST(who_parts_hands_over_its_turn_and_keeps_its_class_for_a_moment),
+        TEST(who_parts_idle_is_limited_no_more),
+        TEST(classes_of_who_parted_do_not_pile_up),
         TEST(who_comes_back_is_as_far_ahead),
         TEST(the_end_lifts_what_the_backend_cannot),
         TEST(without_a_timer_jobs_still_take_turns),

@@ -35,6 +35,8 @@ struct fake_classd {
     _Atomic int scheduled;
     _Atomic int exited;
     _Atomic int narrowed;
+    _Atomic int parted;
+    _Atomic int old; // knows no PART
     _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
@@ -92,6 +94,15 @@ static void serve(struct fake_classd *fake, int connection)
         if (request.header.command == PROTOCOL_NARROW) {
             fake->said = request.claim.slots;
             fake->narrowed++;
+            continue;
+        }
+        if (request.header.command == PROTOCOL_PART && fake->old) {
+            reply.header.status = EOPNOTSUPP;
+            send_reply(connection, &reply, -1);
+            continue;
+        }
+        if (request.header.command == PROTOCOL_PART) {
+            fake->parted++;
             continue;
         }
         answer_slots(fake, &request, &reply);
@@ -191,6 +202,31 @@ static void the_page_is_seen_at_once(void **state)
     session_exit();
     assert_int_equal(fake->exited, 1);
     assert_int_equal(session_word(), STATUS_WORD_FREE);
+}
+
+// Peers wait for what a rank that parts has to say to them, not for its classd.
+static void parting_waits_for_nobody(void **state)
+{
+    struct fake_classd *fake = *state;
+    session_part(); // nobody to say it to
+    assert_int_equal(join(fake), 0);
+    session_part();
+    eventually_equal(&fake->parted, 1);
+    assert_int_equal(fake->exited, 0);
+    session_exit();
+    assert_int_equal(fake->exited, 1);
+}
+
+// An older one answers PART by a refusal, which is not the answer to EXIT.
+static void a_classd_that_knows_no_part_hears_exit(void **state)
+{
+    struct fake_classd *fake = *state;
+    fake->old = 1;
+    assert_int_equal(join(fake), 0);
+    session_part();
+    session_exit();
+    assert_int_equal(fake->exited, 1);
+    assert_int_equal(fake->parted, 0);
 }
 
 // As when classd was killed between this process's registration and the ranks' agreement.
@@ -529,6 +565,8 @@ int main(void)
         cmocka_unit_test(the_table_grows_before_there_are_threads),
         TEST(the_page_is_seen_at_once),
         TEST(a_classd_that_has_taken_over_is_left_too),
+        TEST(parting_waits_for_nobody),
+        TEST(a_classd_that_knows_no_part_hears_exit),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(slots_are_asked_for_and_claimed),
         TEST(slots_are_asked_for_without_waiting),
