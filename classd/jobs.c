@@ -34,18 +34,13 @@ bool jobs_is_here_alone(const struct job *job)
     return job->process_count >= job->ranks;
 }
 
-// Who parts is not to wait for its CPU meanwhile: its peers on other nodes may need its answers.
-static void remove_class(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
-{
-    if (job->parts)
-        job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
-    leaving_begin(scheduler, job->class_, now_ns + (job->parts ? PARTING_NS : 0), now_ns);
-}
-
 void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     if (job->class_ != NULL)
         tracking_end(scheduler, job);
+    // Who parts is not to wait for its CPU: its peers on other nodes may need its answers.
+    if (job->class_ != NULL && job->parts)
+        job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
     if (job->page != NULL) {
         // A process that has left its job may still look at the page.
         pages_publish(scheduler->pages, job->page, true, false);
@@ -53,7 +48,7 @@ void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
         status_page_close(job->page, job->page_fd);
     }
     if (job->class_ != NULL)
-        remove_class(scheduler, job, now_ns);
+        leaving_begin(scheduler, job->class_, now_ns + (job->parts ? PARTING_NS : 0), now_ns);
     table_remove_job(scheduler->table, job);
     jobs_publish_degree(scheduler);
 }
