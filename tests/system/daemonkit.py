@@ -32,6 +32,7 @@ REGISTER, EXIT, SWITCH, SCHEDULE, SHUTDOWN, QUERY = range(1, 7)
 HEADER = struct.Struct("=IHHIi")
 NODE = struct.Struct("=QQQQQQQQIIIIII24s16s16s")
 JOB = struct.Struct("=40sIIIIIIIIQQQQQ")
+PART = 16
 TURN = 0x4000  # said unasked
 SCHEDULED, CONTENDED = 1, 2
 NOBODY = pwd.getpwnam("nobody").pw_uid
@@ -114,6 +115,11 @@ class Speaker:
         for _ in range(times):
             self.socket.send(packet(SCHEDULE))
         self.query_node()  # an answer proves that classd has read them
+        return 0
+
+    def part(self):
+        self.socket.send(packet(PART))
+        self.query_node()
         return 0
 
     def query_node(self):

@@ -103,6 +103,15 @@ class Shares(Node):
         self.assertEqual(b.read_page()["degree"], 1)
         self.assertEqual(a.simple(EXIT), errno.ESRCH)
 
+    def test_who_parts_gives_the_node_back_and_is_limited_no_more(self):
+        a, b = self.job("a"), self.job("b")
+        b.part()
+        self.assertEqual((quota("a"), a.flags()), (-1, SCHEDULED))
+        self.assertEqual((b.query_node()["jobs"], b.flags()), (1, SCHEDULED))
+        self.assertIn(quota("b"), (-1, None))  # None: it took us long to ask
+        self.eventually(lambda: classes() == ["job-0-a"], "the class is removed")
+        self.assertEqual(b.simple(EXIT), errno.ESRCH)
+
     def test_death_gives_the_node_back(self):
         a, b = self.job("a"), self.job("b")
         a.kill()
