@@ -46,7 +46,7 @@ def entry_lines(f):
         yield "    status = &own_status;"
     yield f"struct core_call call = core_enter({'true' if f.role in BLOCKING else 'false'});"
     if f.name in STRANGERS:
-        yield "block_without_sign();"
+        yield "strangers_come();"
     if f.role in BEFORE:
         comm = f.argument_of_type("MPI_Comm")
         peer = "dest" if "dest" in f.arguments else "source"

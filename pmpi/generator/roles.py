@@ -56,7 +56,7 @@ OVER = {
     **dict.fromkeys(["test", "testone", "testall", "testany", "get_status", "iprobe", "improbe"],
                     "wait_tested(rc == MPI_SUCCESS && *flag);"),
 }
-# These bring processes of other jobs, who do not ring.
+# These bring processes of other jobs: see strangers.h.
 STRANGERS = {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}
 # These make intracommunicators of processes that may be of other jobs.
 MERGES = {"Intercomm_merge", "Comm_create_from_group"}

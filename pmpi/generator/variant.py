@@ -62,6 +62,7 @@ def wrappers(functions):
     yield '#include "pmpi/variant/peers.h"'
     yield '#include "pmpi/variant/quick.h"'
     yield '#include "pmpi/variant/stats.h"'
+    yield '#include "pmpi/variant/strangers.h"'
     yield '#include "pmpi/variant/wait.h"'
     yield '#include "pmpi/variant/wire.h"'
     yield '#include "pmpi/variant/within.h"'

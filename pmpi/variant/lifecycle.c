@@ -16,6 +16,7 @@
 #include "pmpi/variant/patience.h"
 #include "pmpi/variant/session.h"
 #include "pmpi/variant/settings.h"
+#include "pmpi/variant/strangers.h"
 #include "pmpi/variant/wait.h"
 #include "pmpi/variant/wire.h"
 #include "pmpi/variant/within.h"
@@ -337,7 +338,6 @@ static void know_peers(void)
 static void start_blocking(const struct ballot *ballots, bool wanted)
 {
     int here = 0;
-    MPI_Comm parent = MPI_COMM_NULL;
     for (int i = 0; i < job.size; i++)
         here += ballots[i].doorbell_place == ballots[job.rank].doorbell_place;
     if (all_in_one_place(ballots) && agree_on_doorbell(wanted)) {
@@ -346,7 +346,7 @@ static void start_blocking(const struct ballot *ballots, bool wanted)
     } else {
         block.sign = here == 1 ? BLOCK_BY_SOCKETS : BLOCK_BY_TIME;
     }
-    if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+    if (strangers_came())
         block_without_sign();
 }
 
@@ -498,6 +498,13 @@ static void meet_at_last(void)
     job.mpi->Comm_free_keyval(&keyval);
 }
 
+static void look_for_parent(void)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+        strangers_come();
+}
+
 static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
@@ -515,6 +522,7 @@ static void job_start(void)
         return;
     }
     meet_at_last();
+    look_for_parent();
     job.identity.runtime_dir = job.settings.runtime_dir;
     memcpy(job.identity.list, job.settings.list, sizeof job.identity.list);
     job.identity.rank = (uint32_t)job.rank;
@@ -599,12 +607,13 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
 }
 
 // The ranks meet before the real MPI_Finalize, and then leave the job's turn to others: taking MPI
-// down takes a while and little CPU time. Where MPICH could hang the private communicator is
+// down takes a while and little CPU time, unless strangers are waited for. Where MPICH could hang the private communicator is
 // not given back: MPI_Comm_free sends messages, which take the ranks apart again.
 static void part(void)
 {
     enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);
-    session_part();
+    if (!strangers_came())
+        session_part();
     contention_stop();
     doorbell_leave();
     peers_stop();

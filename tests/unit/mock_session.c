@@ -7,7 +7,7 @@
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
 static _Atomic uint16_t own_turn;
-static _Atomic int requests, listened;
+static _Atomic int requests, listened, parts;
 static _Atomic int own_ear = -1;
 static const struct status_page *own_page;
 
@@ -166,6 +166,12 @@ int mock_session_listened(void)
 
 void session_part(void)
 {
+    atomic_fetch_add_explicit(&parts, 1, memory_order_relaxed);
+}
+
+int mock_session_parts(void)
+{
+    return atomic_exchange_explicit(&parts, 0, memory_order_relaxed);
 }
 
 void session_exit(void)

@@ -23,6 +23,9 @@ void mock_page(const struct status_page *page);
 // nothing.
 uint64_t mock_session_narrowed(void);
 
+// How often session_part() was called since this was last asked.
+int mock_session_parts(void);
+
 // What session_ear() returns from now on; -1, as at first: classd says nothing.
 void mock_ear(int fd);
 

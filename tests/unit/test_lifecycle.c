@@ -1,7 +1,9 @@
 // The ranks meet in MPI_Init and in MPI_Finalize, each once, whatever the MPI makes these calls of
 // and however the program has left others. With a job of one rank, whose meetings are counted.
 #include "pmpi/variant/core.h"
+#include "pmpi/variant/strangers.h"
 #include "tests/unit/mock_mpi.h"
+#include "tests/unit/mock_session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +12,7 @@
 
 #include <cmocka.h>
 
-static int starts, meetings, ends;
+static int starts, meetings, ends, parts;
 static bool last_level;
 static jmp_buf handler;
 
@@ -67,7 +69,9 @@ static int finalize(void)
     assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
     assert_int_equal(meetings, 1); // seen, as any call of the program
     meetings = 0;
+    assert_int_equal(mock_session_parts(), 0); // others may still speak to it
     attached_first(MPI_COMM_SELF, 1, NULL, NULL);
+    parts = mock_session_parts();
     assert_false(core_active);
     return lib.Finalize();
 }
@@ -125,6 +129,20 @@ static int iallreduce(const void *in, void *out, int count, MPI_Datatype type, M
     return ibcast(out, count, type, 0, comm, request);
 }
 
+static int comm_get_parent(MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+static int comm_spawn(const char *command, char *argv[], int count, MPI_Info info, int root,
+                      MPI_Comm comm, MPI_Comm *made, int codes[])
+{
+    (void)command, (void)argv, (void)count, (void)info, (void)root, (void)comm, (void)codes;
+    *made = mock_comm();
+    return MPI_SUCCESS;
+}
+
 // Its error handler does not return.
 static int leave_by_jump(MPI_Comm comm, MPI_Comm *made)
 {
@@ -169,6 +187,32 @@ static void ranks_meet_at_the_end_after_a_call_that_was_left(void **state)
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
     assert_int_equal(meetings, 1);
     assert_int_equal(ends, 2);
+    assert_int_equal(parts, 1);
+}
+
+static void finalize_again(void)
+{
+    meetings = ends = 0;
+    last_level = false;
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+}
+
+// MPI_Finalize may wait for those whom it has spawned, as long as they like.
+static void who_has_spawned_keeps_taking_turns(void **state)
+{
+    (void)state;
+    MPI_Comm children;
+    finalize_again();
+    assert_int_equal(parts, 1);
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(lib.Comm_spawn("x", NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, NULL),
+                     MPI_SUCCESS);
+    assert_true(strangers_came());
+    meetings = ends = 0;
+    last_level = false;
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+    assert_int_equal(parts, 0);
 }
 
 static int start(void **state)
@@ -187,6 +231,8 @@ static int start(void **state)
         next->Comm_size = comm_size;
         next->Comm_idup = comm_idup;
         next->Comm_dup = leave_by_jump;
+        next->Comm_get_parent = comm_get_parent;
+        next->Comm_spawn = comm_spawn;
         next->Comm_set_errhandler = set_errhandler;
         next->Ibcast = ibcast;
         next->Iallgather = iallgather;
@@ -202,6 +248,7 @@ int main(void)
         cmocka_unit_test(ranks_meet_once_at_the_start),
         cmocka_unit_test(the_next_call_is_the_programs_again),
         cmocka_unit_test(ranks_meet_at_the_end_after_a_call_that_was_left),
+        cmocka_unit_test(who_has_spawned_keeps_taking_turns),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

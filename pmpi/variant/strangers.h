@@ -1,0 +1,14 @@
+// Processes of another MPI_COMM_WORLD: spawned, connected, or who has spawned this one. They ring
+// no doorbell of this job's, and MPI_Finalize waits for them, however long they go on.
+#ifndef COSCHED_PMPI_VARIANT_STRANGERS_H
+#define COSCHED_PMPI_VARIANT_STRANGERS_H
+
+#include <stdbool.h>
+
+// They come, or may come: to be called before the call that brings them.
+void strangers_come(void);
+
+// Have they ever?
+bool strangers_came(void);
+
+#endif
