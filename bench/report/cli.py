@@ -7,7 +7,7 @@ import sys
 
 from columns import columns
 
-from . import ReportError, agreement, folder, gantts, pages, sections
+from . import ReportError, agreement, folder, gantts, names, numbers, pages, sections, together
 
 PAPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "paper.json")
 
@@ -17,9 +17,13 @@ def parser():
         prog="report", description="Makes report.html, report.md and figures/ from a results folder of "
                                    "bench/run_nas.sh, and puts them into it.")
     top.add_argument("results", metavar="RESULTS_DIR", help="the folder with summary.json")
-    top.add_argument("--against", metavar="OTHER_DIR",
-                     help="make no report, but compare its ratios with those of another session; the exit status is 1 "
-                          "where intervals do not overlap")
+    other = top.add_mutually_exclusive_group()
+    other.add_argument("--together", action="store_true",
+                       help="make no report, but print of each recorded run for how long jobs held some of their "
+                            "nodes, but not all")
+    other.add_argument("--against", metavar="OTHER_DIR",
+                       help="make no report, but compare its ratios with those of another session; the exit status "
+                            "is 1 where intervals do not overlap")
     return top
 
 
@@ -54,9 +58,27 @@ def compare(path, other):
     return 0 if all(figure.overlaps is not False for figure in figures) else 1
 
 
+def tell_together(path):
+    """Prints a line for each recorded run that has spans."""
+    rows = [("experiment", "workload", "value", "MPI", "scheduler", "held, s", "in part, s", "of it")]
+    for entry, chart in _charts(path, folder.read(path).gantt):
+        held_s = together.held_s(chart)
+        if held_s > 0:
+            apart_s = together.apart_s(chart)
+            rows.append((entry.experiment, entry.workload, numbers.setting(entry.value) if entry.value is not None else "-",
+                         names.mpi(entry.mpi), entry.scheduler, f"{held_s:.1f}", f"{apart_s:.2f}",
+                         f"{apart_s / held_s:.1%}"))
+    if len(rows) == 1:
+        raise ReportError(f"{path}: has no run that was recorded and had a scheduler")
+    print("\n".join(columns(rows)))
+    return 0
+
+
 def main(arguments=None):
     options = parser().parse_args(arguments)
     try:
+        if options.together:
+            return tell_together(options.results)
         if options.against:
             return compare(options.results, options.against)
         run(options.results)

@@ -193,7 +193,7 @@ class Report(unittest.TestCase):
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"\Areport: .*bench/run_nas\.sh left\n\Z")
-        for arguments in ([], ["a", "b", "c"], ["a", "--against"]):
+        for arguments in ([], ["a", "b", "c"], ["a", "--against"], ["a", "--together", "b"]):
             done = subprocess.run([os.path.join(ROOT, "bench", "run_report.sh"), *arguments], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 2)

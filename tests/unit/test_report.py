@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 import reportkit  # noqa: E402
 from report import (ReportError, agreement, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
-                    markdown, model, names, numbers, pages, sections, tables)
+                    markdown, model, names, numbers, pages, sections, tables, together)
 from report.draw import canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
@@ -427,6 +427,48 @@ class Agreement(unittest.TestCase):
                     self.assertEqual(status, cli.main([paths["here"], "--against", paths[other]]))
                 self.assertEqual(status, said.getvalue().count("NO") and 1)
                 self.assertFalse(os.path.exists(os.path.join(paths["here"], "report.html")))
+
+
+class Together(unittest.TestCase):
+    """--together"""
+
+    @staticmethod
+    def chart(*spans):
+        return model.gantt({"nodes": 2, "duration_s": 9.0, "jobs": [], "spans": [
+            dict(zip(("node", "job", "from_s", "to_s"), span)) for span in spans]}, "x")
+
+    def test_what_a_job_has_of_one_node_alone_counts(self):
+        chart = self.chart((0, 7, 1.0, 3.0), (1, 7, 1.5, 3.25), (0, 8, 3.0, 4.0))
+        self.assertAlmostEqual(together.apart_s(chart), 0.5 + 0.25)
+        self.assertAlmostEqual(together.held_s(chart), 2.0 + 1.75 + 1.0)
+
+    def test_nodes_that_follow_each_other_are_apart(self):
+        self.assertAlmostEqual(together.apart_s(self.chart((0, 1, 0.0, 1.0), (1, 1, 1.0, 2.0))), 2.0)
+        self.assertAlmostEqual(together.apart_s(self.chart((0, 1, 0.0, 1.0), (0, 1, 1.0, 2.0), (1, 1, 0.0, 2.0))), 0.0)
+
+    def test_of_three_nodes_two_count_twice(self):
+        chart = self.chart((0, 1, 0.0, 1.0), (1, 1, 0.0, 1.0), (2, 1, 0.0, 0.25))
+        self.assertAlmostEqual(together.apart_s(chart), 1.5)
+
+    def test_each_recorded_run_has_a_line(self):
+        summary, charts = reportkit.complete()
+        with tempfile.TemporaryDirectory() as top:
+            path = reportkit.write(os.path.join(top, "all"), summary, charts)
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                self.assertEqual(cli.main([path, "--together"]), 0)
+            self.assertFalse(os.path.exists(os.path.join(path, "report.html")))
+        with_spans = sum(bool(chart["spans"]) for chart in charts.values())
+        self.assertEqual(len(said.getvalue().splitlines()), 1 + with_spans)
+        self.assertIn("0.5%", said.getvalue())  # the second node is 10 ms late, of 1970
+
+    def test_nothing_recorded_is_an_error(self):
+        with tempfile.TemporaryDirectory() as top:
+            path = reportkit.write(os.path.join(top, "none"), {"format": 1, "complete": True, "experiments": {}})
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                self.assertEqual(cli.main([path, "--together"]), 1)
+        self.assertRegex(said.getvalue(), r"\Areport: .*no run that was recorded")
 
 
 if __name__ == "__main__":
