@@ -238,6 +238,22 @@ static int check_room(const struct scheduler *scheduler, const struct job *job, 
     return 0;
 }
 
+// Who says more than that of the future has another time of day.
+#define STARTS_MOST_NS NS_PER_SEC
+
+// The number of the first slice that begins when all the job's nodes know of it; 0: it is not
+// known, or slices have no numbers.
+static uint64_t first_turn_of(const struct scheduler *scheduler,
+                              const struct protocol_register *wish, uint64_t now_ns)
+{
+    uint64_t slice_ns = config_slice_ns(scheduler->config);
+    uint64_t wall_ns = now_ns + scheduler->wall_offset_ns;
+    if (scheduler->turn == 0 || scheduler->wall_offset_ns == 0 || wish->starts_ns == 0 ||
+        (wish->starts_ns > wall_ns && wish->starts_ns - wall_ns > STARTS_MOST_NS))
+        return 0;
+    return wish->starts_ns / slice_ns + (wish->starts_ns % slice_ns != 0);
+}
+
 static struct process *join(struct scheduler *scheduler, struct job *job,
                             const struct applicant *applicant, uint64_t now_ns, struct error *err)
 {
@@ -264,6 +280,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
                                  .width = member.width,
                                  .name = job_name_hash(job),
                                  .owner = job_owner(job),
+                                 .from_turn = first_turn_of(scheduler, applicant->wish, now_ns),
                                  .list = job->page->list};
     if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
         deaths_forget(scheduler->deaths, process);

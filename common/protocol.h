@@ -89,6 +89,9 @@ struct protocol_register {
     uint32_t ranks;                   // size of MPI_COMM_WORLD, at most PROTOCOL_RANKS_MAX
     uint32_t reserved;
     char list[GANG_LIST_NAME_MAX]; // of policy gang, in which the job is to begin; empty: the first
+    // The time of day at which all nodes of the job will know of it, so that from the next slice on
+    // its turns are the same on all of them; 0: not told. Of the job's first process here.
+    uint64_t starts_ns;
 };
 
 struct protocol_query_request {

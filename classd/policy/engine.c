@@ -177,6 +177,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .came_ns = node->now_ns,
                                    .list = event->list,
                                    .sequential = event->sequential,
+                                   .from_turn = event->from_turn,
                                    .service_ns = service_ns,
                                    .lead_ns = service_ns - mean_ns,
                                    .owner = event->owner,

@@ -98,10 +98,11 @@ struct engine_event {
     uint64_t usage_ns; // USAGE
     bool sequential;   // REGISTER: the job is the sequential class; `width` is the whole node's
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
-    uint64_t name;  // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
-    unsigned list;  // REGISTER, ADOPT: of policy gang, the one in which the job begins
-    uint64_t owner; // REGISTER, ADOPT: whose job it is, a number for the user; 0: not known
-    uint64_t turn;  // SWITCH: the number of the time-slice that begins
+    uint64_t name;      // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
+    unsigned list;      // REGISTER, ADOPT: of policy gang, the one in which the job begins
+    uint64_t owner;     // REGISTER, ADOPT: whose job it is, a number for the user; 0: not known
+    uint64_t turn;      // SWITCH: the number of the time-slice that begins
+    uint64_t from_turn; // REGISTER: the first whose number can give it to the job; 0: any
     const struct engine_settings *settings; // SETTINGS: read during the call only
     const struct engine_account *account;   // ADOPT: likewise, for the job's first process
 };

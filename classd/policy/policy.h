@@ -34,6 +34,7 @@ struct policy_job {
     uint64_t boosted_ns; // policy dcs: when a request last scheduled it; else when it came
 
     bool sequential;
+    uint64_t from_turn; // the first slice that its number can give to the job
 
     // Policy gang: the slots that are the job's, the same on all its nodes but for a round after a
     // change; what the office has promised it beside them, and until when; see office.h.

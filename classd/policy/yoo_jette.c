@@ -20,34 +20,55 @@ static bool comes_before(const struct policy_job *one, const struct policy_job *
     return one->name != other->name ? one->name < other->name : one < other;
 }
 
-// How many jobs but `but` come before this one in the order of their names.
+// Jobs whose ranks have named the first slice in which all their nodes know of them.
+static bool takes_part(const struct policy_job *job, uint64_t turn)
+{
+    return !job->sequential && job->from_turn <= turn;
+}
+
+// How many of those that take part come before this one in the order of their names.
 static uint64_t place_of(const struct policy_node *node, const struct policy_job *job,
-                         const struct policy_job *but)
+                         uint64_t turn)
 {
     uint64_t before = 0;
     for (size_t i = 0; i < node->count; i++)
-        before += &node->jobs[i] != but && comes_before(&node->jobs[i], job);
+        before += takes_part(&node->jobs[i], turn) && comes_before(&node->jobs[i], job);
     return before;
 }
 
-// Nobody has come or gone for two rounds.
-static bool is_calm(const struct policy_node *node)
+static uint64_t count_taking_part(const struct policy_node *node, uint64_t turn)
 {
+    uint64_t count = 0;
+    for (size_t i = 0; i < node->count; i++)
+        count += takes_part(&node->jobs[i], turn);
+    return count;
+}
+
+// Nobody has come or gone for two rounds. Nodes that one has come to just before and just after a
+// tick agree on that by the slice that it begins with.
+static bool is_calm(const struct policy_node *node, uint64_t turn)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].from_turn != 0 && node->jobs[i].from_turn + 2 * node->count > turn)
+            return false;
+    }
     return node->now_ns - node->changed_ns >= 2 * node->count * node->time_slice_ns;
 }
 
-// Which of `jobs` places has the slice. One after the other, in calm times. That is no order where
+// Which of `jobs` places has the slice `turn`, which is the `number`th of those that are not the
+// sequential class's. One after the other, in calm times. That is no order where
 // jobs come and go: with one job more the rest of the division is another for each slice, so that
 // some jobs would have several turns and others none; and nodes one of which knows of the newcomer
 // earlier would agree about nothing. Then the place is that of a point which goes round a circle by
 // the golden section, and so comes to any part of it as often as the part is long, whatever turns
 // it begins and ends with, within two rounds and a half. A newcomer on the circle takes a little of
 // everybody's part.
-static uint64_t place_in_turn(const struct policy_node *node, uint64_t turn, uint64_t jobs)
+static uint64_t place_in_turn(const struct policy_node *node, uint64_t turn, uint64_t number,
+                              uint64_t jobs)
 {
-    if (is_calm(node))
-        return turn % jobs;
-    uint32_t point = (uint32_t)turn * GOLDEN_SECTION;
+    if (is_calm(node, turn))
+        return number % jobs;
+    uint32_t point = (uint32_t)number * GOLDEN_SECTION;
     return (uint64_t)point * jobs >> 32;
 }
 
@@ -56,18 +77,17 @@ static uint64_t place_in_turn(const struct policy_node *node, uint64_t turn, uin
 static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
 {
     struct policy_job *class_ = sequential_class(node);
-    uint64_t jobs = node->count;
+    uint64_t jobs = count_taking_part(node, turn), number = turn;
     if (turn == 0)
         return NULL;
     if (class_ != NULL) {
-        if (policy_sequential_turn(node, turn) || jobs == 1)
+        if (policy_sequential_turn(node, turn) || jobs == 0)
             return class_;
-        turn -= policy_sequential_turns_before(node, turn);
-        jobs--;
+        number -= policy_sequential_turns_before(node, turn);
     }
-    uint64_t place = place_in_turn(node, turn, jobs);
+    uint64_t place = jobs != 0 ? place_in_turn(node, turn, number, jobs) : 0;
     for (size_t i = 0; i < node->count; i++) {
-        if (&node->jobs[i] != class_ && place_of(node, &node->jobs[i], class_) == place)
+        if (takes_part(&node->jobs[i], turn) && place_of(node, &node->jobs[i], turn) == place)
             return &node->jobs[i];
     }
     return NULL;
@@ -136,7 +156,8 @@ static void fill_in_turn(struct policy_node *node, const struct policy_job *firs
         return;
     for (struct policy_job *job = next_by_name(node, first); job != first;
          job = next_by_name(node, job)) {
-        if (policy_room_of(node, job) <= packing_widest(node) && is_even(node, job))
+        if ((job->sequential || takes_part(job, node->turn)) &&
+            policy_room_of(node, job) <= packing_widest(node) && is_even(node, job))
             job->next = true;
     }
 }

@@ -32,6 +32,9 @@
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
 
+// What it takes all nodes' classds to take a job in, mostly.
+#define UNTIL_KNOWN_NS (50 * NS_PER_MS)
+
 // What this library can do, and an older one could not. What all have to do alike is done only
 // where all can.
 enum ability {
@@ -99,14 +102,45 @@ static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
     snprintf(id, PROTOCOL_JOB_ID_MAX, "mpi-%016" PRIx64, random);
 }
 
+// Rank 0's word. For an older library all of it is the job's id, which ends before the rest.
+struct announcement {
+    char job_id[PROTOCOL_JOB_ID_MAX - sizeof(uint64_t)];
+    uint64_t starts_ns; // see struct session_identity
+};
+
+_Static_assert(sizeof(struct announcement) == PROTOCOL_JOB_ID_MAX, "as older libraries have it");
+
+static struct announcement announce(void)
+{
+    struct announcement own = {.starts_ns = clock_wall_ns() + UNTIL_KNOWN_NS};
+    char id[PROTOCOL_JOB_ID_MAX];
+    choose_job_id(id);
+    if (strlen(id) < sizeof own.job_id)
+        strcpy(own.job_id, id);
+    else
+        memcpy(&own, id, sizeof own);
+    return own;
+}
+
+static void hear(const struct announcement *said)
+{
+    bool tells = memchr(said->job_id, '\0', sizeof said->job_id) != NULL;
+    memset(job.identity.job_id, 0, sizeof job.identity.job_id);
+    memcpy(job.identity.job_id, said, tells ? sizeof said->job_id : sizeof *said);
+    job.identity.starts_ns = tells ? said->starts_ns : 0;
+}
+
 static bool agree_on_job_id(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
+    struct announcement said = {.starts_ns = 0};
     if (job.rank == 0)
-        choose_job_id(job.identity.job_id);
-    return job.mpi->Ibcast(job.identity.job_id, PROTOCOL_JOB_ID_MAX, MPI_BYTE, 0, job.comm,
-                           &request) == MPI_SUCCESS &&
-           patience_wait(&request, PATIENCE_FOR_EVER) && protocol_job_id_valid(job.identity.job_id);
+        said = announce();
+    if (job.mpi->Ibcast(&said, sizeof said, MPI_BYTE, 0, job.comm, &request) != MPI_SUCCESS ||
+        !patience_wait(&request, PATIENCE_FOR_EVER))
+        return false;
+    hear(&said);
+    return protocol_job_id_valid(job.identity.job_id);
 }
 
 // A library that polls other collectives than this one must not be taken for one like it, nor take
@@ -607,8 +641,9 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
 }
 
 // The ranks meet before the real MPI_Finalize, and then leave the job's turn to others: taking MPI
-// down takes a while and little CPU time, unless strangers are waited for. Where MPICH could hang the private communicator is
-// not given back: MPI_Comm_free sends messages, which take the ranks apart again.
+// down takes a while and little CPU time, unless strangers are waited for. Where MPICH could hang
+// the private communicator is not given back: MPI_Comm_free sends messages, which take the ranks
+// apart again.
 static void part(void)
 {
     enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);

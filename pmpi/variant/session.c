@@ -131,6 +131,7 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
         return -1;
     struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);
     struct protocol_reply reply;
+    struct error fault = {0};
     int page_fd = -1;
     for (size_t i = 0; i < sizeof identity->job_id; i++)
         request.register_.job_id[i] = identity->job_id[i];
@@ -139,7 +140,15 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     request.register_.width = identity->width;
     request.register_.rank = identity->rank;
     request.register_.ranks = identity->ranks;
-    int rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, err);
+    request.register_.starts_ns = identity->starts_ns;
+    int rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, &fault);
+    if (rc < 0 && fault.code == EOPNOTSUPP && identity->starts_ns != 0) { // by an older classd
+        request.header.sequence = ++session.sequence;
+        request.register_.starts_ns = 0;
+        rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, &fault);
+    }
+    if (rc < 0)
+        error_set(err, fault.code, "%s", fault.text);
     if (rc == 0)
         rc = page_fd >= 0 ? take_page(page_fd, err) : error_set(err, EPROTO, "no status page came");
     if (page_fd >= 0)

@@ -20,7 +20,8 @@ struct session_identity {
     char list[GANG_LIST_NAME_MAX]; // empty: none is asked for
     uint32_t rank;
     uint32_t ranks;
-    uint32_t width; // CPUs that the process can use at once, at least 1
+    uint32_t width;     // CPUs that the process can use at once, at least 1
+    uint64_t starts_ns; // the time of day at which the job will be known on all nodes; 0: not told
 };
 
 // The status word of this process's job; of a free process while there is no session.

@@ -33,14 +33,20 @@ static void clocked_open(struct clocked *node, engine_job_t jobs, unsigned cpus)
     assert_non_null(node->engine);
 }
 
-static void clocked_enter(struct clocked *node, engine_job_t job)
+static void clocked_enter_from(struct clocked *node, engine_job_t job, uint64_t turn)
 {
     struct engine_event come = {.kind = ENGINE_REGISTER,
                                 .job = job,
                                 .width = 1,
                                 .owner = node->owner,
+                                .from_turn = turn,
                                 .name = (uint64_t)job * UINT64_C(0xbf58476d1ce4e5b9)};
     engine_event(node->engine, &come, node->now_ns);
+}
+
+static void clocked_enter(struct clocked *node, engine_job_t job)
+{
+    clocked_enter_from(node, job, 0);
 }
 
 static void clocked_leave(struct clocked *node, engine_job_t job)
@@ -247,6 +253,64 @@ static void test_nodes_agree_while_jobs_come_and_go(void **state)
     assert_agreement_while_jobs_come_and_go(0, 80);
 }
 
+// Each newcomer is known on one node just before a tick and on the other just after it, and takes
+// the place of one that has ended on both; in between are calm times. Returns in how many slices
+// the nodes chose alike.
+static unsigned together_with_newcomers(bool named)
+{
+    enum { DEGREE = 6, EVERY = 2 * DEGREE + 3 };
+    const uint64_t first = 5000;
+    struct clocked nodes[2];
+    engine_job_t oldest = 1, newest = DEGREE;
+    unsigned together = 0;
+    for (int node = 0; node < 2; node++) {
+        clocked_open(&nodes[node], MOST_JOBS - 1, 1);
+        for (engine_job_t job = 1; job <= DEGREE; job++)
+            clocked_enter_from(&nodes[node], job, named ? first : 0);
+    }
+    for (uint64_t turn = first; turn < first + 40 * EVERY; turn++) {
+        bool comes = turn % EVERY < 4; // four in a row, and calm again
+        uint64_t from = named ? turn + 1 : 0;
+        if (comes) {
+            for (int node = 0; node < 2; node++)
+                clocked_leave(&nodes[node], oldest);
+            oldest++;
+            clocked_enter_from(&nodes[0], ++newest, from);
+        }
+        engine_job_t chosen = run_slice(&nodes[0], turn);
+        together += chosen == run_slice(&nodes[1], turn);
+        if (comes)
+            clocked_enter_from(&nodes[1], newest, from);
+    }
+    for (int node = 0; node < 2; node++)
+        engine_free(nodes[node].engine);
+    return together;
+}
+
+static void test_nodes_agree_about_newcomers_that_say_from_when(void **state)
+{
+    enum { SLICES_IN_ALL = 40 * 15 };
+    (void)state;
+    unsigned named = together_with_newcomers(true), unnamed = together_with_newcomers(false);
+    print_message("together in %u of %u slices, else in %u\n", named, SLICES_IN_ALL, unnamed);
+    assert_in_range(named, SLICES_IN_ALL * 98 / 100, SLICES_IN_ALL);
+    assert_true(unnamed < named);
+}
+
+// Where nobody else takes part yet, nobody waits for that.
+static void test_who_is_alone_need_not_wait_for_his_first_turn(void **state)
+{
+    (void)state;
+    struct clocked node;
+    clocked_open(&node, 2, 1);
+    clocked_enter_from(&node, 1, 1005);
+    assert_int_equal(scheduled_on(&node), 1);
+    clocked_enter_from(&node, 2, 1005);
+    assert_int_not_equal(run_slice(&node, 1001), 0);
+    assert_int_not_equal(run_slice(&node, 1002), 0);
+    engine_free(node.engine);
+}
+
 // What the jobs that are gone had more than others differs between the nodes.
 static void test_nodes_agree_while_a_users_jobs_come_and_go(void **state)
 {
@@ -365,6 +429,8 @@ int main(void)
         cmocka_unit_test(test_nodes_agree_though_one_has_been_asked),
         cmocka_unit_test(test_nodes_agree_while_jobs_come_and_go),
         cmocka_unit_test(test_nodes_agree_while_a_users_jobs_come_and_go),
+        cmocka_unit_test(test_nodes_agree_about_newcomers_that_say_from_when),
+        cmocka_unit_test(test_who_is_alone_need_not_wait_for_his_first_turn),
         cmocka_unit_test(test_turns_are_regular_in_calm_times),
         cmocka_unit_test(test_nodes_agree_on_sets),
         cmocka_unit_test(test_who_uses_less_has_no_more_than_his_part),

@@ -61,9 +61,11 @@ static int set_up(void **state)
     return 0;
 }
 
+static uint64_t starts_ns; // of who comes
+
 static int try(struct node *node, const char *job_id, pid_t pid, struct process **process)
 {
-    struct protocol_register wish = {.width = 1, .ranks = 1};
+    struct protocol_register wish = {.width = 1, .ranks = 1, .starts_ns = starts_ns};
     struct error err = {0};
     uint64_t start_time = 1;
     snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
@@ -279,6 +281,39 @@ static void classes_of_who_parted_do_not_pile_up(void **state)
         removed += strstr(test_backend_log(node->backend), "remove") != NULL;
     }
     assert_in_range(removed, JOBS / 2, JOBS);
+}
+
+// On how many of 20 ticks, right after it has come, a newcomer has the node; it says that all its
+// nodes know of it `later_ns` after the tick.
+static unsigned first_turns_at_once(struct node *node, int64_t later_ns)
+{
+    unsigned turns = 0;
+    uint64_t slice_ns = node->config.time_slice_ns, wall_ns = 1000 * slice_ns;
+    for (int i = 0; i < 20; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        for (int tick = 0; tick < 4; tick++, node->now_ns += slice_ns, wall_ns += slice_ns)
+            scheduler_switch(node->scheduler, node->now_ns, wall_ns);
+        starts_ns = (uint64_t)((int64_t)wall_ns + later_ns);
+        struct process *newcomer = come(node, name, C);
+        scheduler_switch(node->scheduler, node->now_ns, wall_ns);
+        turns += (flags_of(node, name) & STATUS_SCHEDULED) != 0;
+        scheduler_exit(node->scheduler, newcomer, node->now_ns);
+        starts_ns = 0;
+    }
+    return turns;
+}
+
+static void a_newcomer_has_no_turn_before_all_its_nodes_know_of_it(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    scheduler_switch(node->scheduler, node->now_ns, 999 * node->config.time_slice_ns);
+    assert_int_equal(first_turns_at_once(node, 1), 0);
+    assert_in_range(first_turns_at_once(node, -1), 1, 20);
+    // Another time of day is none.
+    assert_in_range(first_turns_at_once(node, 3600 * (int64_t)NS_PER_SEC), 1, 20);
 }
 
 static void who_comes_back_is_as_far_ahead(void **state)
@@ -1529,6 +1564,7 @@ int main(void)
         TEST(who_parts_hands_over_its_turn_and_keeps_its_class_for_a_moment),
         TEST(who_parts_idle_is_limited_no_more),
         TEST(classes_of_who_parted_do_not_pile_up),
+        TEST(a_newcomer_has_no_turn_before_all_its_nodes_know_of_it),
         TEST(who_comes_back_is_as_far_ahead),
         TEST(the_end_lifts_what_the_backend_cannot),
         TEST(without_a_timer_jobs_still_take_turns),

@@ -36,7 +36,7 @@ struct fake_classd {
     _Atomic int exited;
     _Atomic int narrowed;
     _Atomic int parted;
-    _Atomic int old; // knows no PART
+    _Atomic int old;      // knows no PART, and no start
     _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
@@ -103,6 +103,12 @@ static void serve(struct fake_classd *fake, int connection)
         }
         if (request.header.command == PROTOCOL_PART) {
             fake->parted++;
+            continue;
+        }
+        if (request.header.command == PROTOCOL_REGISTER && fake->old &&
+            request.register_.starts_ns != 0) {
+            reply.header.status = EOPNOTSUPP;
+            send_reply(connection, &reply, -1);
             continue;
         }
         answer_slots(fake, &request, &reply);
@@ -186,7 +192,7 @@ static void eventually_equal(_Atomic int *value, int expected)
 static int join(struct fake_classd *fake)
 {
     struct session_identity identity = {
-        .runtime_dir = fake->directory, .job_id = "test", .rank = 0, .ranks = 2, .width = 1};
+        .runtime_dir = fake->directory, .job_id = "test", .ranks = 2, .width = 1, .starts_ns = 1};
     struct error err = {0};
     return session_register(&identity, &err);
 }
@@ -217,8 +223,9 @@ static void parting_waits_for_nobody(void **state)
     assert_int_equal(fake->exited, 1);
 }
 
-// An older one answers PART by a refusal, which is not the answer to EXIT.
-static void a_classd_that_knows_no_part_hears_exit(void **state)
+// An older one answers PART by a refusal, which is not the answer to EXIT, and does not know when
+// jobs start.
+static void an_older_classd_is_registered_with_and_left(void **state)
 {
     struct fake_classd *fake = *state;
     fake->old = 1;
@@ -566,7 +573,7 @@ int main(void)
         TEST(the_page_is_seen_at_once),
         TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(parting_waits_for_nobody),
-        TEST(a_classd_that_knows_no_part_hears_exit),
+        TEST(an_older_classd_is_registered_with_and_left),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(slots_are_asked_for_and_claimed),
         TEST(slots_are_asked_for_without_waiting),
