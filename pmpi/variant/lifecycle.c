@@ -2,6 +2,7 @@
 
 #include "common/units.h"
 #include "pmpi/variant/agreement.h"
+#include "pmpi/variant/announcement.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/clock_check.h"
@@ -26,14 +27,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
-
-// What it takes all nodes' classds to take a job in, mostly.
-#define UNTIL_KNOWN_NS (50 * NS_PER_MS)
 
 // What this library can do, and an older one could not. What all have to do alike is done only
 // where all can.
@@ -85,61 +82,16 @@ static bool make_communicator(void)
     return true;
 }
 
-// Slurm's job and step where there is one; else a random id. The same on every node, since rank 0
-// chooses it.
-static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
-{
-    const char *slurm_job = getenv("SLURM_JOB_ID"), *slurm_step = getenv("SLURM_STEP_ID");
-    uint64_t random = 0;
-    memset(id, 0, PROTOCOL_JOB_ID_MAX);
-    if (slurm_job != NULL && slurm_step != NULL) {
-        snprintf(id, PROTOCOL_JOB_ID_MAX, "slurm-%s.%s", slurm_job, slurm_step);
-        if (protocol_job_id_valid(id))
-            return;
-    }
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
-        random = clock_now_ns() ^ (uint64_t)getpid() << 40;
-    snprintf(id, PROTOCOL_JOB_ID_MAX, "mpi-%016" PRIx64, random);
-}
-
-// Rank 0's word. For an older library all of it is the job's id, which ends before the rest.
-struct announcement {
-    char job_id[PROTOCOL_JOB_ID_MAX - sizeof(uint64_t)];
-    uint64_t starts_ns; // see struct session_identity
-};
-
-_Static_assert(sizeof(struct announcement) == PROTOCOL_JOB_ID_MAX, "as older libraries have it");
-
-static struct announcement announce(void)
-{
-    struct announcement own = {.starts_ns = clock_wall_ns() + UNTIL_KNOWN_NS};
-    char id[PROTOCOL_JOB_ID_MAX];
-    choose_job_id(id);
-    if (strlen(id) < sizeof own.job_id)
-        strcpy(own.job_id, id);
-    else
-        memcpy(&own, id, sizeof own);
-    return own;
-}
-
-static void hear(const struct announcement *said)
-{
-    bool tells = memchr(said->job_id, '\0', sizeof said->job_id) != NULL;
-    memset(job.identity.job_id, 0, sizeof job.identity.job_id);
-    memcpy(job.identity.job_id, said, tells ? sizeof said->job_id : sizeof *said);
-    job.identity.starts_ns = tells ? said->starts_ns : 0;
-}
-
 static bool agree_on_job_id(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     struct announcement said = {.starts_ns = 0};
     if (job.rank == 0)
-        said = announce();
+        said = announcement_new(clock_wall_ns());
     if (job.mpi->Ibcast(&said, sizeof said, MPI_BYTE, 0, job.comm, &request) != MPI_SUCCESS ||
         !patience_wait(&request, PATIENCE_FOR_EVER))
         return false;
-    hear(&said);
+    job.identity.starts_ns = announcement_read(&said, job.identity.job_id);
     return protocol_job_id_valid(job.identity.job_id);
 }
 

@@ -1,0 +1,55 @@
+#include "pmpi/variant/announcement.h"
+
+#include "common/clock.h"
+#include "common/units.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+// What it takes the schedulers of all nodes to take a job in, mostly.
+#define UNTIL_KNOWN_NS (50 * NS_PER_MS)
+
+_Static_assert(sizeof(struct announcement) == PROTOCOL_JOB_ID_MAX, "as older libraries have it");
+
+static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
+{
+    const char *slurm_job = getenv("SLURM_JOB_ID"), *slurm_step = getenv("SLURM_STEP_ID");
+    uint64_t random = 0;
+    memset(id, 0, PROTOCOL_JOB_ID_MAX);
+    if (slurm_job != NULL && slurm_step != NULL) {
+        snprintf(id, PROTOCOL_JOB_ID_MAX, "slurm-%s.%s", slurm_job, slurm_step);
+        if (protocol_job_id_valid(id))
+            return;
+    }
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+        random = clock_now_ns() ^ (uint64_t)getpid() << 40;
+    snprintf(id, PROTOCOL_JOB_ID_MAX, "mpi-%016" PRIx64, random);
+}
+
+static bool has_time(const struct announcement *said)
+{
+    return memchr(said->job_id, '\0', sizeof said->job_id) != NULL;
+}
+
+struct announcement announcement_new(uint64_t now_ns)
+{
+    struct announcement own;
+    char id[PROTOCOL_JOB_ID_MAX];
+    choose_job_id(id);
+    memcpy(&own, id, sizeof own);
+    if (has_time(&own))
+        own.starts_ns = now_ns + UNTIL_KNOWN_NS;
+    return own;
+}
+
+uint64_t announcement_read(const struct announcement *said, char job_id[PROTOCOL_JOB_ID_MAX])
+{
+    memset(job_id, 0, PROTOCOL_JOB_ID_MAX);
+    memcpy(job_id, said, has_time(said) ? sizeof said->job_id : sizeof *said);
+    return has_time(said) ? said->starts_ns : 0;
+}

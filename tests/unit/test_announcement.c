@@ -1,0 +1,103 @@
+// What rank 0 tells the others before they register, also where the other side is an older library.
+#include "pmpi/variant/announcement.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOW UINT64_C(1700000000000000000)
+
+static void as_in_slurm(const char *job, const char *step)
+{
+    setenv("SLURM_JOB_ID", job, 1);
+    setenv("SLURM_STEP_ID", step, 1);
+}
+
+static int without_slurm(void **state)
+{
+    (void)state;
+    unsetenv("SLURM_JOB_ID");
+    unsetenv("SLURM_STEP_ID");
+    return 0;
+}
+
+static uint64_t hear(const struct announcement *said, const char *id)
+{
+    char heard[PROTOCOL_JOB_ID_MAX];
+    uint64_t starts_ns = announcement_read(said, heard);
+    assert_true(protocol_job_id_valid(heard));
+    if (id != NULL)
+        assert_string_equal(heard, id);
+    for (size_t i = strlen(heard); i < sizeof heard; i++)
+        assert_int_equal(heard[i], 0);
+    return starts_ns;
+}
+
+static void the_time_is_soon(void **state)
+{
+    (void)state;
+    struct announcement said = announcement_new(NOW);
+    assert_in_range(hear(&said, NULL), NOW + 1, NOW + 1000000000);
+    assert_memory_equal(said.job_id, "mpi-", 4);
+}
+
+static void ids_differ(void **state)
+{
+    (void)state;
+    struct announcement one = announcement_new(NOW), other = announcement_new(NOW);
+    assert_memory_not_equal(one.job_id, other.job_id, sizeof one.job_id);
+}
+
+static void the_largest_numbers_of_slurm_leave_room(void **state)
+{
+    (void)state;
+    as_in_slurm("4294967295", "4294967295");
+    struct announcement said = announcement_new(NOW);
+    assert_int_not_equal(hear(&said, "slurm-4294967295.4294967295"), 0);
+}
+
+static void a_long_id_has_no_time(void **state)
+{
+    (void)state;
+    as_in_slurm("123456789012345678901234", "12345");
+    struct announcement said = announcement_new(NOW);
+    assert_int_equal(hear(&said, "slurm-123456789012345678901234.12345"), 0);
+}
+
+static void an_older_rank_0_tells_no_time(void **state)
+{
+    (void)state;
+    char id[PROTOCOL_JOB_ID_MAX] = "mpi-0123456789abcdef";
+    struct announcement said;
+    memcpy(&said, id, sizeof said);
+    assert_int_equal(hear(&said, id), 0);
+}
+
+// It takes all of it for the id.
+static void an_older_rank_understands_the_id(void **state)
+{
+    (void)state;
+    struct announcement said = announcement_new(NOW);
+    char heard[PROTOCOL_JOB_ID_MAX], id[PROTOCOL_JOB_ID_MAX];
+    memcpy(heard, &said, sizeof heard);
+    announcement_read(&said, id);
+    assert_true(protocol_job_id_valid(heard));
+    assert_string_equal(heard, id);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_time_is_soon, without_slurm),
+        cmocka_unit_test_setup(ids_differ, without_slurm),
+        cmocka_unit_test_setup(the_largest_numbers_of_slurm_leave_room, without_slurm),
+        cmocka_unit_test_setup(a_long_id_has_no_time, without_slurm),
+        cmocka_unit_test_setup(an_older_rank_0_tells_no_time, without_slurm),
+        cmocka_unit_test_setup(an_older_rank_understands_the_id, without_slurm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
