@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A job's first turn is said a moment before, not more slices than that.
+#define TURNS_AHEAD_MOST 16
+
 struct engine {
     const struct policy *policy;
     struct shares shares;
@@ -46,9 +49,10 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->node.cpus = settings->cpus > 0 ? settings->cpus : 1;
     engine->node.servants = settings->servants > 0 ? settings->servants : 1;
     engine->node.sequential_share_ppm = settings->sequential_share_ppm;
-    engine->node.interactive_share_ppm = settings->interactive_share_ppm < SHARES_INTERACTIVE_MOST_PPM
-                                             ? settings->interactive_share_ppm
-                                             : SHARES_INTERACTIVE_MOST_PPM;
+    engine->node.interactive_share_ppm =
+        settings->interactive_share_ppm < SHARES_INTERACTIVE_MOST_PPM
+            ? settings->interactive_share_ppm
+            : SHARES_INTERACTIVE_MOST_PPM;
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
@@ -302,11 +306,20 @@ static bool held_slice(const struct policy_node *node, const struct policy_job *
            node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns;
 }
 
+// Slices are numbered anew when their length changes, or the clock is set: nobody waits for one
+// that will not come.
+static bool is_far(const struct policy_node *node, uint64_t turn)
+{
+    return node->turn != 0 && turn > node->turn && turn - node->turn > TURNS_AHEAD_MOST;
+}
+
 static void begin_slice(engine_t *engine)
 {
     struct policy_node *node = &engine->node;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
+        if (is_far(node, job->from_turn))
+            job->from_turn = 0;
         uint64_t whole_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
         if (engine->policy->counts_unused && held_slice(node, job) && job->service_ns < whole_ns)
             job->service_ns = whole_ns;
@@ -465,8 +478,8 @@ static void carry_out(struct policy_node *node, bool tick)
 
 static size_t list_decisions(engine_t *engine, bool limited)
 {
-    return shares_decide(&engine->shares, &engine->node, engine->suspended,
-                         engine->suspended_count, limited, engine->decisions);
+    return shares_decide(&engine->shares, &engine->node, engine->suspended, engine->suspended_count,
+                         limited, engine->decisions);
 }
 
 static bool names_a_job(const engine_t *engine, const struct engine_event *event)

@@ -311,6 +311,22 @@ static void test_who_is_alone_need_not_wait_for_his_first_turn(void **state)
     engine_free(node.engine);
 }
 
+// By another length of slices, or another time of day, the slice that was said may be years ahead.
+static void test_a_first_turn_that_does_not_come_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct clocked node;
+    clocked_open(&node, 3, 1);
+    clocked_enter(&node, 1);
+    clocked_enter(&node, 2);
+    clocked_enter_from(&node, 3, 500000);
+    unsigned turns = 0;
+    for (uint64_t turn = 1000; turn < 1010; turn++)
+        turns += run_slice(&node, turn) == 3;
+    assert_in_range(turns, 3, 4);
+    engine_free(node.engine);
+}
+
 // What the jobs that are gone had more than others differs between the nodes.
 static void test_nodes_agree_while_a_users_jobs_come_and_go(void **state)
 {
@@ -431,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_nodes_agree_while_a_users_jobs_come_and_go),
         cmocka_unit_test(test_nodes_agree_about_newcomers_that_say_from_when),
         cmocka_unit_test(test_who_is_alone_need_not_wait_for_his_first_turn),
+        cmocka_unit_test(test_a_first_turn_that_does_not_come_is_not_waited_for),
         cmocka_unit_test(test_turns_are_regular_in_calm_times),
         cmocka_unit_test(test_nodes_agree_on_sets),
         cmocka_unit_test(test_who_uses_less_has_no_more_than_his_part),
