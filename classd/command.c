@@ -59,7 +59,6 @@ static int do_exit(struct commands *commands, struct caller *caller, uint64_t no
 static void do_part(struct commands *commands, struct caller *caller, uint64_t now_ns)
 {
     struct process *process = registered(commands, caller);
-    caller->serial = 0;
     if (process != NULL)
         scheduler_part(commands->scheduler, process, now_ns);
 }

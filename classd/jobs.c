@@ -14,9 +14,10 @@
 // Each may end a job, whose class is removed; others are served, and the watchdog told, meanwhile.
 enum { DEATHS_PER_TURN = 16 };
 
-// MPI is taken down within that. Who has ended by itself need not be moved, for which the kernel
-// takes its time.
+// What is left of MPI_Finalize when all have met is mostly over within that; a tenth of the time at
+// most, or who comes and goes without end would never be limited.
 #define PARTING_NS (200 * NS_PER_MS)
+enum { PARTING_PART = 9 };
 
 void jobs_publish_degree(struct scheduler *scheduler)
 {
@@ -34,13 +35,23 @@ bool jobs_is_here_alone(const struct job *job)
     return job->process_count >= job->ranks;
 }
 
+// Who parts is not to wait for its CPU: its peers on other nodes may need its answers. So it keeps
+// its class without a limit, and when it ends by itself meanwhile need not be moved, for which the
+// kernel takes its time. Nobody is moved out of a class in place.
+static uint64_t parting_ns(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    uint64_t most_ns = (now_ns - job->registered_ns) / PARTING_PART;
+    if (!job->parts || class_is_in_place(job->class_) ||
+        !job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM))
+        return 0;
+    return most_ns < PARTING_NS ? most_ns : PARTING_NS;
+}
+
 void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     if (job->class_ != NULL)
         tracking_end(scheduler, job);
-    // Who parts is not to wait for its CPU: its peers on other nodes may need its answers.
-    if (job->class_ != NULL && job->parts)
-        job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+    uint64_t stay_ns = job->class_ != NULL ? parting_ns(scheduler, job, now_ns) : 0;
     if (job->page != NULL) {
         // A process that has left its job may still look at the page.
         pages_publish(scheduler->pages, job->page, true, false);
@@ -48,7 +59,7 @@ void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
         status_page_close(job->page, job->page_fd);
     }
     if (job->class_ != NULL)
-        leaving_begin(scheduler, job->class_, now_ns + (job->parts ? PARTING_NS : 0), now_ns);
+        leaving_begin(scheduler, job->class_, now_ns + stay_ns, now_ns);
     table_remove_job(scheduler->table, job);
     jobs_publish_degree(scheduler);
 }
@@ -95,7 +106,7 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
     }
     job->registered_ns = now_ns;
     job->quiet = !log_valve_open(&scheduler->arrivals_valve, now_ns);
-    leaving_give_up(scheduler, uid, job_id);
+    leaving_give_up(scheduler, uid, job_id, now_ns);
     // A class of this name may have stayed behind, with its limit, or suspended.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
         job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {
@@ -188,6 +199,7 @@ static int register_again(struct scheduler *scheduler, struct process *process,
     if (change_width(scheduler, process, applicant->wish->width, now_ns, err) < 0)
         return -1;
     process->serial = table_next_serial(scheduler->table);
+    process->parts = false;
     return 0;
 }
 
@@ -248,7 +260,7 @@ static uint64_t first_turn_of(const struct scheduler *scheduler,
 {
     uint64_t slice_ns = config_slice_ns(scheduler->config);
     uint64_t wall_ns = now_ns + scheduler->wall_offset_ns;
-    if (scheduler->turn == 0 || scheduler->wall_offset_ns == 0 || wish->starts_ns == 0 ||
+    if (!scheduler->config->timer_align || scheduler->wall_offset_ns == 0 || wish->starts_ns == 0 ||
         (wish->starts_ns > wall_ns && wish->starts_ns - wall_ns > STARTS_MOST_NS))
         return 0;
     return wish->starts_ns / slice_ns + (wish->starts_ns % slice_ns != 0);
@@ -372,11 +384,19 @@ void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t no
     leave(scheduler, process, now_ns);
 }
 
+// Taken together, or who says it and lives on would stay idle with the others.
 void scheduler_part(scheduler_t *scheduler, struct process *process, uint64_t now_ns)
 {
-    process->job->parts = process->job->process_count == 1;
+    struct job *job = process->job;
+    process->parts = true;
+    for (uint32_t i = 0; i < job->process_count; i++) {
+        if (!job->processes[i]->parts)
+            return;
+    }
+    job->parts = true;
     accounts_read_all(scheduler, now_ns);
-    leave(scheduler, process, now_ns);
+    for (uint32_t left = job->process_count; left > 0; left--) // the job goes with the last
+        leave(scheduler, job->processes[left - 1], now_ns);
 }
 
 void scheduler_bury(scheduler_t *scheduler, uint64_t now_ns)

@@ -11,6 +11,7 @@
 enum {
     PROCESSES_PER_STEP = 64, // some 2 ms
     LEAVING_MAX = 32,        // beyond that the oldest is waited for
+    LATER_MAX = LEAVING_MAX / 2,
 };
 
 #define PAUSE_MIN_NS NS_PER_MS
@@ -70,10 +71,9 @@ static struct leaving **find_oldest(struct scheduler *scheduler)
     return at;
 }
 
-void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_ns,
-                   uint64_t now_ns)
+void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_ns, uint64_t now_ns)
 {
-    bool later = begin_ns > now_ns;
+    bool later = begin_ns > now_ns && scheduler->leaving_count < LATER_MAX;
     if (!later && step(scheduler, class_, false, now_ns) != EAGAIN)
         return;
     if (scheduler->leaving_count >= LEAVING_MAX)
@@ -92,7 +92,7 @@ void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_
     scheduler->leaving_count++;
 }
 
-void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id)
+void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id, uint64_t now_ns)
 {
     char name[BACKEND_NAME_MAX];
     job_class_name(name, uid, job_id);
@@ -100,7 +100,8 @@ void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id)
         if (strcmp(class_name((*at)->class_), name) != 0)
             continue;
         struct leaving *one = take_out(scheduler, at);
-        class_close(one->class_);
+        if (step(scheduler, one->class_, false, now_ns) == EAGAIN)
+            class_close(one->class_);
         free(one);
         return;
     }

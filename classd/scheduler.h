@@ -61,8 +61,8 @@ struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t
 // part of it, is stopped or killed, who leaves stays in the class until the job ends.
 void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
-// The same of a process that is about to end: it stays in the class, which has no limit from when
-// the last one leaves the job, and is removed a moment later.
+// The process is about to end. When all of the job's here are, they leave it; they stay in the
+// class, which has no limit from then on, and is removed a moment later.
 void scheduler_part(scheduler_t *scheduler, struct process *process, uint64_t now_ns);
 
 // Handles deaths, a few of them; deaths_fd is readable while there are more.

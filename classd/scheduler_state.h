@@ -133,8 +133,8 @@ void tracking_end(struct scheduler *scheduler, struct job *job);
 void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_ns,
                    uint64_t now_ns);
 
-// A job of this name begins: the class stays, with whoever is left in it.
-void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id);
+// A job of this name begins: the class is removed now, or stays, with whoever is left in it.
+void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id, uint64_t now_ns);
 
 uint64_t leaving_deadline_ns(const struct scheduler *scheduler); // or SCHEDULER_NO_DEADLINE
 

@@ -23,6 +23,7 @@ struct process {
     uint32_t width;
     int pidfd;     // the table closes it; -1 for none
     uint32_t slot; // in job->processes and in the page's members
+    bool parts;    // it is about to end
     struct job *job;
     struct process *next; // with the same hash
 };
@@ -63,7 +64,7 @@ struct job {
     uint64_t way_given_ns; // since then it is given way, if:
     uint64_t way_end_ns;   // until then it is; 0: it is not
     uint64_t way_ready_ns; // from then on it may be given way again
-    bool parts;            // its last process was about to end
+    bool parts;            // all its processes are about to end
     bool called;           // it was idle, and its processes are to be told that it is no more
     bool quiet;            // too many jobs have come for a line about this one
     bool share_failed;     // a limit could not be set; said once

@@ -47,9 +47,9 @@ enum protocol_command {
     PROTOCOL_CLAIM = 13,  // reserves or takes slots for its job. Reply
     PROTOCOL_NARROW = 14, // says what is left of its job's slots elsewhere. No reply
     PROTOCOL_CLOCK = 15,  // says that its job found this node's clock off, or right. Reply
-    // The sender is about to leave and takes no more turns: it has left its job, but for its class,
-    // which it may keep without a limit for a moment, if all the job's processes here say so. No
-    // reply
+    // The sender is about to end. When all the job's processes here have said so they take no more
+    // turns: they have left the job, but for its class, which they keep for a moment, without a
+    // limit. No reply
     PROTOCOL_PART = 16,
     // From classd, unasked: the receiver's job was idle and is no more. A hint to whoever sleeps,
     // the status page says what holds; not said to who has not taken what was said before.

@@ -306,11 +306,15 @@ static bool held_slice(const struct policy_node *node, const struct policy_job *
            node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns;
 }
 
-// Slices are numbered anew when their length changes, or the clock is set: nobody waits for one
-// that will not come.
-static bool is_far(const struct policy_node *node, uint64_t turn)
+// When a job came tells nobody anything after two rounds. Slices are numbered anew when their length
+// changes, or the clock is set: nobody waits for one that will not come.
+static bool is_done_with(const struct policy_node *node, uint64_t from_turn)
 {
-    return node->turn != 0 && turn > node->turn && turn - node->turn > TURNS_AHEAD_MOST;
+    uint64_t turn = node->turn;
+    if (turn == 0 || from_turn == 0)
+        return false;
+    return from_turn > turn ? from_turn - turn > TURNS_AHEAD_MOST
+                            : turn - from_turn >= 2 * node->count;
 }
 
 static void begin_slice(engine_t *engine)
@@ -318,7 +322,7 @@ static void begin_slice(engine_t *engine)
     struct policy_node *node = &engine->node;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
-        if (is_far(node, job->from_turn))
+        if (is_done_with(node, job->from_turn))
             job->from_turn = 0;
         uint64_t whole_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
         if (engine->policy->counts_unused && held_slice(node, job) && job->service_ns < whole_ns)
@@ -403,32 +407,63 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     return ENGINE_DONE;
 }
 
+static bool anybody_takes_part(const struct policy_node *node, uint64_t turn)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        if (!node->jobs[i].sequential && node->jobs[i].from_turn <= turn)
+            return true;
+    }
+    return false;
+}
+
+bool policy_takes_part(const struct policy_node *node, const struct policy_job *job, uint64_t turn)
+{
+    return job->sequential || job->from_turn <= turn || !anybody_takes_part(node, turn);
+}
+
 // With a fair share each of n has one part in n of the time. Of that the class has its interactive
 // share in the others' slots, and the rest, (1/n - i) / (1 - i), in slots of its own. However large
 // the interactive share is, it has half as many slots as a job.
-uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
+static uint32_t sequential_slots_ppm(const struct policy_node *node, uint64_t count)
 {
     uint64_t interactive_ppm = node->interactive_share_ppm;
-    if (node->sequential_share_ppm != 0 || node->count == 0)
+    if (node->sequential_share_ppm != 0 || count == 0)
         return node->sequential_share_ppm;
-    uint64_t fair_ppm = ENGINE_WHOLE_PPM / node->count, own_ppm = 0;
+    uint64_t fair_ppm = ENGINE_WHOLE_PPM / count, own_ppm = 0;
     if (fair_ppm > interactive_ppm)
         own_ppm =
             (fair_ppm - interactive_ppm) * ENGINE_WHOLE_PPM / (ENGINE_WHOLE_PPM - interactive_ppm);
     return (uint32_t)(own_ppm > fair_ppm / 2 ? own_ppm : fair_ppm / 2);
 }
 
+uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
+{
+    return sequential_slots_ppm(node, node->count);
+}
+
+static uint32_t sequential_slots_at(const struct policy_node *node, uint64_t turn)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < node->count; i++)
+        count += policy_takes_part(node, &node->jobs[i], turn);
+    return sequential_slots_ppm(node, count);
+}
+
+static uint64_t part_of(uint64_t turns, uint64_t slots_ppm)
+{
+    return turns / ENGINE_WHOLE_PPM * slots_ppm +
+           turns % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
+}
+
 uint64_t policy_sequential_turns_before(const struct policy_node *node, uint64_t turn)
 {
-    uint64_t slots_ppm = policy_sequential_slots_ppm(node);
-    return turn / ENGINE_WHOLE_PPM * slots_ppm +
-           turn % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
+    return part_of(turn, sequential_slots_at(node, turn));
 }
 
 bool policy_sequential_turn(const struct policy_node *node, uint64_t turn)
 {
-    return policy_sequential_turns_before(node, turn + 1) >
-           policy_sequential_turns_before(node, turn);
+    uint64_t slots_ppm = sequential_slots_at(node, turn);
+    return part_of(turn + 1, slots_ppm) > part_of(turn, slots_ppm);
 }
 
 // The most slices that a job may wait, as long as its turns come evenly: all jobs of the node, or
@@ -550,7 +585,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     }
     size_t count = node->count;
     change(engine, event);
-    if (node->count != count)
+    if (node->count != count && event->from_turn == 0)
         node->changed_ns = node->now_ns;
     if (event->kind == ENGINE_SWITCH) {
         begin_slice(engine);

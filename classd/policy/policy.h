@@ -117,6 +117,10 @@ extern const struct policy policy_uncoordinated;
 // same jobs and the same configuration know, and from nothing else.
 uint32_t policy_sequential_slots_ppm(const struct policy_node *node);
 
+// Does the job take part in what the number of the slice `turn` decides? Not before all its nodes
+// know of it, unless that is so of nobody.
+bool policy_takes_part(const struct policy_node *node, const struct policy_job *job, uint64_t turn);
+
 // How many of the slices before this one are the class's own by their numbers, spread as evenly as
 // whole slices can be, and whether this one is.
 uint64_t policy_sequential_turns_before(const struct policy_node *node, uint64_t turn);

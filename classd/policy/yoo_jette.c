@@ -20,19 +20,18 @@ static bool comes_before(const struct policy_job *one, const struct policy_job *
     return one->name != other->name ? one->name < other->name : one < other;
 }
 
-// Jobs whose ranks have named the first slice in which all their nodes know of them.
-static bool takes_part(const struct policy_job *job, uint64_t turn)
+static bool has_place(const struct policy_node *node, const struct policy_job *job, uint64_t turn)
 {
-    return !job->sequential && job->from_turn <= turn;
+    return !job->sequential && policy_takes_part(node, job, turn);
 }
 
-// How many of those that take part come before this one in the order of their names.
+// How many of those with a place come before this one in the order of their names.
 static uint64_t place_of(const struct policy_node *node, const struct policy_job *job,
                          uint64_t turn)
 {
     uint64_t before = 0;
     for (size_t i = 0; i < node->count; i++)
-        before += takes_part(&node->jobs[i], turn) && comes_before(&node->jobs[i], job);
+        before += has_place(node, &node->jobs[i], turn) && comes_before(&node->jobs[i], job);
     return before;
 }
 
@@ -40,19 +39,21 @@ static uint64_t count_taking_part(const struct policy_node *node, uint64_t turn)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < node->count; i++)
-        count += takes_part(&node->jobs[i], turn);
+        count += policy_takes_part(node, &node->jobs[i], turn);
     return count;
 }
 
-// Nobody has come or gone for two rounds. Nodes that one has come to just before and just after a
-// tick agree on that by the slice that it begins with.
+// Nobody has come or gone for two rounds. Of newcomers the slice from which they take part tells,
+// on which nodes agree that one has come to just before and just after a tick.
 static bool is_calm(const struct policy_node *node, uint64_t turn)
 {
+    uint64_t slices = 2 * count_taking_part(node, turn);
     for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].from_turn != 0 && node->jobs[i].from_turn + 2 * node->count > turn)
+        uint64_t from_turn = node->jobs[i].from_turn;
+        if (from_turn != 0 && from_turn <= turn && turn - from_turn < slices)
             return false;
     }
-    return node->now_ns - node->changed_ns >= 2 * node->count * node->time_slice_ns;
+    return node->now_ns - node->changed_ns >= slices * node->time_slice_ns;
 }
 
 // Which of `jobs` places has the slice `turn`, which is the `number`th of those that are not the
@@ -81,13 +82,14 @@ static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
     if (turn == 0)
         return NULL;
     if (class_ != NULL) {
-        if (policy_sequential_turn(node, turn) || jobs == 0)
+        if (policy_sequential_turn(node, turn) || jobs == 1)
             return class_;
         number -= policy_sequential_turns_before(node, turn);
+        jobs--;
     }
-    uint64_t place = jobs != 0 ? place_in_turn(node, turn, number, jobs) : 0;
+    uint64_t place = place_in_turn(node, turn, number, jobs);
     for (size_t i = 0; i < node->count; i++) {
-        if (takes_part(&node->jobs[i], turn) && place_of(node, &node->jobs[i], turn) == place)
+        if (has_place(node, &node->jobs[i], turn) && place_of(node, &node->jobs[i], turn) == place)
             return &node->jobs[i];
     }
     return NULL;
@@ -156,7 +158,7 @@ static void fill_in_turn(struct policy_node *node, const struct policy_job *firs
         return;
     for (struct policy_job *job = next_by_name(node, first); job != first;
          job = next_by_name(node, job)) {
-        if ((job->sequential || takes_part(job, node->turn)) &&
+        if (policy_takes_part(node, job, node->turn) &&
             policy_room_of(node, job) <= packing_widest(node) && is_even(node, job))
             job->next = true;
     }

@@ -596,10 +596,10 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
 // down takes a while and little CPU time, unless strangers are waited for. Where MPICH could hang
 // the private communicator is not given back: MPI_Comm_free sends messages, which take the ranks
 // apart again.
-static void part(void)
+static void part(bool parts)
 {
     enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);
-    if (!strangers_came())
+    if (parts)
         session_part();
     contention_stop();
     doorbell_leave();
@@ -653,8 +653,10 @@ static void print_stats(void)
             all[STATS_SLEEPS], all[STATS_OVERSLEPT]);
 }
 
+// Who has not come by here for every call may be connected to strangers.
 static void leave_job(void)
 {
+    bool parts = core_active && !bindings_bypass_us() && !strangers_came();
     core_active = core_quick = false;
     within_stop();
     outsiders_stop();
@@ -666,7 +668,7 @@ static void leave_job(void)
         header_stop();
     if (carrier.on)
         finish_carrier();
-    part();
+    part(parts);
 }
 
 // Calls that a program makes when what it has attached is deleted are its own, like all others.

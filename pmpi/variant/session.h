@@ -104,7 +104,8 @@ int session_ear(void);
 // Takes what has been said there, before the status word is looked at and the next sleep begins.
 void session_listen(void);
 
-// PART: this process takes no more turns, nor is it limited, until it ends. session_exit() follows.
+// PART: this process is about to end, and with its mates here needs no more turns. session_exit()
+// follows.
 void session_part(void);
 
 // EXIT (CMDOUT): leaves the job.

@@ -244,7 +244,9 @@ static void who_parts_hands_over_its_turn_and_keeps_its_class_for_a_moment(void 
     assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
     assert_null(strstr(test_backend_log(node->backend), "expel"));
     assert_null(strstr(test_backend_log(node->backend), "remove"));
+    uint64_t most_ns = node->now_ns + node->config.time_slice_ns;
     assert_true(class_goes(node, "remove job-0-b\n"));
+    assert_in_range(node->now_ns, most_ns - node->config.time_slice_ns + 1, most_ns);
 }
 
 static void who_parts_idle_is_limited_no_more(void **state)
@@ -267,20 +269,86 @@ static void who_parts_idle_is_limited_no_more(void **state)
     assert_true(class_goes(node, "remove job-0-b\n"));
 }
 
-// Who says PART and stays for long, with one job name after the other.
+// One whose mates do not part, after all, leaves as everybody does.
+static void who_parts_alone_can_leave(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A), *a2 = come(node, "a", A2);
+    come(node, "b", B);
+    scheduler_part(node->scheduler, a, node->now_ns);
+    clear(node);
+    scheduler_exit(node->scheduler, a, node->now_ns);
+    assert_non_null(strstr(test_backend_log(node->backend), "expel job-0-a 5000001\n"));
+    assert_int_equal(a2->job->process_count, 1);
+}
+
+// Who says PART and stays for long, again and again, is without a limit for a tenth of the time.
+static void who_parts_often_gains_little(void **state)
+{
+    enum { TIMES = 50 };
+    struct node *node = *state;
+    come(node, "a", A);
+    uint64_t free_ns = 0, limited_ns = 0;
+    for (int i = 0; i < TIMES; i++) {
+        struct process *b = come(node, "b", B);
+        uint64_t stays_ns = (uint64_t)i * 100 * NS_PER_MS / TIMES;
+        node->now_ns += stays_ns;
+        clear(node);
+        scheduler_part(node->scheduler, b, node->now_ns);
+        uint64_t parted_ns = node->now_ns;
+        if (strstr(test_backend_log(node->backend), "remove") == NULL)
+            assert_true(class_goes(node, "remove job-0-b\n"));
+        free_ns += node->now_ns - parted_ns;
+        limited_ns += stays_ns;
+    }
+    assert_in_range(free_ns, limited_ns / 12, limited_ns / 9);
+}
+
+// Their places come home before a job of the same name is made, which would know no way back.
+static void who_comes_back_at_once_is_not_kept(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_part(node->scheduler, a, node->now_ns);
+    clear(node);
+    come(node, "a", A);
+    assert_memory_equal(test_backend_log(node->backend), "remove job-0-a\n", 15);
+    clear(node);
+    scheduler_leave_on(node->scheduler, node->now_ns + NS_PER_SEC);
+    assert_string_equal(test_backend_log(node->backend), "");
+}
+
+static void nobody_is_kept_in_a_class_in_place(void **state)
+{
+    struct node *node = *state;
+    test_backend_offer_place(node->backend, true);
+    struct process *a = come(node, "a", A);
+    node->now_ns += node->config.time_slice_ns;
+    clear(node);
+    scheduler_part(node->scheduler, a, node->now_ns);
+    assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
+}
+
+// With one job name after the other.
 static void classes_of_who_parted_do_not_pile_up(void **state)
 {
-    enum { JOBS = 100 };
+    enum { JOBS = 100, KEPT_MOST = 16 };
     struct node *node = *state;
     char name[8];
     unsigned removed = 0;
     for (int i = 0; i < JOBS; i++) {
         snprintf(name, sizeof name, "p%d", i);
+        struct process *process = come(node, name, A);
+        process->job->registered_ns = 0; // long ago
         clear(node);
-        scheduler_part(node->scheduler, come(node, name, A), node->now_ns);
-        removed += strstr(test_backend_log(node->backend), "remove") != NULL;
+        scheduler_part(node->scheduler, process, node->now_ns);
+        char removal[32];
+        snprintf(removal, sizeof removal, "remove job-0-%s\n", name);
+        removed +=
+            strstr(test_backend_log(node->backend), removal) != NULL; // its own, no older one
     }
-    assert_in_range(removed, JOBS / 2, JOBS);
+    assert_int_equal(removed, JOBS - KEPT_MOST);
 }
 
 // On how many of 20 ticks, right after it has come, a newcomer has the node; it says that all its
@@ -312,8 +380,9 @@ static void a_newcomer_has_no_turn_before_all_its_nodes_know_of_it(void **state)
     scheduler_switch(node->scheduler, node->now_ns, 999 * node->config.time_slice_ns);
     assert_int_equal(first_turns_at_once(node, 1), 0);
     assert_in_range(first_turns_at_once(node, -1), 1, 20);
-    // Another time of day is none.
-    assert_in_range(first_turns_at_once(node, 3600 * (int64_t)NS_PER_SEC), 1, 20);
+    // Another time of day is none: by that it would have a turn after some slices.
+    int64_t ahead_ns = (int64_t)(NS_PER_SEC + 3 * node->config.time_slice_ns);
+    assert_in_range(first_turns_at_once(node, ahead_ns), 1, 20);
 }
 
 static void who_comes_back_is_as_far_ahead(void **state)
@@ -1563,6 +1632,10 @@ int main(void)
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
         TEST(who_parts_hands_over_its_turn_and_keeps_its_class_for_a_moment),
         TEST(who_parts_idle_is_limited_no_more),
+        TEST(who_parts_alone_can_leave),
+        TEST(who_parts_often_gains_little),
+        TEST(who_comes_back_at_once_is_not_kept),
+        TEST(nobody_is_kept_in_a_class_in_place),
         TEST(classes_of_who_parted_do_not_pile_up),
         TEST(a_newcomer_has_no_turn_before_all_its_nodes_know_of_it),
         TEST(who_comes_back_is_as_far_ahead),
