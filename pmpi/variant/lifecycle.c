@@ -605,7 +605,7 @@ static void part(bool parts)
     doorbell_leave();
     peers_stop();
     if (PARTING_ANSWERS)
-        parting_linger(job.size, state, job.crowded);
+        parting_linger(job.size, state, job.crowded, parts);
     else
         job.mpi->Comm_free(&job.comm);
 }

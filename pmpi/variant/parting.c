@@ -10,6 +10,7 @@
 #define TOGETHER_NS        (10 * NS_PER_MS) // an exchange that takes longer was not one of running ranks
 #define LINGER_NS          (5 * NS_PER_MS)
 #define IN_TURNS_LINGER_NS (20 * NS_PER_MS)
+#define PARTED_LINGER_NS   (40 * NS_PER_MS) // beside the job whose turn it is, with half of the CPU
 #define CROWDED_LINGER_NS  (80 * NS_PER_MS)
 #define LATE_LINGER_NS     NS_PER_SEC       // by the idle share: ten periods of it
 #define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave; crowded ones linger on
@@ -92,7 +93,7 @@ enum parting_state parting_meet(MPI_Comm comm, bool answers)
     return (enum parting_state)greatest;
 }
 
-void parting_linger(int size, enum parting_state state, bool crowded)
+void parting_linger(int size, enum parting_state state, bool crowded, bool parted)
 {
     uint64_t linger_ns = LINGER_NS;
     if (state >= PARTING_LATE)
@@ -100,7 +101,7 @@ void parting_linger(int size, enum parting_state state, bool crowded)
     else if (crowded)
         linger_ns = CROWDED_LINGER_NS;
     else if (state == PARTING_TOGETHER)
-        linger_ns = IN_TURNS_LINGER_NS;
+        linger_ns = parted ? PARTED_LINGER_NS : IN_TURNS_LINGER_NS;
     if (size > 1)
         core_linger((uint32_t)size, linger_ns);
 }

@@ -47,6 +47,6 @@ enum parting_state parting_meet(MPI_Comm comm, bool answers);
 
 // After that: has each of the `size` ranks answer for as long as others need by `state`, or since
 // ranks share CPUs with each other (`crowded`).
-void parting_linger(int size, enum parting_state state, bool crowded);
+void parting_linger(int size, enum parting_state state, bool crowded, bool parted);
 
 #endif
