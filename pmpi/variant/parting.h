@@ -46,7 +46,8 @@ enum parting_state {
 enum parting_state parting_meet(MPI_Comm comm, bool answers);
 
 // After that: has each of the `size` ranks answer for as long as others need by `state`, or since
-// ranks share CPUs with each other (`crowded`).
+// ranks share CPUs with each other (`crowded`), or with the job that has had its turn from this one
+// (`parted`).
 void parting_linger(int size, enum parting_state state, bool crowded, bool parted);
 
 #endif
