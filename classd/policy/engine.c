@@ -306,8 +306,8 @@ static bool held_slice(const struct policy_node *node, const struct policy_job *
            node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns;
 }
 
-// When a job came tells nobody anything after two rounds. Slices are numbered anew when their length
-// changes, or the clock is set: nobody waits for one that will not come.
+// When a job came tells nobody anything after two rounds. Slices are numbered anew when their
+// length changes, or the clock is set: nobody waits for one that will not come.
 static bool is_done_with(const struct policy_node *node, uint64_t from_turn)
 {
     uint64_t turn = node->turn;
@@ -407,18 +407,13 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     return ENGINE_DONE;
 }
 
-static bool anybody_takes_part(const struct policy_node *node, uint64_t turn)
+uint64_t policy_known_by(const struct policy_node *node, uint64_t turn)
 {
     for (size_t i = 0; i < node->count; i++) {
         if (!node->jobs[i].sequential && node->jobs[i].from_turn <= turn)
-            return true;
+            return turn;
     }
-    return false;
-}
-
-bool policy_takes_part(const struct policy_node *node, const struct policy_job *job, uint64_t turn)
-{
-    return job->sequential || job->from_turn <= turn || !anybody_takes_part(node, turn);
+    return UINT64_MAX;
 }
 
 // With a fair share each of n has one part in n of the time. Of that the class has its interactive
@@ -443,9 +438,9 @@ uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
 
 static uint32_t sequential_slots_at(const struct policy_node *node, uint64_t turn)
 {
-    uint64_t count = 0;
+    uint64_t known_by = policy_known_by(node, turn), count = 0;
     for (size_t i = 0; i < node->count; i++)
-        count += policy_takes_part(node, &node->jobs[i], turn);
+        count += policy_takes_part(&node->jobs[i], known_by);
     return sequential_slots_ppm(node, count);
 }
 

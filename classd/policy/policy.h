@@ -117,9 +117,14 @@ extern const struct policy policy_uncoordinated;
 // same jobs and the same configuration know, and from nothing else.
 uint32_t policy_sequential_slots_ppm(const struct policy_node *node);
 
-// Does the job take part in what the number of the slice `turn` decides? Not before all its nodes
-// know of it, unless that is so of nobody.
-bool policy_takes_part(const struct policy_node *node, const struct policy_job *job, uint64_t turn);
+// By which slice all nodes of a job must know of it, for it to take part in what the number of the
+// slice `turn` decides: that one, unless nobody but the sequential class would.
+uint64_t policy_known_by(const struct policy_node *node, uint64_t turn);
+
+static inline bool policy_takes_part(const struct policy_job *job, uint64_t known_by)
+{
+    return job->sequential || job->from_turn <= known_by;
+}
 
 // How many of the slices before this one are the class's own by their numbers, spread as evenly as
 // whole slices can be, and whether this one is.

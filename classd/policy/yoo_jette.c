@@ -20,26 +20,26 @@ static bool comes_before(const struct policy_job *one, const struct policy_job *
     return one->name != other->name ? one->name < other->name : one < other;
 }
 
-static bool has_place(const struct policy_node *node, const struct policy_job *job, uint64_t turn)
+static bool has_place(const struct policy_job *job, uint64_t known_by)
 {
-    return !job->sequential && policy_takes_part(node, job, turn);
+    return !job->sequential && policy_takes_part(job, known_by);
 }
 
 // How many of those with a place come before this one in the order of their names.
 static uint64_t place_of(const struct policy_node *node, const struct policy_job *job,
-                         uint64_t turn)
+                         uint64_t known_by)
 {
     uint64_t before = 0;
     for (size_t i = 0; i < node->count; i++)
-        before += has_place(node, &node->jobs[i], turn) && comes_before(&node->jobs[i], job);
+        before += has_place(&node->jobs[i], known_by) && comes_before(&node->jobs[i], job);
     return before;
 }
 
-static uint64_t count_taking_part(const struct policy_node *node, uint64_t turn)
+static uint64_t count_taking_part(const struct policy_node *node, uint64_t known_by)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < node->count; i++)
-        count += policy_takes_part(node, &node->jobs[i], turn);
+        count += policy_takes_part(&node->jobs[i], known_by);
     return count;
 }
 
@@ -47,7 +47,7 @@ static uint64_t count_taking_part(const struct policy_node *node, uint64_t turn)
 // on which nodes agree that one has come to just before and just after a tick.
 static bool is_calm(const struct policy_node *node, uint64_t turn)
 {
-    uint64_t slices = 2 * count_taking_part(node, turn);
+    uint64_t slices = 2 * count_taking_part(node, policy_known_by(node, turn));
     for (size_t i = 0; i < node->count; i++) {
         uint64_t from_turn = node->jobs[i].from_turn;
         if (from_turn != 0 && from_turn <= turn && turn - from_turn < slices)
@@ -78,7 +78,8 @@ static uint64_t place_in_turn(const struct policy_node *node, uint64_t turn, uin
 static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
 {
     struct policy_job *class_ = sequential_class(node);
-    uint64_t jobs = count_taking_part(node, turn), number = turn;
+    uint64_t known_by = policy_known_by(node, turn);
+    uint64_t jobs = count_taking_part(node, known_by), number = turn;
     if (turn == 0)
         return NULL;
     if (class_ != NULL) {
@@ -89,7 +90,8 @@ static struct policy_job *whose_turn(struct policy_node *node, uint64_t turn)
     }
     uint64_t place = place_in_turn(node, turn, number, jobs);
     for (size_t i = 0; i < node->count; i++) {
-        if (has_place(node, &node->jobs[i], turn) && place_of(node, &node->jobs[i], turn) == place)
+        if (has_place(&node->jobs[i], known_by) &&
+            place_of(node, &node->jobs[i], known_by) == place)
             return &node->jobs[i];
     }
     return NULL;
@@ -156,10 +158,11 @@ static void fill_in_turn(struct policy_node *node, const struct policy_job *firs
 {
     if (node->turn == 0 || packing_widest(node) == 0)
         return;
+    uint64_t known_by = policy_known_by(node, node->turn);
     for (struct policy_job *job = next_by_name(node, first); job != first;
          job = next_by_name(node, job)) {
-        if (policy_takes_part(node, job, node->turn) &&
-            policy_room_of(node, job) <= packing_widest(node) && is_even(node, job))
+        if (policy_takes_part(job, known_by) && policy_room_of(node, job) <= packing_widest(node) &&
+            is_even(node, job))
             job->next = true;
     }
 }
