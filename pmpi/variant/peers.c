@@ -19,6 +19,8 @@ struct entry {
     bool spans;
     bool ours; // no member is outside of MPI_COMM_WORLD
     _Atomic bool neighbours_done;
+    struct entry *taken_before; // of all that were ever taken, so that only those are looked through
+    bool taken;
 };
 
 #define REMOVED UINTPTR_MAX
@@ -30,6 +32,7 @@ int peers_world_size;
 static MPI_Group world_group = MPI_GROUP_NULL;
 static int *nodes; // of each world rank
 static unsigned used;
+static struct entry *last_taken;
 
 static uintptr_t key_of(MPI_Comm comm)
 {
@@ -100,6 +103,15 @@ static bool known(const int *ranks, int size, int *node, bool *differ)
     return true;
 }
 
+static void note_taken(struct entry *entry)
+{
+    if (entry->taken)
+        return;
+    entry->taken = true;
+    entry->taken_before = last_taken;
+    last_taken = entry;
+}
+
 static void add(MPI_Comm comm, int *ranks, int size, bool spans, bool ours)
 {
     pthread_mutex_lock(&lock);
@@ -109,6 +121,7 @@ static void add(MPI_Comm comm, int *ranks, int size, bool spans, bool ours)
         uintptr_t at = atomic_load_explicit(&entries[slot].key, memory_order_relaxed);
         if (at == 0 || at == REMOVED) {
             entry = &entries[slot];
+            note_taken(entry);
             used++;
         }
         slot = (slot + 1) % SLOTS;
@@ -212,8 +225,10 @@ void peers_stop(void)
 {
     if (world_group != MPI_GROUP_NULL)
         mpi_next[1].Group_free(&world_group);
-    for (unsigned i = 0; entries != NULL && i < SLOTS; i++)
-        free(entries[i].world_ranks);
+    for (struct entry *entry = last_taken; entry != NULL; entry = entry->taken_before)
+        free(entry->world_ranks);
+    last_taken = NULL;
+    used = 0;
     free(entries);
     free(nodes);
     entries = NULL;

@@ -3,11 +3,13 @@
 #include "common/units.h"
 #include "pmpi/variant/arrivals.h"
 #include "pmpi/variant/contention.h"
+#include "pmpi/variant/courtesy.h"
 
 #include <sched.h>
 
 enum {
     POLLS_BEFORE_YIELD = 10, // about what two switches between ranks that yield cost
+    POLLS_BEFORE_COURTESY = 64,
     POLLS_PER_NAP = 16,      // of an idle rank: the steps of a message that has come
     POLLS_PER_VAIN_NAP = 4,  // when nothing came in the last one
     POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
@@ -166,6 +168,25 @@ static void pause_yielding(struct wait *wait)
         note_yield(wait);
 }
 
+// A scheduled rank that has a CPU of its own, of a job that shares its nodes: see courtesy.h.
+static bool is_courteous(const struct wait *wait)
+{
+    uint64_t word = session_word();
+    return wait_adapts && carrier.on && wait->polls > POLLS_BEFORE_COURTESY &&
+           session_word_contended(word) && !session_word_idle(word);
+}
+
+static void yield_by_courtesy(void)
+{
+    static _Thread_local struct courtesy courtesy;
+    uint64_t before_ns = clock_now_ns();
+    if (!courtesy_allows(&courtesy, before_ns))
+        return;
+    sched_yield();
+    stats_add(STATS_YIELDS, 1);
+    courtesy_took(&courtesy, clock_now_ns() - before_ns);
+}
+
 bool wait_yields_within(struct wait *wait)
 {
     wait->polls++;
@@ -197,6 +218,8 @@ static void give_away(struct wait *wait, bool sleeps)
         doorbell_withdraw();
     if (wait_yields)
         pause_yielding(wait);
+    else if (is_courteous(wait))
+        yield_by_courtesy();
 }
 
 void wait_pause(struct wait *wait)

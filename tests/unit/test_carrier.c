@@ -356,6 +356,47 @@ static void an_idle_rank_for_which_nothing_comes_polls_little(void **state)
     close(ends[1]);
 }
 
+// ---- scheduled ranks that wait
+
+static uint64_t yields_of(uint16_t flags)
+{
+    struct wait wait = wait_new();
+    mock_status(flags);
+    atomic_store(&stats_counters[STATS_YIELDS], 0);
+    pauses(&wait, 1000);
+    return atomic_load(&stats_counters[STATS_YIELDS]);
+}
+
+// Where jobs share the node programs start and end in its turn, too.
+static void a_scheduled_rank_lets_others_by_while_it_waits(void **state)
+{
+    (void)state;
+    begin();
+    stats_on = wait_adapts = true;
+    assert_in_range(yields_of(OUT), 900, 999);
+    assert_int_equal(yields_of(STATUS_SCHEDULED), 0); // the job alone
+    wait_adapts = false;                              // wait = spin
+    assert_int_equal(yields_of(OUT), 0);
+    stats_on = false;
+}
+
+// It has little CPU time, and naps.
+static void an_idle_rank_does_not(void **state)
+{
+    int ends[2];
+    (void)state;
+    begin();
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    mock_ear(ends[0]); // no nap is long
+    stats_on = wait_adapts = true;
+    assert_int_equal(yields_of(IDLE), 0);
+    stats_on = wait_adapts = false;
+    mock_ear(-1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -370,6 +411,8 @@ int main(void)
         TEST(at_the_end_nobody_is_told),
         TEST(an_idle_rank_naps_between_polls),
         TEST(an_idle_rank_for_which_nothing_comes_polls_little),
+        TEST(a_scheduled_rank_lets_others_by_while_it_waits),
+        TEST(an_idle_rank_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -136,6 +137,31 @@ static void one_that_is_not_freed_stays_known(void **state)
     assert_int_equal(peers_world_rank(made, 0), PEERS_UNKNOWN);
 }
 
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+// The table is large, and hardly any of it is ever touched: not at the end either, for milliseconds
+// of each program.
+static void the_end_touches_what_was_used(void **state)
+{
+    const int nodes[MOCK_SIZE] = {0, 1};
+    MPI_Comm made;
+    (void)state;
+    peers_stop();
+    assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &made), MPI_SUCCESS);
+    long before = faults();
+    peers_stop();
+    assert_in_range(faults() - before, 0, 100);
+    assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
+    assert_known(MPI_COMM_WORLD, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +169,7 @@ int main(void)
         cmocka_unit_test(duplicates_are_as_what_they_are_of),
         cmocka_unit_test(duplicates_of_unknown_ones_are_asked_for),
         cmocka_unit_test(one_that_is_not_freed_stays_known),
+        cmocka_unit_test(the_end_touches_what_was_used),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
