@@ -19,7 +19,7 @@ struct entry {
     bool spans;
     bool ours; // no member is outside of MPI_COMM_WORLD
     _Atomic bool neighbours_done;
-    struct entry *taken_before; // of all that were ever taken, so that only those are looked through
+    struct entry *taken_before; // of those that were ever taken
     bool taken;
 };
 

@@ -8,12 +8,12 @@
 #include <sched.h>
 
 enum {
-    POLLS_BEFORE_YIELD = 10, // about what two switches between ranks that yield cost
-    POLLS_BEFORE_COURTESY = 64,
-    POLLS_PER_NAP = 16,      // of an idle rank: the steps of a message that has come
-    POLLS_PER_VAIN_NAP = 4,  // when nothing came in the last one
-    POLLS_PER_CLOCK = 256,   // of a scheduled rank, which polls some million times a second
-    LARGE_BYTES = 4096,      // a smaller message has come as a whole
+    POLLS_BEFORE_YIELD = 10,    // about what two switches between ranks that yield cost
+    POLLS_BEFORE_COURTESY = 64, // what comes at once is not kept waiting
+    POLLS_PER_NAP = 16,         // of an idle rank: the steps of a message that has come
+    POLLS_PER_VAIN_NAP = 4,     // when nothing came in the last one
+    POLLS_PER_CLOCK = 256,      // of a scheduled rank, which polls some million times a second
+    LARGE_BYTES = 4096,         // a smaller message has come as a whole
 };
 
 // A scheduled rank that has waited this long tells its peers again: they may have become idle, or
