@@ -176,7 +176,7 @@ class MpiJob(unittest.TestCase):
         job.up()
         for family in families:
             with self.subTest(mpi=family):
-                job.start(family, 4)
+                job.start(family, 20)  # which lasts while it is not suspended, on a fast machine too
                 job.eventually(lambda: all(len(jobs) == 1 for jobs in kit.jobs_by_node()), "the job is on both nodes")
                 (name,) = kit.jobs_by_node()[0]
                 for means in MEANS:
