@@ -8,9 +8,9 @@
 
 #define NAP_NS             NS_PER_MS
 #define TOGETHER_NS        (10 * NS_PER_MS) // an exchange that takes longer was not one of running ranks
-#define LINGER_NS          (5 * NS_PER_MS)
-#define IN_TURNS_LINGER_NS (20 * NS_PER_MS)
-#define PARTED_LINGER_NS   (40 * NS_PER_MS) // beside the job whose turn it is, with half of the CPU
+#define LINGER_NS          (15 * NS_PER_MS)
+#define IN_TURNS_LINGER_NS (35 * NS_PER_MS)
+#define PARTED_LINGER_NS   (80 * NS_PER_MS) // beside the job whose turn it is, with half of the CPU
 #define CROWDED_LINGER_NS  (80 * NS_PER_MS)
 #define LATE_LINGER_NS     NS_PER_SEC       // by the idle share: ten periods of it
 #define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave; crowded ones linger on
