@@ -11,4 +11,5 @@ if [ "$build" = yes ]; then
     "$root/tests/install_packages.sh"
     (cd "$root" && cmake --preset release && cmake --build --preset release) >&2
 fi
+. "$root/tests/own_python.sh"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/bench"

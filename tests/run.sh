@@ -23,6 +23,7 @@ esac
     echo "tests/run.sh: packages for virtual machines cannot be installed; the tests in tests/vm are skipped" >&2
 "$root/tests/install_packages.sh" packages_browser.txt ||
     echo "tests/run.sh: the browser cannot be installed; system/report_browser is skipped" >&2
+. "$root/tests/own_python.sh"
 cd "$root"
 cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset"

@@ -12,8 +12,10 @@ from labkit import processes
 
 from . import NasError, output
 
-LAUNCHERS_AHEAD = 12  # that are loaded before their job may start: more than any experiment starts at once
-LOADING_S = 5
+# Launchers that are loaded before the first job may start. One that is loaded later takes the CPU from the jobs
+# that run, on one node only, for as long as a rank needs to start: a tenth of a short job.
+LAUNCHERS_AHEAD = 128
+LOADING_S = 60
 END_S = 10
 
 
