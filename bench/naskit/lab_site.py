@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from . import NasError, hosts, memory, noise, output, times
+from . import NasError, hosts, memory, noise, output, pace, times
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(BENCH, "lab")
@@ -26,6 +26,7 @@ class LabSite:
         self.is_up = False
         self.cpus = []
         self.keeper = None
+        self.watch = None
 
     def _lab(self, *arguments, check=True):
         done = subprocess.run([LAB, "--name", self.name, *arguments], text=True,
@@ -51,8 +52,13 @@ class LabSite:
         self.cpus = sorted({cpu for node in nodes for cpu in node["cpus"]})
         if self.keeper:
             self.keeper.wait()
+        if self.options.noise:
+            self.watch = pace.Pace(self.options.build, self.cpus)
 
     def down(self):
+        if self.watch:
+            self.watch.close()
+        self.watch = None
         if self.keeper:
             self.keeper.close()
         self.keeper = None
@@ -62,6 +68,10 @@ class LabSite:
 
     def calibrate(self):
         return noise.calibrate(self.cpus)
+
+    def pace(self):
+        """Of the slowest CPU since this was last asked, in seconds; None where nobody has looked."""
+        return self.watch.since_last() if self.watch else None
 
     def prepare(self, scheduler, unit):
         """Daemons with the unit's settings, or none."""

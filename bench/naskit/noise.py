@@ -1,5 +1,6 @@
-"""The noise guard: a fixed piece of work on every CPU at once, before and after each unit. Where it
-takes clearly longer than it mostly does, something else was running, and the run is not to be trusted."""
+"""The noise guard: a fixed piece of work on every CPU at once, before and after each unit, and a small one again and
+again during it (pace.py). Where it takes clearly longer than it mostly does, something else was running, and the run is
+not to be trusted."""
 
 import statistics
 import subprocess
@@ -35,25 +36,37 @@ def slowest(outputs):
 
 
 class Guard:
-    """Judges by the median of all calibrations of a sitting so far: between sittings a machine may have
-    become another one. A factor of 0 judges nothing."""
+    """Judges by the medians of a sitting so far: between sittings a machine may have become another one. By all
+    calibrations, which are made between units, and by the paces of all runs, which say what went on during them. A
+    factor of 0 judges nothing."""
 
-    def __init__(self, factor, known=()):
+    def __init__(self, factor, runs=()):
         self.factor = factor
-        self.seen = [seconds for seconds in known if seconds is not None]
+        self.calibrations = []
+        self.paces = []
+        for run in runs:
+            self.add(run["calibration_s"])
+            self.add_pace(run)
 
-    def add(self, seconds):
-        if seconds is not None:
-            self.seen.append(seconds)
+    def add(self, calibration_s):
+        if calibration_s is not None:
+            self.calibrations.append(calibration_s)
 
-    def is_disturbed(self, seconds):
+    def add_pace(self, run):
+        if run.get("pace_s") is not None:
+            self.paces.append(run["pace_s"])
+
+    def is_disturbed(self, calibration_s):
         """Whether a calibration, which was added before, is beyond the threshold."""
-        if not self.factor or not self.seen or seconds is None:
+        return self._is_beyond(calibration_s, self.calibrations)
+
+    def _is_beyond(self, seconds, seen):
+        if not self.factor or not seen or seconds is None:
             return False
-        return seconds > self.factor * statistics.median(self.seen)
+        return seconds > self.factor * statistics.median(seen)
 
     def judge(self, runs):
-        """Marks the runs. The median becomes better known as the session goes on, so the first runs
+        """Marks the runs. The medians become better known as the session goes on, so the first runs
         may have to be judged anew."""
         for run in runs:
-            run["disturbed"] = self.is_disturbed(run["calibration_s"])
+            run["disturbed"] = self.is_disturbed(run["calibration_s"]) or self._is_beyond(run.get("pace_s"), self.paces)

@@ -27,6 +27,7 @@ class Sitting:
         self.began_s = time.monotonic()
         self.progress = progress.Progress(units, nominal_s)
         self.calibration_s = None
+        self.pace_s = None
 
     def run_unit(self, place, unit, attempt):
         """The run as a line of runs.jsonl, but for `wall_s`."""
@@ -54,7 +55,7 @@ class Sitting:
             self.progress.wall_s[run["place"]] = run["wall_s"]
         for number in {records.sitting(run) for run in self.runs}:
             earlier = [run for run in self.runs if records.sitting(run) == number]
-            noise.Guard(self.options.noise, [run["calibration_s"] for run in earlier]).judge(earlier)
+            noise.Guard(self.options.noise, earlier).judge(earlier)
 
     def put_away(self):
         """Leaves the machine as it was; may be called again when it was interrupted itself."""
@@ -88,8 +89,10 @@ class Sitting:
             run = self.run_unit(place, unit, number)
             run["wall_s"] = time.monotonic() - start_s
             run["sitting"] = self.number
+            run["pace_s"] = self.pace_s
             if again:
                 run["again"] = True
+            self.guard.add_pace(run)
             self.guard.judge([run])
             self.runs.append(run)
             attempts.append(run)
@@ -107,16 +110,22 @@ class Sitting:
         self.guard.add(self.calibration_s)
 
     def settle(self):
-        """Waits a little for quiet; what is still disturbed then will be counted as such. Returns the
-        calibration before the unit."""
+        """The unit begins next: waits a little for quiet; what is still disturbed then will be counted as such. Returns
+        the calibration before the unit."""
         for _ in range(QUIET_TRIES):
             if not self.guard.is_disturbed(self.calibration_s):
                 break
             time.sleep(SETTLE_S)
             self.calibrate()
+        self._look_at_pace()
         return self.calibration_s
+
+    def _look_at_pace(self):
+        """Since it was last looked at."""
+        self.pace_s = self.site.pace() if self.guard.factor else None
 
     def worst_calibration(self, before_s):
         """The unit is over: calibrates once more. The slower of that and `before_s`, or None."""
+        self._look_at_pace()
         self.calibrate()
         return max((seconds for seconds in (before_s, self.calibration_s) if seconds is not None), default=None)

@@ -124,6 +124,8 @@ class RunNas(unittest.TestCase):
         self.assertIsNone(runs["uncoordinated"]["counters"]["false"])
         self.assertIsNone(runs["uncoordinated"]["counters"]["switches"])
         self.assertIsNone(runs["uncoordinated"]["time_slice_s"])
+        for run in runs.values():
+            self.assertGreater(run["pace_s"], 0)
         for name in ("cosched", "uncoordinated"):
             hog = runs[name]["jobs"][2]
             self.assertEqual(hog["job"], "hog.2")

@@ -139,11 +139,18 @@ class Attempts(unittest.TestCase):
     def test_of_disturbed_ones_the_quietest_counts(self):
         self.assertEqual(self.chosen((True, 0.3), (True, 0.2), (True, 0.4)), 2)
 
+    def test_of_disturbed_ones_the_pace_says_more_than_what_was_around(self):
+        runs = [run("cosched", [job()], 0, attempt=number, disturbed=True, calibration_s=seconds, pace_s=pace_s)
+                for number, (seconds, pace_s) in enumerate([(0.2, 0.002), (0.3, 0.001), (0.1, 0.003)], 1)]
+        self.assertEqual(records.valid(runs)[0]["attempt"], 2)
+        runs.append(run("cosched", [job()], 0, attempt=4, disturbed=True, calibration_s=0.2))
+        self.assertEqual(records.valid(runs)[0]["attempt"], 4)
+
     def test_disturbed_is_what_takes_clearly_longer_than_the_median(self):
-        guard = noise.Guard(1.2, [0.1, 0.1, None, 0.1])
+        guard = noise.Guard(1.2, [{"calibration_s": seconds} for seconds in (0.1, 0.1, None, 0.1)])
         self.assertFalse(guard.is_disturbed(0.11))
         self.assertTrue(guard.is_disturbed(0.13))
-        self.assertFalse(noise.Guard(0, [0.1]).is_disturbed(9.0))
+        self.assertFalse(noise.Guard(0, [{"calibration_s": 0.1}]).is_disturbed(9.0))
 
     def test_runs_are_judged_anew_when_the_median_is_known_better(self):
         guard, first = noise.Guard(1.2), run("cosched", [job()], 0, calibration_s=0.3)

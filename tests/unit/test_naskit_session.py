@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import processes  # noqa: E402
-from naskit import (NasError, environment, experiments, options, plan, schedulers, session,  # noqa: E402
+from naskit import (NasError, environment, experiments, options, plan, runner, schedulers, session,  # noqa: E402
                     signals, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
@@ -36,12 +36,14 @@ json.dump({"response_s": time.monotonic() - start, "started_monotonic_s": start,
 
 
 class Site:
-    """Calibrations are taken from a list, then are all the same."""
+    """Calibrations, and the paces of units, are taken from lists, then are all the same."""
 
     counts_cpu = True
 
-    def __init__(self, calibrations=()):
+    def __init__(self, calibrations=(), paces=()):
         self.calibrations = list(calibrations)
+        self.paces = list(paces)
+        self.asked_pace = 0
         self.ups = self.downs = 0
         self.prepared = []
 
@@ -56,6 +58,13 @@ class Site:
 
     def calibrate(self):
         return self.calibrations.pop(0) if self.calibrations else 0.1
+
+    def pace(self):
+        """Every second time the unit is over."""
+        self.asked_pace += 1
+        if self.asked_pace % 2 == 1:
+            return 9.0
+        return self.paces.pop(0) if self.paces else 0.001
 
     def prepare(self, scheduler, unit):
         self.prepared.append((scheduler.name, unit.value))
@@ -214,7 +223,7 @@ class SessionTest(unittest.TestCase):
 
     def test_a_disturbed_run_is_repeated_up_to_the_bound(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5] * 40))
-        made.guard.seen = [0.1] * 200
+        made.guard.calibrations = [0.1] * 200
         made.run()
         self.assertEqual([run["attempt"] for run in made.runs], [1, 2, 3])
         row, = made.described()["experiments"]["quick"]["rows"]
@@ -226,11 +235,40 @@ class SessionTest(unittest.TestCase):
         self.assertEqual([run["disturbed"] for run in made.runs], [True, False])
         self.assertTrue(made.described()["complete"])
 
+    def test_a_run_is_disturbed_when_the_machine_was_slow_during_it(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site(paces=[0.001, 0.001, 0.0015]), runs=4)
+        made.run()
+        self.assertEqual([run["pace_s"] for run in made.runs], [0.001, 0.001, 0.0015, 0.001, 0.001])
+        self.assertEqual([run["disturbed"] for run in made.runs], [False, False, True, False, False])
+        self.assertTrue(made.is_complete())
+
+    def test_the_first_run_is_judged_by_the_paces_of_later_ones(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site(paces=[0.0015]), runs=4)
+        made.run()
+        self.assertEqual([(run["place"], run["attempt"]) for run in made.runs if run["place"] == 0], [(0, 1), (0, 2)])
+
     def test_without_a_threshold_nothing_is_calibrated(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([None]), noise=0)
         made.run()
         self.assertEqual(len(made.site.calibrations), 1)
+        self.assertEqual(made.site.asked_pace, 0)
         self.assertIsNone(made.runs[0]["calibration_s"])
+        self.assertIsNone(made.runs[0]["pace_s"])
+
+    def test_no_launcher_is_loaded_while_jobs_run(self):
+        made = self.session("jobs = cg.S.2 (40)\n", "fcfs")
+        admit, loaded = runner.Runner._admit, []
+
+        def watched(current):
+            loaded.append(len(current.launchers) + len(current.running) + len(current.done))
+            admit(current)
+
+        runner.Runner._admit = watched
+        try:
+            made.run()
+        finally:
+            runner.Runner._admit = admit
+        self.assertEqual(set(loaded), {40})
 
     def test_what_is_there_is_not_run_again(self):
         made = self.session("jobs = cg.S.2, ep.S.2\n", "dedicated,uncoordinated", runs=2)
