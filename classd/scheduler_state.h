@@ -106,7 +106,7 @@ void decisions_reassert_job(struct scheduler *scheduler, struct job *job);
 // Says in the pages which slots are whose, for the jobs and for the next classd.
 void slots_publish(struct scheduler *scheduler);
 
-// A slot has begun; `turn` as the engine's. Twice a round it is found out of each job whether it
+// A slot has begun; `turn` as the engine's. Six times a round it is found out of each job whether it
 // could have more slots here.
 void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns);
 

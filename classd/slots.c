@@ -21,10 +21,12 @@ void slots_publish(struct scheduler *scheduler)
 
 // ---- growth, section 5
 
-// How often it is found out whether a job could have more, and how often the job looks for it: in
-// vain where another of its nodes has none to give.
-#define REVIEW_SLOTS   (SLOTS_ROUND / 2)
-#define ROUNDS_BETWEEN UINT64_C(4)
+// How often it is found out whether a job could have more, and how often it looks for it at most:
+// soon where jobs come and go. Where nobody does, it has looked in vain, as another of its nodes
+// has none to give, or as it was in the way of another job, which will look again, too.
+#define REVIEW_SLOTS   (SLOTS_ROUND / 6)
+#define LOOK_SLOTS     UINT64_C(20)
+#define LOOK_SLOTS_MAX UINT64_C(240)
 
 static struct slots_offer offer_to(const struct scheduler *scheduler, const struct job *job,
                                    uint64_t now_ns)
@@ -59,12 +61,36 @@ static void grow_alone(struct scheduler *scheduler, struct job *job,
     slots_publish(scheduler);
 }
 
-static void tell_to_look(struct job *job, uint64_t turn)
+// Another number whenever somebody has come or gone.
+static uint64_t company(const struct scheduler *scheduler)
 {
-    if (job->growth_turn != 0 && turn - job->growth_turn < ROUNDS_BETWEEN * SLOTS_ROUND)
+    uint64_t sum = 0;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        sum += table_job_at(scheduler->table, i)->id;
+    return sum;
+}
+
+// Another one each time, on all nodes of a job the same: jobs that are in each other's way once are
+// not so again and again.
+static uint64_t lot(const struct job *job, uint64_t number)
+{
+    uint64_t mixed = job_name_hash(job) ^ number * UINT64_C(0x9e3779b97f4a7c15);
+    return (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 32;
+}
+
+static void tell_to_look(const struct scheduler *scheduler, struct job *job, uint64_t turn)
+{
+    uint64_t present = company(scheduler), pause = LOOK_SLOTS, rest = LOOK_SLOTS;
+    if (job->growth_turn != 0 && present == job->growth_company) {
+        pause = job->growth_pause;
+        rest = pause / 2 + lot(job, job->growth_turn) % pause;
+    }
+    if (job->growth_turn != 0 && turn - job->growth_turn < rest)
         return;
+    job->growth_pause = 2 * pause < LOOK_SLOTS_MAX ? 2 * pause : LOOK_SLOTS_MAX;
     job->growth_turn = turn;
-    atomic_store_explicit(&job->page->more_slots, (uint8_t)(turn / SLOTS_ROUND % UINT8_MAX + 1),
+    job->growth_company = present;
+    atomic_store_explicit(&job->page->more_slots, (uint8_t)(turn / LOOK_SLOTS % UINT8_MAX + 1),
                           memory_order_relaxed);
 }
 
@@ -79,16 +105,12 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
     else if (jobs_is_here_alone(job))
         grow_alone(scheduler, job, &offer, &view, now_ns);
     else
-        tell_to_look(job, turn);
+        tell_to_look(scheduler, job, turn);
 }
 
-// Another one each time, on all nodes of a job the same: jobs that are in each other's way once are
-// not so again and again.
 static bool is_its_slot(const struct job *job, uint64_t turn)
 {
-    uint64_t lot = job_name_hash(job) ^ turn / REVIEW_SLOTS * UINT64_C(0x9e3779b97f4a7c15);
-    lot = (lot ^ lot >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return turn % REVIEW_SLOTS == (lot >> 32) % REVIEW_SLOTS;
+    return turn % REVIEW_SLOTS == lot(job, turn / REVIEW_SLOTS) % REVIEW_SLOTS;
 }
 
 void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns)

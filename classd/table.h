@@ -60,6 +60,9 @@ struct job {
         usage_before_ns;  // in a class that it had before, to be added to that of the present one
     bool suspended;       // all of it: the engine knows
     uint64_t growth_turn; // the slot in which it was last told to look for more; 0: never
+    uint64_t
+        growth_pause; // in slots: for about so long it is not told again while nobody comes or goes
+    uint64_t growth_company; // who was there then, see slots.c
     struct job_tracking tracking;
     uint64_t way_given_ns; // since then it is given way, if:
     uint64_t way_end_ns;   // until then it is; 0: it is not

@@ -20,17 +20,20 @@
 
 #include <cmocka.h>
 
-#define NODES     64
-#define JOBS      24
-#define JOB_NODES 12
-#define HISTORIES 40
-#define DELAY     6 // ticks at most from a rank to its node's answer
-#define TRIES     3
-#define CHILDREN  3
-#define CONTACTS  4                  // neighbours in a hypercube of the job's nodes
-#define LOOKS     (SLOTS_ROUND / 10) // slots, as classd/slots.c has it
-#define IDLE_TURN 3                  // ticks between two calls of an idle rank
-#define NOTICES   8                  // to one rank from another that are on their way at once
+#define NODES          64
+#define JOBS           24
+#define JOB_NODES      12
+#define HISTORIES      40
+#define DELAY          6 // ticks at most from a rank to its node's answer
+#define TRIES          3
+#define CHILDREN       3
+#define CONTACTS       4                  // neighbours in a hypercube of the job's nodes
+#define LOOKS          (SLOTS_ROUND / 10) // slots, as classd/slots.c has it
+#define REVIEW         (SLOTS_ROUND / 6)  // likewise
+#define LOOK_AGAIN     20                 // likewise, and at most
+#define LOOK_AGAIN_MAX 240
+#define IDLE_TURN      3 // ticks between two calls of an idle rank
+#define NOTICES        8 // to one rank from another that are on their way at once
 
 enum step { RESTING, ASKS, RESERVES, TAKES };
 
@@ -85,7 +88,11 @@ struct job {
     struct voice voices[JOB_NODES];
     uint64_t common;      // the slots that it has on all its nodes,
     uint64_t differ_tick; // and since when it has had others beside these; 0: it has none
-    uint64_t next_look;   // the tick from which it may look for more
+    uint64_t next_look;   // the tick at which it is next found out whether it could have more
+    uint64_t looked_tick; // when it last looked for it, and what classd remembers of that
+    uint64_t look_pause;
+    uint64_t look_lot;
+    uint64_t look_company;
 };
 
 struct cluster {
@@ -168,7 +175,7 @@ static void ask(struct cluster *c, struct job *job, unsigned i)
 static void rest(struct cluster *c, struct job *job)
 {
     job->step = RESTING;
-    job->next_look = c->tick + draw(c, SLOTS_ROUND);
+    job->next_look = c->tick + draw(c, REVIEW);
     for (unsigned i = 0; i < job->node_count; i++) {
         unsigned first = CHILDREN * i + 1;
         unsigned children = first >= job->node_count ? 0 : job->node_count - first;
@@ -278,6 +285,27 @@ static void open_letter(struct cluster *c, struct job *job, unsigned i, struct l
     carry_out(c, job, i, &todo);
 }
 
+// As tell_to_look() in classd/slots.c. Returns whether it is told.
+static bool is_told_to_look(struct cluster *c, struct job *job)
+{
+    struct engine_job_view view;
+    uint64_t company = 0;
+    for (size_t i = 0; engine_job_at(c->engines[job->nodes[0]], i, &view); i++)
+        company += view.job;
+    uint64_t pause = LOOK_AGAIN, rest = LOOK_AGAIN;
+    if (job->looked_tick != 0 && company == job->look_company) {
+        pause = job->look_pause;
+        rest = pause / 2 + job->look_lot % pause;
+    }
+    if (job->looked_tick != 0 && c->tick - job->looked_tick < rest)
+        return false;
+    job->look_pause = 2 * pause < LOOK_AGAIN_MAX ? 2 * pause : LOOK_AGAIN_MAX;
+    job->look_lot = draw(c, LOOK_AGAIN_MAX);
+    job->looked_tick = c->tick;
+    job->look_company = company;
+    return true;
+}
+
 // Rank 0's classd says when it could offer more.
 static void begin_to_grow(struct cluster *c, struct job *job)
 {
@@ -286,10 +314,9 @@ static void begin_to_grow(struct cluster *c, struct job *job)
         job->speakers[0].growth.step != GROWTH_RESTS || !view_at(c, job, 0, &view))
         return;
     struct slots_offer offer = offer_of(c, job, 0);
-    job->next_look = c->tick + 1 + draw(c, 2 * SLOTS_ROUND);
-    if (!slots_offer_more(&offer, view.slots))
+    job->next_look = c->tick + 1 + draw(c, 2 * REVIEW);
+    if (!slots_offer_more(&offer, view.slots) || !is_told_to_look(c, job))
         return;
-    job->next_look += 3 * SLOTS_ROUND;
     struct growth_todo todo =
         growth_begin(&job->speakers[0].growth, slots_word(view.slots, view.term));
     carry_out(c, job, 0, &todo);
@@ -652,7 +679,7 @@ static void run_history(uint64_t seed)
     pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
     check_agreement(c);
     c->quiet = false; // all look for more a few times
-    pass_time(c, 40 * SLOTS_ROUND);
+    pass_time(c, 30 * SLOTS_ROUND);
     c->quiet = true;
     pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
     check_overlaps(c);

@@ -1159,11 +1159,14 @@ static void a_job_of_other_nodes_is_told_to_look(void **state)
     assert_int_equal(slots_count(slots_of_word(word_of(a))), 30);
     uint8_t sign = a->job->page->more_slots;
     assert_int_not_equal(sign, 0);
-    assert_int_equal(pass_slots(node, a, &turn, SLOTS_ROUND), SLOTS_ROUND); // once in each slot
-    assert_int_equal(a->job->page->more_slots, sign);                       // but the same thing
-    pass_slots(node, a, &turn, 5 * SLOTS_ROUND);
-    assert_int_not_equal(a->job->page->more_slots, sign);
-    assert_int_not_equal(a->job->page->more_slots, 0);
+    unsigned told = 0;
+    for (unsigned i = 0; i < SLOTS_ROUND; i++) {
+        assert_int_equal(pass_slots(node, a, &turn, 1), 1); // in each slot, mostly the same thing
+        assert_int_not_equal(a->job->page->more_slots, 0);
+        told += a->job->page->more_slots != sign;
+        sign = a->job->page->more_slots;
+    }
+    assert_in_range(told, 2, 3);
     assert_int_equal(agree_alone(node, a), SLOTS_ALL);
     assert_int_equal(a->job->page->more_slots, 0);
     pass_slots(node, a, &turn, 5 * SLOTS_ROUND);
