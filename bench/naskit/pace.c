@@ -5,7 +5,6 @@
 // pace CPU...: answers each line on its standard input with a line: for each CPU the mean time of a
 // piece since the line before, in ns, or 0 where there was none. Ends when the input does. Status 1
 // when a CPU cannot be watched.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
