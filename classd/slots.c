@@ -2,6 +2,7 @@
 #include "classd/scheduler_state.h"
 
 #include "classd/log.h"
+#include "classd/policy/looks.h"
 #include "common/slots.h"
 
 _Static_assert(SLOTS_ROUND == ENGINE_ROUND, "the engine's round is the protocol's");
@@ -21,12 +22,8 @@ void slots_publish(struct scheduler *scheduler)
 
 // ---- growth, section 5
 
-// How often it is found out whether a job could have more, and how often it looks for it at most:
-// soon where jobs come and go. Where nobody does, it has looked in vain, as another of its nodes
-// has none to give, or as it was in the way of another job, which will look again, too.
-#define REVIEW_SLOTS   (SLOTS_ROUND / 6)
-#define LOOK_SLOTS     UINT64_C(20)
-#define LOOK_SLOTS_MAX UINT64_C(240)
+// How often it is found out whether a job could have more.
+#define REVIEW_SLOTS (SLOTS_ROUND / 6)
 
 static struct slots_offer offer_to(const struct scheduler *scheduler, const struct job *job,
                                    uint64_t now_ns)
@@ -80,17 +77,9 @@ static uint64_t lot(const struct job *job, uint64_t number)
 
 static void tell_to_look(const struct scheduler *scheduler, struct job *job, uint64_t turn)
 {
-    uint64_t present = company(scheduler), pause = LOOK_SLOTS, rest = LOOK_SLOTS;
-    if (job->growth_turn != 0 && present == job->growth_company) {
-        pause = job->growth_pause;
-        rest = pause / 2 + lot(job, job->growth_turn) % pause;
-    }
-    if (job->growth_turn != 0 && turn - job->growth_turn < rest)
+    if (!looks_due(&job->looks, turn, company(scheduler), lot(job, job->looks.turn)))
         return;
-    job->growth_pause = 2 * pause < LOOK_SLOTS_MAX ? 2 * pause : LOOK_SLOTS_MAX;
-    job->growth_turn = turn;
-    job->growth_company = present;
-    atomic_store_explicit(&job->page->more_slots, (uint8_t)(turn / LOOK_SLOTS % UINT8_MAX + 1),
+    atomic_store_explicit(&job->page->more_slots, (uint8_t)(turn / LOOKS_PAUSE % UINT8_MAX + 1),
                           memory_order_relaxed);
 }
 

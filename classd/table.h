@@ -5,6 +5,7 @@
 
 #include "cgroup-backend/backend.h"
 #include "classd/policy/engine.h"
+#include "classd/policy/looks.h"
 #include "classd/policy/phase.h"
 #include "common/protocol.h"
 #include "common/status_page.h"
@@ -57,12 +58,9 @@ struct job {
     uint64_t usage_base_ns; // the job's usage when the engine first heard of it
     uint64_t usage_ns;      // as last read
     uint64_t
-        usage_before_ns;  // in a class that it had before, to be added to that of the present one
-    bool suspended;       // all of it: the engine knows
-    uint64_t growth_turn; // the slot in which it was last told to look for more; 0: never
-    uint64_t
-        growth_pause; // in slots: for about so long it is not told again while nobody comes or goes
-    uint64_t growth_company; // who was there then, see slots.c
+        usage_before_ns; // in a class that it had before, to be added to that of the present one
+    bool suspended;      // all of it: the engine knows
+    struct looks looks;  // for more slots
     struct job_tracking tracking;
     uint64_t way_given_ns; // since then it is given way, if:
     uint64_t way_end_ns;   // until then it is; 0: it is not

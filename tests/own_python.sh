@@ -1,7 +1,7 @@
 # Sourced by entries. Where `python3` is a script that looks for the interpreter, as pyenv's is, each start of one of our
 # tools by its "#!" line would take half a second, of a CPU that jobs are measured on: the interpreter itself goes first.
-python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
-if [ "$python" != "$(realpath "$(command -v python3)")" ] && [ -x "$(dirname "$python")/python3" ]; then
+python=$(python3 -c 'import sys; print(sys.executable)')
+if [ "$(realpath "$python")" != "$(realpath "$(command -v python3)")" ] && [ -x "$(dirname "$python")/python3" ]; then
     PATH=$(dirname "$python"):$PATH
     export PATH
 fi

@@ -5,11 +5,12 @@
 // pace CPU...: answers each line on its standard input with a line: for each CPU the mean time of a
 // piece since the line before, in ns, or 0 where there was none. Ends when the input does. Status 1
 // when a CPU cannot be watched.
+#include "common/clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,7 @@ enum {
     STEPS = 40000,
 };
 
-#define NS_PER_S    UINT64_C(1000000000)
-#define INTERVAL_NS (NS_PER_S / 5)
+#define INTERVAL_NS (NS_PER_SEC / 5)
 
 struct watched {
     int cpu;
@@ -33,18 +33,11 @@ struct watched {
     uint64_t count;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 // Independent chains, as many as a core has units for: it is those that a neighbour takes.
 static uint64_t piece_ns(void)
 {
     uint32_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8;
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = clock_now_ns();
     for (uint32_t i = 0; i < STEPS; i++) {
         a = a * 5 + i;
         b = (b ^ i) + a;
@@ -57,7 +50,7 @@ static uint64_t piece_ns(void)
         __asm__ volatile(""
                          : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h));
     }
-    return now_ns() - begin_ns;
+    return clock_now_ns() - begin_ns;
 }
 
 static void look(struct watched *watched)
@@ -77,11 +70,11 @@ static void look(struct watched *watched)
 static void *watch(void *argument)
 {
     struct watched *watched = argument;
-    uint64_t next_ns = now_ns() / INTERVAL_NS * INTERVAL_NS;
+    uint64_t next_ns = clock_now_ns() / INTERVAL_NS * INTERVAL_NS;
     for (;;) {
         next_ns += INTERVAL_NS;
-        struct timespec at = {.tv_sec = (time_t)(next_ns / NS_PER_S),
-                              .tv_nsec = (long)(next_ns % NS_PER_S)};
+        struct timespec at = {.tv_sec = (time_t)(next_ns / NS_PER_SEC),
+                              .tv_nsec = (long)(next_ns % NS_PER_SEC)};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
             continue;
         look(watched);

@@ -7,6 +7,7 @@
 //
 // A failure names the seed of its history; COSCHED_TEST_SEED=<seed> runs that history alone.
 #include "classd/policy/engine.h"
+#include "classd/policy/looks.h"
 #include "common/slots.h"
 #include "pmpi/variant/growth.h"
 #include "tests/unit/gang_settings.h"
@@ -20,20 +21,18 @@
 
 #include <cmocka.h>
 
-#define NODES          64
-#define JOBS           24
-#define JOB_NODES      12
-#define HISTORIES      40
-#define DELAY          6 // ticks at most from a rank to its node's answer
-#define TRIES          3
-#define CHILDREN       3
-#define CONTACTS       4                  // neighbours in a hypercube of the job's nodes
-#define LOOKS          (SLOTS_ROUND / 10) // slots, as classd/slots.c has it
-#define REVIEW         (SLOTS_ROUND / 6)  // likewise
-#define LOOK_AGAIN     20                 // likewise, and at most
-#define LOOK_AGAIN_MAX 240
-#define IDLE_TURN      3 // ticks between two calls of an idle rank
-#define NOTICES        8 // to one rank from another that are on their way at once
+#define NODES     64
+#define JOBS      24
+#define JOB_NODES 12
+#define HISTORIES 40
+#define DELAY     6 // ticks at most from a rank to its node's answer
+#define TRIES     3
+#define CHILDREN  3
+#define CONTACTS  4                  // neighbours in a hypercube of the job's nodes
+#define LOOKS     (SLOTS_ROUND / 10) // slots, as classd/slots.c has it
+#define REVIEW    (SLOTS_ROUND / 6)  // likewise
+#define IDLE_TURN 3                  // ticks between two calls of an idle rank
+#define NOTICES   8                  // to one rank from another that are on their way at once
 
 enum step { RESTING, ASKS, RESERVES, TAKES };
 
@@ -89,10 +88,8 @@ struct job {
     uint64_t common;      // the slots that it has on all its nodes,
     uint64_t differ_tick; // and since when it has had others beside these; 0: it has none
     uint64_t next_look;   // the tick at which it is next found out whether it could have more
-    uint64_t looked_tick; // when it last looked for it, and what classd remembers of that
-    uint64_t look_pause;
-    uint64_t look_lot;
-    uint64_t look_company;
+    struct looks looks;
+    uint64_t lot; // of the last look
 };
 
 struct cluster {
@@ -285,25 +282,13 @@ static void open_letter(struct cluster *c, struct job *job, unsigned i, struct l
     carry_out(c, job, i, &todo);
 }
 
-// As tell_to_look() in classd/slots.c. Returns whether it is told.
-static bool is_told_to_look(struct cluster *c, struct job *job)
+static uint64_t company_of(const engine_t *engine)
 {
     struct engine_job_view view;
     uint64_t company = 0;
-    for (size_t i = 0; engine_job_at(c->engines[job->nodes[0]], i, &view); i++)
+    for (size_t i = 0; engine_job_at(engine, i, &view); i++)
         company += view.job;
-    uint64_t pause = LOOK_AGAIN, rest = LOOK_AGAIN;
-    if (job->looked_tick != 0 && company == job->look_company) {
-        pause = job->look_pause;
-        rest = pause / 2 + job->look_lot % pause;
-    }
-    if (job->looked_tick != 0 && c->tick - job->looked_tick < rest)
-        return false;
-    job->look_pause = 2 * pause < LOOK_AGAIN_MAX ? 2 * pause : LOOK_AGAIN_MAX;
-    job->look_lot = draw(c, LOOK_AGAIN_MAX);
-    job->looked_tick = c->tick;
-    job->look_company = company;
-    return true;
+    return company;
 }
 
 // Rank 0's classd says when it could offer more.
@@ -315,8 +300,10 @@ static void begin_to_grow(struct cluster *c, struct job *job)
         return;
     struct slots_offer offer = offer_of(c, job, 0);
     job->next_look = c->tick + 1 + draw(c, 2 * REVIEW);
-    if (!slots_offer_more(&offer, view.slots) || !is_told_to_look(c, job))
+    if (!slots_offer_more(&offer, view.slots) ||
+        !looks_due(&job->looks, c->tick, company_of(c->engines[job->nodes[0]]), job->lot))
         return;
+    job->lot = draw(c, UINT32_MAX);
     struct growth_todo todo =
         growth_begin(&job->speakers[0].growth, slots_word(view.slots, view.term));
     carry_out(c, job, 0, &todo);
