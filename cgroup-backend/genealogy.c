@@ -1,12 +1,29 @@
 #include "cgroup-backend/genealogy.h"
 
+#include "common/cleanup.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+
+// In place of a depth, while lines are followed.
+enum { NOT_BELOW, BELOW };
+#define UNKNOWN  UINT_MAX
+#define FOLLOWED (UINT_MAX - 1)
 
 void genealogy_free(struct genealogy *genealogy)
 {
     free(genealogy->list);
+    free(genealogy->order);
     *genealogy = (struct genealogy){0};
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct genealogy_process *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return (a->start_time > b->start_time) - (a->start_time < b->start_time);
 }
 
 int genealogy_add(struct genealogy *genealogy, const struct genealogy_process *process,
@@ -20,8 +37,17 @@ int genealogy_add(struct genealogy *genealogy, const struct genealogy_process *p
         genealogy->list = longer;
         genealogy->room = room;
     }
+    if (genealogy->count > 0 && compare(&genealogy->list[genealogy->count - 1], process) > 0)
+        genealogy->mixed = true;
     genealogy->list[genealogy->count++] = *process;
     return 0;
+}
+
+void genealogy_sort(struct genealogy *genealogy)
+{
+    if (genealogy->mixed)
+        qsort(genealogy->list, genealogy->count, sizeof *genealogy->list, compare);
+    genealogy->mixed = false;
 }
 
 static int by_pid(const void *left, const void *right)
@@ -55,8 +81,7 @@ static size_t elder(const struct genealogy *genealogy, pid_t pid,
 // The parent and, of orphans if `adopt`, the leader that stands for it.
 static void find_parents(struct genealogy *genealogy, bool adopt)
 {
-    if (genealogy->count > 0)
-        qsort(genealogy->list, genealogy->count, sizeof *genealogy->list, by_pid);
+    genealogy_sort(genealogy);
     for (size_t i = 0; i < genealogy->count; i++) {
         struct genealogy_process *process = &genealogy->list[i];
         process->above = elder(genealogy, process->parent, process);
@@ -67,23 +92,51 @@ static void find_parents(struct genealogy *genealogy, bool adopt)
     }
 }
 
-// Start times have the grain of a clock tick, so numbers used again within one could close a
-// circle: a line longer than the list has one.
-static unsigned depth_of(const struct genealogy *genealogy, size_t index, size_t *top)
+// Everybody's depth, each line followed once. Start times have the grain of a clock tick, so
+// numbers used again within one could close a circle: it is opened where it closes.
+static void find_depths(struct genealogy *genealogy)
 {
-    unsigned depth = 0;
-    *top = index;
-    for (size_t at = genealogy->list[index].above; at != GENEALOGY_NONE && depth < genealogy->count;
-         at = genealogy->list[at].above) {
-        *top = at;
-        depth++;
+    struct genealogy_process *list = genealogy->list;
+    for (size_t i = 0; i < genealogy->count; i++)
+        list[i].depth = UNKNOWN;
+    for (size_t i = 0; i < genealogy->count; i++) {
+        unsigned steps = 0;
+        size_t at = i, last = i;
+        while (at != GENEALOGY_NONE && list[at].depth == UNKNOWN) {
+            list[at].depth = FOLLOWED;
+            steps++;
+            last = at;
+            at = list[at].above;
+        }
+        if (at != GENEALOGY_NONE && list[at].depth == FOLLOWED)
+            at = list[last].above = GENEALOGY_NONE;
+        unsigned depth = at != GENEALOGY_NONE ? list[at].depth + 1 : 0;
+        for (at = i; steps > 0; at = list[at].above)
+            list[at].depth = depth + --steps;
     }
-    return depth;
 }
 
 static bool is_in(const struct genealogy *list, const struct genealogy_process *process)
 {
     return list != NULL && genealogy_find(list, process->pid, process->start_time) != NULL;
+}
+
+// Who descends from list[top], itself included: their depth is BELOW, that of others NOT_BELOW.
+static void mark_below(struct genealogy *genealogy, size_t top)
+{
+    struct genealogy_process *list = genealogy->list;
+    for (size_t i = 0; i < genealogy->count; i++)
+        list[i].depth = i == top ? BELOW : UNKNOWN;
+    for (size_t i = 0; i < genealogy->count; i++) {
+        size_t at = i;
+        while (at != GENEALOGY_NONE && list[at].depth == UNKNOWN) {
+            list[at].depth = FOLLOWED;
+            at = list[at].above;
+        }
+        unsigned known = at != GENEALOGY_NONE && list[at].depth == BELOW ? BELOW : NOT_BELOW;
+        for (at = i; at != GENEALOGY_NONE && list[at].depth == FOLLOWED; at = list[at].above)
+            list[at].depth = known;
+    }
 }
 
 void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start,
@@ -95,39 +148,50 @@ void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t ro
         at = GENEALOGY_NONE;
     if (at != GENEALOGY_NONE)
         genealogy->list[at].above = GENEALOGY_NONE;
-    // Marked first: the list must not change while lines are followed through it.
-    for (size_t i = 0; i < genealogy->count; i++) {
-        size_t top = GENEALOGY_NONE;
-        if (at != GENEALOGY_NONE)
-            depth_of(genealogy, i, &top);
-        bool below = at != GENEALOGY_NONE && top == at;
-        genealogy->list[i].depth = below || is_in(also, &genealogy->list[i]);
-    }
+    mark_below(genealogy, at);
     for (size_t i = 0; i < genealogy->count; i++)
-        if (genealogy->list[i].depth != 0)
+        if (genealogy->list[i].depth == BELOW || is_in(also, &genealogy->list[i]))
             genealogy->list[kept++] = genealogy->list[i];
     genealogy->count = kept;
 }
 
-unsigned genealogy_find_levels(struct genealogy *genealogy)
+int genealogy_find_levels(struct genealogy *genealogy, struct error *err)
 {
-    unsigned levels = 0;
+    cleanup_free size_t *starts = NULL;
+    size_t count = genealogy->count;
     find_parents(genealogy, false);
-    for (size_t i = 0; i < genealogy->count; i++) {
-        size_t top;
-        unsigned depth = depth_of(genealogy, i, &top);
-        genealogy->list[i].depth = depth;
-        if (depth >= levels)
-            levels = depth + 1;
-    }
-    return levels;
+    find_depths(genealogy);
+    free(genealogy->order);
+    genealogy->order = calloc(count + 1, sizeof *genealogy->order);
+    starts = calloc(count + 2, sizeof *starts); // of each level, in the order
+    if (genealogy->order == NULL || starts == NULL)
+        return error_errno(err, ENOMEM, "list of processes");
+    for (size_t i = 0; i < count; i++)
+        starts[genealogy->list[i].depth + 1]++;
+    for (size_t depth = 1; depth <= count; depth++)
+        starts[depth] += starts[depth - 1];
+    for (size_t i = 0; i < count; i++)
+        genealogy->order[starts[genealogy->list[i].depth]++] = i;
+    return 0;
+}
+
+size_t genealogy_level_end(const struct genealogy *genealogy, size_t first)
+{
+    size_t end = first;
+    while (end < genealogy->count && genealogy->list[genealogy->order[end]].depth ==
+                                         genealogy->list[genealogy->order[first]].depth)
+        end++;
+    return end;
 }
 
 const struct genealogy_process *genealogy_find(const struct genealogy *genealogy, pid_t pid,
                                                uint64_t start_time)
 {
+    const struct genealogy_process key = {.pid = pid, .start_time = start_time};
+    if (!genealogy->mixed && genealogy->count > 0)
+        return bsearch(&key, genealogy->list, genealogy->count, sizeof key, compare);
     for (size_t i = 0; i < genealogy->count; i++)
-        if (genealogy->list[i].pid == pid && genealogy->list[i].start_time == start_time)
+        if (compare(&genealogy->list[i], &key) == 0)
             return &genealogy->list[i];
     return NULL;
 }

@@ -28,6 +28,8 @@ struct genealogy {
     struct genealogy_process *list;
     size_t count;
     size_t room;
+    bool mixed;    // not in the order of numbers
+    size_t *order; // of genealogy_find_levels(): the list's indices, level by level
 };
 
 void genealogy_free(struct genealogy *genealogy);
@@ -45,11 +47,19 @@ int genealogy_add(struct genealogy *genealogy, const struct genealogy_process *p
 void genealogy_keep_subtree(struct genealogy *genealogy, pid_t root, uint64_t root_start,
                             const struct genealogy *also);
 
-// Finds everybody's parent and depth; returns how many levels there are. A parent that is younger
-// than its child is another process with the parent's number.
-unsigned genealogy_find_levels(struct genealogy *genealogy);
+// Finds everybody's parent and depth, and the order of levels. A parent that is younger than its
+// child is another process with the parent's number. Returns 0 or -1 (no memory). Takes n log n
+// steps, whatever the forest looks like, as do all of these.
+int genealogy_find_levels(struct genealogy *genealogy, struct error *err);
 
-// The process with this pid and start time, or null.
+// Of the level that begins at `first` in the order, the index behind its last; count: there is none
+// behind it.
+size_t genealogy_level_end(const struct genealogy *genealogy, size_t first);
+
+// Sorts by number, then start time; a list that is added to in this order is sorted already.
+void genealogy_sort(struct genealogy *genealogy);
+
+// The process with this pid and start time, or null. Fast in a sorted list.
 const struct genealogy_process *genealogy_find(const struct genealogy *genealogy, pid_t pid,
                                                uint64_t start_time);
 

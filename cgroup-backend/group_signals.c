@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+// A look at one costs some 35 us, and a pass takes two: the daemon has other work.
+enum { MEMBERS_MAX = 16384 };
+
 // Of a subtree, also those of the list: who links them to its root may have died.
 static int census(const char *path, pid_t root, uint64_t root_start, const struct genealogy *also,
                   struct genealogy *genealogy, struct error *err)
@@ -21,6 +24,16 @@ static int census(const char *path, pid_t root, uint64_t root_start, const struc
     return 0;
 }
 
+static int check_count(const struct genealogy *found, struct error *err)
+{
+    return found->count <= MEMBERS_MAX
+               ? 0
+               : error_set(err, E2BIG,
+                           "%zu processes are more than the %d that can be stopped one by one: "
+                           "suspend by share or freezer",
+                           found->count, MEMBERS_MAX);
+}
+
 static int census_suspended(const char *path, const struct suspension *suspension,
                             struct genealogy *genealogy, struct error *err)
 {
@@ -33,21 +46,37 @@ static const char *path_of(const class_t *base)
     return ((const struct cgroup_class *)base)->groups[0].path;
 }
 
+// Appends those that are not in the list. Returns 0 or -1 (no memory).
+static int add_all(struct genealogy *list, const struct genealogy *found, struct error *err)
+{
+    genealogy_sort(list);
+    cleanup_genealogy struct genealogy new = {0};
+    for (size_t i = 0; i < found->count; i++) {
+        const struct genealogy_process *process = &found->list[i];
+        if (genealogy_find(list, process->pid, process->start_time) == NULL &&
+            genealogy_add(&new, process, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < new.count; i++)
+        if (genealogy_add(list, &new.list[i], err) != 0)
+            return -1;
+    genealogy_sort(list);
+    return 0;
+}
+
 // Those of a subtree that we are about to stop. How many were not known, or -1.
 static int note_ours(struct suspension *suspension, const struct genealogy *found,
                      struct error *err)
 {
-    int noted = 0;
+    cleanup_genealogy struct genealogy own = {0};
+    size_t known = suspension->ours.count;
     for (size_t i = 0; suspension->how.root != 0 && i < found->count; i++) {
         const struct genealogy_process *process = &found->list[i];
-        if (genealogy_find(&suspension->others, process->pid, process->start_time) != NULL ||
-            genealogy_find(&suspension->ours, process->pid, process->start_time) != NULL)
-            continue;
-        if (genealogy_add(&suspension->ours, process, err) != 0)
+        if (genealogy_find(&suspension->others, process->pid, process->start_time) == NULL &&
+            genealogy_add(&own, process, err) != 0)
             return -1;
-        noted++;
     }
-    return noted;
+    return add_all(&suspension->ours, &own, err) == 0 ? (int)(suspension->ours.count - known) : -1;
 }
 
 int groups_find_stopped(class_t *base, struct suspension *suspension, struct error *err)
@@ -58,6 +87,8 @@ int groups_find_stopped(class_t *base, struct suspension *suspension, struct err
         return -1;
     if (how->root != 0 && found.count == 0)
         return error_set(err, ESRCH, "process %d is not in class %s", (int)how->root, base->name);
+    if (check_count(&found, err) != 0)
+        return -1;
     for (size_t i = 0; i < found.count; i++)
         if (found.list[i].stopped && genealogy_add(&suspension->others, &found.list[i], err) != 0)
             return -1;
@@ -81,7 +112,8 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
 {
     cleanup_genealogy struct genealogy found = {0};
     size_t others = suspension->others.count;
-    if (census_suspended(path_of(base), suspension, &found, err) != 0)
+    if (census_suspended(path_of(base), suspension, &found, err) != 0 ||
+        check_count(&found, err) != 0)
         return -1;
     drop_runners(&suspension->others, &found);
     int noted = note_ours(suspension, &found, err);
@@ -174,17 +206,6 @@ static int hold_still(class_t *base, bool subtree, struct genealogy *found, stru
         return rc == 0 || !subtree ? 0 : rc;
     }
     return subtree ? signals_stop(found, err) : 0;
-}
-
-static int add_all(struct genealogy *list, const struct genealogy *found, struct error *err)
-{
-    for (size_t i = 0; i < found->count; i++) {
-        const struct genealogy_process *process = &found->list[i];
-        if (genealogy_find(list, process->pid, process->start_time) == NULL &&
-            genealogy_add(list, process, err) != 0)
-            return -1;
-    }
-    return 0;
 }
 
 static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,

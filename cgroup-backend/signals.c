@@ -117,23 +117,29 @@ static int again(size_t left, const char *what, struct error *err)
     return left == 0 ? 0 : error_set(err, EAGAIN, "%zu processes %s", left, what);
 }
 
+// By its place in the order of levels.
+static struct genealogy_process *at(const struct genealogy *genealogy, size_t place)
+{
+    return &genealogy->list[genealogy->order[place]];
+}
+
 int signals_stop(struct genealogy *genealogy, struct error *err)
 {
-    unsigned levels = genealogy_find_levels(genealogy);
     size_t left = 0;
-    for (unsigned depth = 0; depth < levels; depth++) {
-        for (size_t i = 0; i < genealogy->count; i++) {
-            struct genealogy_process *process = &genealogy->list[i];
+    if (genealogy_find_levels(genealogy, err) != 0)
+        return -1;
+    for (size_t first = 0, end; first < genealogy->count; first = end) {
+        end = genealogy_level_end(genealogy, first);
+        for (size_t i = first; i < end; i++) {
+            struct genealogy_process *process = at(genealogy, i);
             bool ready =
                 process->above == GENEALOGY_NONE || genealogy->list[process->above].stopped;
-            if (process->depth != depth || process->stopped)
-                continue;
-            if (ready && send(process, SIGSTOP, err) != 0)
+            if (ready && !process->stopped && send(process, SIGSTOP, err) != 0)
                 return -1;
         }
-        for (size_t i = 0; i < genealogy->count; i++) {
-            struct genealogy_process *process = &genealogy->list[i];
-            if (process->depth != depth || process->stopped)
+        for (size_t i = first; i < end; i++) {
+            struct genealogy_process *process = at(genealogy, i);
+            if (process->stopped)
                 continue;
             look_again(process);
             left += !process->stopped;
@@ -144,15 +150,14 @@ int signals_stop(struct genealogy *genealogy, struct error *err)
 
 int signals_continue(struct genealogy *genealogy, const struct genealogy *others, struct error *err)
 {
-    unsigned levels = genealogy_find_levels(genealogy);
     size_t left = 0;
-    for (unsigned depth = levels; depth-- > 0;) {
-        for (size_t i = 0; i < genealogy->count; i++) {
-            struct genealogy_process *process = &genealogy->list[i];
-            // A debugger's are the debugger's.
-            if (process->depth != depth || process->traced ||
-                genealogy_find(others, process->pid, process->start_time) != NULL)
-                continue;
+    if (genealogy_find_levels(genealogy, err) != 0)
+        return -1;
+    // From the last level up: whoever waits is known before those above are asked.
+    for (size_t i = genealogy->count; i-- > 0;) {
+        struct genealogy_process *process = at(genealogy, i);
+        // A debugger's are the debugger's.
+        if (!process->traced && genealogy_find(others, process->pid, process->start_time) == NULL) {
             if (!process->waits && send(process, SIGCONT, err) != 0)
                 return -1;
             if (process->stopped)
@@ -160,26 +165,22 @@ int signals_continue(struct genealogy *genealogy, const struct genealogy *others
             process->waits |= process->stopped;
             left += process->stopped;
         }
-        for (size_t i = 0; i < genealogy->count; i++) {
-            const struct genealogy_process *process = &genealogy->list[i];
-            if (process->depth == depth && process->waits && process->above != GENEALOGY_NONE)
-                genealogy->list[process->above].waits = true;
-        }
+        if (process->waits && process->above != GENEALOGY_NONE)
+            genealogy->list[process->above].waits = true;
     }
     return again(left, "have not continued yet", err);
 }
 
 int signals_kill(struct genealogy *genealogy, struct error *err)
 {
-    unsigned levels = genealogy_find_levels(genealogy);
     struct error *first = err;
     int rc = 0;
-    for (unsigned depth = 0; depth < levels; depth++)
-        for (size_t i = 0; i < genealogy->count; i++)
-            if (genealogy->list[i].depth == depth &&
-                send(&genealogy->list[i], SIGKILL, first) != 0) {
-                first = NULL;
-                rc = -1;
-            }
+    if (genealogy_find_levels(genealogy, err) != 0)
+        return -1;
+    for (size_t i = 0; i < genealogy->count; i++)
+        if (send(at(genealogy, i), SIGKILL, first) != 0) {
+            first = NULL;
+            rc = -1;
+        }
     return rc != 0 ? rc : again(genealogy->count, "are still there after SIGKILL", err);
 }

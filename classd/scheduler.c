@@ -138,9 +138,13 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
                        uint64_t wall_ns)
 {
     uint64_t slice_ns = config_slice_ns(scheduler->config);
-    bool was_silent = scheduler->last_switch_ns == 0 || scheduler->unasked ||
-                      now_ns - scheduler->last_switch_ns > slice_ns + slice_ns / 2;
+    bool first = scheduler->last_switch_ns == 0;
+    bool silent = !first && (scheduler->unasked ||
+                             now_ns - scheduler->last_switch_ns > slice_ns + slice_ns / 2);
+    // timerd may have lifted limits meanwhile, or do so while the first late turn is taken.
+    bool lifted = first || silent || scheduler->was_silent;
     scheduler->last_switch_ns = now_ns;
+    scheduler->was_silent = silent;
     scheduler->wall_offset_ns = wall_ns != 0 ? wall_ns - now_ns : 0;
     sequential_search(scheduler);
     accounts_read_all(scheduler, now_ns);
@@ -150,8 +154,8 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn}, now_ns);
     announce_slice(scheduler);
     slots_review(scheduler, turn, now_ns);
-    if (was_silent)
-        decisions_reassert(scheduler); // timerd may have lifted limits meanwhile
+    if (lifted)
+        decisions_reassert(scheduler);
     else
         decisions_reassert_doubtful(scheduler);
     tracking_reassert(scheduler, now_ns);

@@ -39,6 +39,7 @@ struct scheduler {
     uint64_t usage_read_ns;
     uint64_t last_switch_ns;    // the last turn, whoever asked for it
     bool unasked;               // it was taken without a SWITCH
+    bool was_silent;            // it came late
     uint64_t timer_heard_ns;    // the last SWITCH, or what it is waited for since
     uint64_t slice_ns;          // that timerd was told
     struct phase_moment moment; // of the event in hand, see decisions_date()
@@ -106,8 +107,8 @@ void decisions_reassert_job(struct scheduler *scheduler, struct job *job);
 // Says in the pages which slots are whose, for the jobs and for the next classd.
 void slots_publish(struct scheduler *scheduler);
 
-// A slot has begun; `turn` as the engine's. Six times a round it is found out of each job whether it
-// could have more slots here.
+// A slot has begun; `turn` as the engine's. Six times a round it is found out of each job whether
+// it could have more slots here.
 void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns);
 
 // ---- clocks.c

@@ -65,6 +65,8 @@ struct job {
     uint64_t way_given_ns; // since then it is given way, if:
     uint64_t way_end_ns;   // until then it is; 0: it is not
     uint64_t way_ready_ns; // from then on it may be given way again
+    bool stops_again;      // a pass that stops whoever runs, of a suspended job, is due
+    uint64_t rested_ns;    // not before then
     bool parts;            // all its processes are about to end
     bool called;           // it was idle, and its processes are to be told that it is no more
     bool quiet;            // too many jobs have come for a line about this one

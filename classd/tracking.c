@@ -343,16 +343,37 @@ static void tell(struct scheduler *scheduler, const struct tracking_result *resu
         scheduler->tracked(result, scheduler->tracked_user);
 }
 
+// When the next pass for this job is due, be it of what it was told or to stop whoever has come or
+// was continued since.
+static uint64_t pass_ns(const struct job *job)
+{
+    if (job->tracking.work != TRACKING_IDLE)
+        return job->tracking.next_ns;
+    return job->stops_again ? job->rested_ns : SCHEDULER_NO_DEADLINE;
+}
+
 static struct job *find_first(const struct scheduler *scheduler)
 {
     struct job *first = NULL;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
-        if (job->tracking.work != TRACKING_IDLE &&
-            (first == NULL || job->tracking.next_ns < first->tracking.next_ns))
+        uint64_t next_ns = pass_ns(job);
+        if (next_ns != SCHEDULER_NO_DEADLINE && (first == NULL || next_ns < pass_ns(first)))
             first = job;
     }
     return first;
+}
+
+// Who did not stop in this pass is stopped by the next one, a turn later.
+static void suspend_again(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    struct class_suspension how;
+    struct error fault;
+    job->stops_again = false;
+    if (job->tracking.work == TRACKING_IDLE && class_suspended(job->class_, &how) &&
+        class_suspend(job->class_, &how, &fault) != 0 && fault.code != EAGAIN &&
+        log_valve_open(&scheduler->tracking_valve, now_ns))
+        log_line(LOG_WARNING, "job %u/%s: %s", (unsigned)job->uid, job->job_id, fault.text);
 }
 
 bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid)
@@ -360,10 +381,12 @@ bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid)
     struct tracking_result result;
     ways_review(scheduler, now_ns);
     struct job *job = find_first(scheduler);
-    if (job == NULL || job->tracking.next_ns > now_ns)
+    if (job == NULL || pass_ns(job) > now_ns)
         return false;
     *uid = job->uid;
-    if (make_pass(scheduler, job, now_ns, &result))
+    if (job->tracking.work == TRACKING_IDLE)
+        suspend_again(scheduler, job, now_ns);
+    else if (make_pass(scheduler, job, now_ns, &result))
         tell(scheduler, &result);
     return true;
 }
@@ -372,8 +395,12 @@ void scheduler_rest(scheduler_t *scheduler, uid_t uid, uint64_t until_ns)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
-        if (job->uid == uid && job->tracking.next_ns < until_ns)
+        if (job->uid != uid)
+            continue;
+        if (job->tracking.next_ns < until_ns)
             job->tracking.next_ns = until_ns;
+        if (job->rested_ns < until_ns)
+            job->rested_ns = until_ns;
     }
 }
 
@@ -381,20 +408,21 @@ uint64_t tracking_deadline_ns(const struct scheduler *scheduler)
 {
     const struct job *first = find_first(scheduler);
     uint64_t way_ns = ways_deadline_ns(scheduler);
-    return first != NULL && first->tracking.next_ns < way_ns ? first->tracking.next_ns : way_ns;
+    return first != NULL && pass_ns(first) < way_ns ? pass_ns(first) : way_ns;
 }
 
-// Who did not stop in this pass is stopped by the next one, a turn later.
+// One process after the other is stopped in a pass of its own, which has its user rest.
 void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         struct class_suspension how;
-        struct error fault;
-        if (job->tracking.work == TRACKING_IDLE && class_suspended(job->class_, &how) &&
-            class_suspend(job->class_, &how, &fault) != 0 && fault.code != EAGAIN &&
-            log_valve_open(&scheduler->tracking_valve, now_ns))
-            log_line(LOG_WARNING, "job %u/%s: %s", (unsigned)job->uid, job->job_id, fault.text);
+        if (!class_suspended(job->class_, &how))
+            continue;
+        if (how.means == CLASS_BY_SIGNALS)
+            job->stops_again = true;
+        else
+            suspend_again(scheduler, job, now_ns);
     }
 }
 

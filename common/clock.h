@@ -25,15 +25,23 @@ static inline uint64_t clock_wall_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-// How far the time of day is ahead of the monotonic clock, which changes only when somebody sets
-// it: both are slewed alike. False when the two could not be read within a millisecond of each
-// other.
+// The monotonic clock, with the time in which the machine was suspended.
+static inline uint64_t clock_boot_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+// How far the time of day is ahead of the time since the machine was booted, which changes only
+// when somebody sets it: both are slewed alike, and go on while the machine is suspended. False
+// when the two could not be read within a millisecond of each other.
 static inline bool clock_read_offset_ns(int64_t *offset_ns)
 {
     for (int tries = 0; tries < 3; tries++) {
-        uint64_t before_ns = clock_now_ns(), wall_ns = clock_wall_ns();
+        uint64_t before_ns = clock_boot_ns(), wall_ns = clock_wall_ns();
         *offset_ns = (int64_t)(wall_ns - before_ns);
-        if (clock_now_ns() - before_ns < NS_PER_MS)
+        if (clock_boot_ns() - before_ns < NS_PER_MS)
             return true;
     }
     return false;

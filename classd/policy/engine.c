@@ -299,11 +299,13 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
 
 // Who held the node for a whole slice had it all, however much of it he used, as nobody else did.
 // By CPU time alone a job that sleeps, or computes on some of its CPUs only, would be the least
-// served for as long as it does, and have most of the turns.
+// served for as long as it does, and have most of the turns. A slice of more than two is none, but
+// a classd that hung: then timerd has lifted the limits, and everybody ran.
 static bool held_slice(const struct policy_node *node, const struct policy_job *job)
 {
     return !job->sequential && job->scheduled && job->told_ns == node->now_ns &&
-           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns;
+           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns &&
+           node->now_ns - node->tick_ns <= 5 * (node->time_slice_ns / 2);
 }
 
 // When a job came tells nobody anything after two rounds. Slices are numbered anew when their

@@ -275,6 +275,27 @@ static void test_blocked_job_starves_nobody(void **state)
     }
 }
 
+// A classd that hung has not given the node to anybody: timerd had lifted the limits.
+static void test_a_hang_is_nobodys_service(void **state)
+{
+    (void)state;
+    struct caller node = node_with(1);
+    enter(&node, A, 1);
+    enter(&node, B, 1);
+    tick(&node);
+    for (int late = 2; late < 40; late += 37) {
+        engine_job_t job = view_of(&node, A).scheduled ? A : B;
+        uint64_t before_ns = view_of(&node, job).service_ns;
+        caller_event(&node, ENGINE_USAGE, job, 0, 0);
+        run(&node, late * SLICE);
+        caller_event(&node, ENGINE_USAGE, job, 0, 0);
+        caller_event(&node, ENGINE_SWITCH, 0, 0, 0);
+        uint64_t served_ns = view_of(&node, job).service_ns - before_ns;
+        assert_true(late == 2 ? served_ns == 2 * SLICE : served_ns == 0);
+    }
+    caller_close(&node);
+}
+
 static void test_shares_one_at_a_time(void **state)
 {
     (void)state;
@@ -1178,6 +1199,7 @@ int main(void)
         cmocka_unit_test(test_switch_rotates_equals),
         cmocka_unit_test(test_gmet_of_zero_has_equals_too),
         cmocka_unit_test(test_blocked_job_starves_nobody),
+        cmocka_unit_test(test_a_hang_is_nobodys_service),
         cmocka_unit_test(test_shares_one_at_a_time),
         cmocka_unit_test(test_shares_of_a_crowd),
         cmocka_unit_test(test_shares_by_width),

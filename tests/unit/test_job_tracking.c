@@ -276,6 +276,50 @@ static void a_rest_is_its_users(void **state)
     assert_int_equal(uid, OWNER);
 }
 
+static unsigned count_of(struct node *node, const char *line)
+{
+    unsigned count = 0;
+    for (const char *at = test_backend_log(node->backend); (at = strstr(at, line)) != NULL; at++)
+        count++;
+    return count;
+}
+
+// Whoever has come since a job was suspended by signals is stopped a turn later, not in the turn,
+// and not while the user rests.
+static void who_comes_later_is_stopped_after_the_rest(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    come(node, "b", OTHER, B);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
+    for (int rests = 0; rests < 2; rests++) {
+        test_backend_clear_log(node->backend);
+        node->now_ns += node->config.time_slice_ns;
+        uint64_t until_ns = node->now_ns + NS_PER_SEC / 10;
+        uid_t uid = OTHER;
+        if (rests != 0)
+            scheduler_rest(node->scheduler, OWNER, until_ns);
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+        scheduler_switch(node->scheduler, node->now_ns, 0); // they do not pile up
+        assert_int_equal(count_of(node, "stop job-1000-a\n"), 0);
+        if (rests != 0) {
+            assert_false(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+            assert_true(scheduler_deadline_ns(node->scheduler) == until_ns);
+            node->now_ns = until_ns;
+        }
+        assert_true(scheduler_deadline_ns(node->scheduler) <= node->now_ns);
+        assert_true(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+        assert_int_equal(uid, OWNER);
+        assert_false(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+        assert_int_equal(count_of(node, "stop job-1000-a\n"), 1);
+    }
+    test_backend_clear_log(node->backend);
+    track(node, a, TRACKING_RESUME, 0);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    go_on(node);
+    assert_int_equal(count_of(node, "stop job-1000-a\n"), 0);
+}
+
 static void all_or_none(void **state)
 {
     struct node *node = *state;
@@ -704,6 +748,7 @@ int main(void)
         with_node(one_quota_a_period),
         with_node(a_way_ends_by_itself),
         with_node(a_rest_is_its_users),
+        with_node(who_comes_later_is_stopped_after_the_rest),
         with_node(all_or_none),
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),

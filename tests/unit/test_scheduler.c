@@ -174,6 +174,29 @@ static void after_a_silence_everything_is_asserted(void **state)
     assert_non_null(strstr(effects.text, "c 980000"));
 }
 
+// It lifts everything once more when the answer to its SWITCH comes late.
+static void a_turn_after_a_silence_asserts_again(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    come(node, "c", C);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    node->now_ns += 2 * node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    unsigned lines[2];
+    for (int turn = 0; turn < 2; turn++) {
+        clear(node);
+        node->now_ns += node->config.time_slice_ns;
+        scheduler_switch(node->scheduler, node->now_ns, 0);
+        lines[turn] = 0;
+        for (const char *at = effects.text; (at = strchr(at, '\n')) != NULL; at++)
+            lines[turn]++;
+    }
+    assert_int_equal(lines[0], 2 + 3); // who loses and who gets the node, then all
+    assert_int_equal(lines[1], 2);
+}
+
 static void a_limit_that_cannot_be_set_leaves_the_job_free(void **state)
 {
     struct node *node = *state;
@@ -1653,6 +1676,7 @@ int main(void)
         TEST(who_is_idle_no_more_is_called),
         TEST(regular_switches_write_only_changes),
         TEST(after_a_silence_everything_is_asserted),
+        TEST(a_turn_after_a_silence_asserts_again),
         TEST(a_limit_that_cannot_be_set_leaves_the_job_free),
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
