@@ -35,8 +35,7 @@ uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us
     for (uint64_t ten = 1; ten * period_us <= PERIOD_MAX_US; ten *= 10) {
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             uint64_t longer_us = ten * steps[i] * period_us;
-            if (longer_us <= PERIOD_MAX_US &&
-                part_us(share_ppm, cpus, longer_us) >= QUOTA_MIN_US)
+            if (longer_us <= PERIOD_MAX_US && part_us(share_ppm, cpus, longer_us) >= QUOTA_MIN_US)
                 return longer_us;
         }
     }

@@ -11,6 +11,7 @@
 enum {
     PLACE_ROUNDS_MAX = 100,
     PLACE_MEMBERS_MAX = 4096, // taken by one registration
+    PLACE_LOOKS_MAX = 65536,  // threads and processes looked at by one, some 10 us each
     FAMILY_MAX = 32,          // a process and its wrappers
 };
 
@@ -123,18 +124,25 @@ static int find_missing(const struct cgroup_class *class_, const struct process_
     return 0;
 }
 
+// One registration.
+struct placing {
+    struct process_list placed; // whom we moved
+    size_t looks;               // that are left
+};
+
 // Each costs the daemon some tens of microseconds, and it serves others.
 static int explain_too_many(struct error *err)
 {
     return error_set(err, E2BIG,
-                     "more than %d processes would have to be moved with it: begin them after "
-                     "MPI_Init, when they are born into the class",
+                     "more than %d processes would have to be moved with it, or too many threads "
+                     "and processes looked at: begin them after MPI_Init, when they are born into "
+                     "the class",
                      PLACE_MEMBERS_MAX);
 }
 
 // Those of all of them, in place of what *descendants had.
-static int list_descendants(const struct process_list *roots, struct process_list *descendants,
-                            bool *exact, struct error *err)
+static int list_descendants(const struct process_list *roots, size_t *looks,
+                            struct process_list *descendants, bool *exact, struct error *err)
 {
     cleanup_processes struct process_list found = {0};
     struct error fault = {0};
@@ -142,7 +150,7 @@ static int list_descendants(const struct process_list *roots, struct process_lis
     *exact = true;
     for (size_t i = 0; i < roots->count; i++) {
         bool seen;
-        if (processes_descendants("/proc", &roots->list[i], PLACE_MEMBERS_MAX, &found, &seen,
+        if (processes_descendants("/proc", &roots->list[i], PLACE_MEMBERS_MAX, looks, &found, &seen,
                                   &fault) != 0)
             return fault.code == E2BIG ? explain_too_many(err)
                                        : error_set(err, fault.code, "%s", fault.text);
@@ -157,24 +165,24 @@ static int list_descendants(const struct process_list *roots, struct process_lis
     return 0;
 }
 
-static int check_count(const struct process_list *placed, struct error *err)
+static int check_count(const struct placing *placing, struct error *err)
 {
-    return placed->count <= PLACE_MEMBERS_MAX ? 0 : explain_too_many(err);
+    return placing->placed.count <= PLACE_MEMBERS_MAX ? 0 : explain_too_many(err);
 }
 
 // Follows the descendants of `roots`, which are placed already. A child forked before its parent
 // was moved is outside, one forked later is inside: so after every move one more look, until a look
-// finds nobody outside. Whoever has a class of his own stays there. *placed gets whom we moved. A
-// process that was moved and still is not there is a zombie: the kernel accepts it and does
-// nothing.
+// finds nobody outside. Whoever has a class of his own stays there. A process that was moved and
+// still is not there is a zombie: the kernel accepts it and does nothing.
 static int place_descendants(struct cgroup_class *class_, const struct process_list *roots,
-                             const char *home, struct process_list *placed, struct error *err)
+                             const char *home, struct placing *placing, struct error *err)
 {
     cleanup_processes struct process_list descendants = {0}, missing = {0};
+    struct process_list *placed = &placing->placed;
     int quiet = 0;
     for (int round = 0; round < PLACE_ROUNDS_MAX; round++) {
         bool exact, moved = false;
-        if (list_descendants(roots, &descendants, &exact, err) != 0 ||
+        if (list_descendants(roots, &placing->looks, &descendants, &exact, err) != 0 ||
             find_missing(class_, &descendants, &missing, err) != 0)
             return -1;
         process_list_sort(placed);
@@ -185,7 +193,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_l
                 continue;
             if (place_one(class_, one, &fault) == 0) {
                 moved = true;
-                if (process_list_add(placed, one, err) != 0 || check_count(placed, err) != 0)
+                if (process_list_add(placed, one, err) != 0 || check_count(placing, err) != 0)
                     return -1;
             } else if (fault.code != ESRCH) {
                 return error_set(err, fault.code, "process %d: %s", (int)one->pid, fault.text);
@@ -202,7 +210,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_l
 
 // A relative of a registering process; its descendants are not followed yet.
 static int place_relative(struct cgroup_class *class_, const struct process_id *who,
-                          struct process_list *placed, struct error *err)
+                          struct placing *placing, struct error *err)
 {
     struct error fault = {0};
     cleanup_free char *from = moving_group_of(class_->groups[0].hierarchy, who->pid);
@@ -211,21 +219,36 @@ static int place_relative(struct cgroup_class *class_, const struct process_id *
         return fault.code == ESRCH
                    ? 0
                    : error_set(err, fault.code, "process %d: %s", (int)who->pid, fault.text);
-    if (!inside && (process_list_add(placed, who, err) != 0 || check_count(placed, err) != 0))
+    if (!inside &&
+        (process_list_add(&placing->placed, who, err) != 0 || check_count(placing, err) != 0))
         return -1;
     return 0;
 }
 
-// From the highest on, so that what they fork meanwhile is inside or found below. Those of their
-// descendants with a class, be it the one that the registering process was born into, stay there.
-static int place_wrappers(struct cgroup_class *class_, const struct family *family,
-                          struct process_list *placed, struct error *err)
+// Whether it still is the child of the wrapper above it.
+static bool is_below_next(const struct family *family, size_t i)
 {
+    const struct process_id who = {family->line[i].pid, family->start_times[i]};
+    struct placement_process now;
+    return i + 1 < family->count && processes_look("/proc", who.pid, &now) &&
+           now.parent == family->line[i + 1].pid && processes_is("/proc", &who);
+}
+
+// From the highest on, so that what they fork meanwhile is inside or found below: all of them
+// descend from the highest, but for one whose parent has ended since. Those of their descendants
+// with a class, be it the one that the registering process was born into, stay there.
+static int place_wrappers(struct cgroup_class *class_, const struct family *family,
+                          struct placing *placing, struct error *err)
+{
+    for (size_t i = family->count; i-- > 1;) {
+        const struct process_id wrapper = {family->line[i].pid, family->start_times[i]};
+        if (place_relative(class_, &wrapper, placing, err) != 0)
+            return -1;
+    }
     for (size_t i = family->count; i-- > 1;) {
         struct process_id wrapper = {family->line[i].pid, family->start_times[i]};
         const struct process_list one = {.list = &wrapper, .count = 1};
-        if (place_relative(class_, &wrapper, placed, err) != 0 ||
-            place_descendants(class_, &one, NULL, placed, err) != 0)
+        if (!is_below_next(family, i) && place_descendants(class_, &one, NULL, placing, err) != 0)
             return -1;
     }
     return 0;
@@ -252,7 +275,7 @@ static bool is_orphan(const struct family *family, pid_t pid)
 // They still live where the family comes from, `home`. All are moved before anybody's descendants
 // are followed, so that the class is looked at once a round and not once for each of them.
 static int place_orphans(struct cgroup_class *class_, const struct family *family, const char *home,
-                         struct process_list *placed, struct error *err)
+                         struct placing *placing, struct error *err)
 {
     cleanup_pids struct pid_list neighbours = {0};
     cleanup_processes struct process_list orphans = {0};
@@ -267,11 +290,11 @@ static int place_orphans(struct cgroup_class *class_, const struct family *famil
         one.start_time = processes_start_time("/proc", one.pid);
         if (one.start_time == 0 || !is_orphan(family, one.pid))
             continue;
-        if (place_relative(class_, &one, placed, err) != 0 ||
+        if (place_relative(class_, &one, placing, err) != 0 ||
             process_list_add(&orphans, &one, err) != 0)
             return -1;
     }
-    return orphans.count > 0 ? place_descendants(class_, &orphans, NULL, placed, err) : 0;
+    return orphans.count > 0 ? place_descendants(class_, &orphans, NULL, placing, err) : 0;
 }
 
 // Half a job in a class would be worse than none. Where it cannot be seen who is still there, all
@@ -292,7 +315,7 @@ static void undo(const struct cgroup_class *class_, const struct process_list *p
 int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
-    cleanup_processes struct process_list placed = {0};
+    struct placing placing = {.looks = PLACE_LOOKS_MAX};
     struct process_id who = {pid,
                              start_time != 0 ? start_time : processes_start_time("/proc", pid)};
     const struct process_list only = {.list = &who, .count = 1};
@@ -300,12 +323,16 @@ int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *er
     if (note_origins(class_, &who, err) != 0)
         return error_context(err, "class %s", base->name);
     struct family family = find_family(class_, &who);
-    if (process_list_add(&placed, &who, err) == 0 && place_one(class_, &who, err) == 0 &&
-        place_wrappers(class_, &family, &placed, err) == 0 &&
-        place_descendants(class_, &only, home, &placed, err) == 0 &&
-        place_orphans(class_, &family, home, &placed, err) == 0 &&
-        groups_confirm(class_, &who, err) == 0)
-        return 0;
-    undo(class_, &placed);
-    return error_context(err, "class %s", class_->base.name);
+    int rc = process_list_add(&placing.placed, &who, err) == 0 &&
+                     place_one(class_, &who, err) == 0 &&
+                     place_wrappers(class_, &family, &placing, err) == 0 &&
+                     place_descendants(class_, &only, home, &placing, err) == 0 &&
+                     place_orphans(class_, &family, home, &placing, err) == 0 &&
+                     groups_confirm(class_, &who, err) == 0
+                 ? 0
+                 : error_context(err, "class %s", class_->base.name);
+    if (rc != 0)
+        undo(class_, &placing.placed);
+    process_list_free(&placing.placed);
+    return rc;
 }

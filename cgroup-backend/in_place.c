@@ -500,7 +500,8 @@ static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct erro
         return -1;
     struct limit limit = limit_of_share(class_, share_ppm);
     struct limit shortest = {limit.quota_us, BACKEND_SHORTEST_PERIOD_US};
-    int begun = in_place_period_us(base, share_ppm) != 0 && change(class_, &now, &shortest, NULL) == 0;
+    int begun =
+        in_place_period_us(base, share_ppm) != 0 && change(class_, &now, &shortest, NULL) == 0;
     if (limit_read(&class_->files, class_->path, &now, err) != 0)
         return -1;
     return change(class_, &now, &limit, err) == 0 ? begun : -1;

@@ -140,12 +140,21 @@ bool processes_is(const char *proc, const struct process_id *process)
 struct descent {
     const char *proc;
     size_t limit;
+    size_t *looks;
     struct process_list *list;
 };
 
 static int too_many(const struct descent *descent, struct error *err)
 {
     return error_set(err, E2BIG, "more than %zu descendants", descent->limit);
+}
+
+static int take_look(const struct descent *descent, struct error *err)
+{
+    if (*descent->looks == 0)
+        return error_set(err, E2BIG, "too many threads and descendants to look at");
+    --*descent->looks;
+    return 0;
 }
 
 // Those that a thread of `pid` names, as far as they are its children when they are looked at.
@@ -163,6 +172,8 @@ static int add_named(const struct descent *descent, FILE *children, pid_t pid, s
     for (size_t i = 0; i < named.count; i++) {
         struct process_id child;
         pid_t parent;
+        if (take_look(descent, err) != 0)
+            return -1;
         if (read_stat(descent->proc, named.pids[i], &parent, &child) && parent == pid &&
             process_list_add(descent->list, &child, err) != 0)
             return -1;
@@ -183,6 +194,8 @@ static int add_children(const struct descent *descent, const struct process_id *
     for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
         if (pid_of_name(entry->d_name) == 0)
             continue;
+        if (take_look(descent, err) != 0)
+            return -1;
         char file[600];
         snprintf(file, sizeof file, "%s/%s/children", path, entry->d_name);
         cleanup_fclose FILE *children = fopen(file, "re");
@@ -301,9 +314,9 @@ static int descend_by_parents(const struct descent *descent, const struct proces
 }
 
 int processes_descendants(const char *proc, const struct process_id *root, size_t limit,
-                          struct process_list *list, bool *exact, struct error *err)
+                          size_t *looks, struct process_list *list, bool *exact, struct error *err)
 {
-    const struct descent descent = {proc, limit, list};
+    const struct descent descent = {proc, limit, looks, list};
     list->count = 0;
     *exact = !has_children_files(proc, root->pid);
     int rc =

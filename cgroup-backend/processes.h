@@ -65,9 +65,10 @@ bool processes_is(const char *proc, const struct process_id *process);
 // "/proc", or a tree of plain files in tests. *exact tells whether one look sees every process that
 // lived all the time: the kernel's list of children may skip one while a sibling ends, the scan of
 // all processes may not. E2BIG when there are more than `limit`; then no more than that are looked
-// at, where the kernel lists children.
+// at, where the kernel lists children. *looks counts down the threads and processes that are looked
+// at there; E2BIG when it is 0.
 int processes_descendants(const char *proc, const struct process_id *root, size_t limit,
-                          struct process_list *list, bool *exact, struct error *err);
+                          size_t *looks, struct process_list *list, bool *exact, struct error *err);
 
 // Reads the pids of a cgroup.procs file of `directory` behind what *list has.
 int processes_of_group(const char *directory, struct pid_list *list, struct error *err);

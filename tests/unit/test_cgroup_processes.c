@@ -16,11 +16,13 @@
 #include <cmocka.h>
 
 static char proc[64];
+static size_t looks; // that are left
 
 static int set_up(void **state)
 {
     (void)state;
     snprintf(proc, sizeof proc, "/tmp/cosched-proc-XXXXXX");
+    looks = 1000;
     return mkdtemp(proc) != NULL ? 0 : -1;
 }
 
@@ -63,7 +65,7 @@ static void assert_descendants(pid_t pid, const char *expected, bool expected_ex
     struct process_list list = {0};
     char text[256] = "";
     bool exact;
-    assert_int_equal(processes_descendants(proc, &root, 8, &list, &exact, NULL), 0);
+    assert_int_equal(processes_descendants(proc, &root, 8, &looks, &list, &exact, NULL), 0);
     for (size_t i = 0; i < list.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%d ", (int)list.list[i].pid);
     process_list_free(&list);
@@ -141,19 +143,48 @@ static void no_more_than_the_limit(void **state)
     put_process(20, "b", 17, 102);
     put("10/task/10/children", "11 12 13 14 15 16 17 ");
     put("17/task/17/children", "20 ");
-    assert_int_equal(processes_descendants(proc, &root, 8, &list, &exact, &err), 0);
+    assert_int_equal(processes_descendants(proc, &root, 8, &looks, &list, &exact, &err), 0);
     assert_int_equal(list.count, 8);
-    assert_int_equal(processes_descendants(proc, &root, 7, &list, &exact, &err), -1);
+    assert_int_equal(processes_descendants(proc, &root, 7, &looks, &list, &exact, &err), -1);
     assert_int_equal(err.code, E2BIG);
-    assert_int_equal(processes_descendants(proc, &root, 6, &list, &exact, &err), -1);
+    assert_int_equal(processes_descendants(proc, &root, 6, &looks, &list, &exact, &err), -1);
     assert_int_equal(err.code, E2BIG);
     char path[128];
     snprintf(path, sizeof path, "%s/10/task/10/children", proc);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(processes_descendants(proc, &root, 8, &list, &exact, &err), 0);
+    assert_int_equal(processes_descendants(proc, &root, 8, &looks, &list, &exact, &err), 0);
     assert_true(exact && list.count == 8);
-    assert_int_equal(processes_descendants(proc, &root, 7, &list, &exact, &err), -1);
+    assert_int_equal(processes_descendants(proc, &root, 7, &looks, &list, &exact, &err), -1);
     assert_int_equal(err.code, E2BIG);
+    process_list_free(&list);
+}
+
+// Threads without children are looked at, too.
+static void no_more_looks_than_are_left(void **state)
+{
+    (void)state;
+    enum { THREADS = 100 };
+    const struct process_id root = {10, 100};
+    struct process_list list = {0};
+    struct error err;
+    bool exact;
+    put_process(10, "sh", 1, 100);
+    put_process(11, "threads", 10, 101);
+    put("10/task/10/children", "11 ");
+    for (int i = 0; i < THREADS; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "11/task/%d/children", 11 + i);
+        put(file, "");
+    }
+    looks = THREADS + 2;
+    assert_int_equal(processes_descendants(proc, &root, 8, &looks, &list, &exact, &err), 0);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(looks, 0);
+    for (looks = 1; looks <= THREADS; looks += THREADS - 1) {
+        size_t left = looks;
+        assert_int_equal(processes_descendants(proc, &root, 8, &left, &list, &exact, &err), -1);
+        assert_int_equal(err.code, E2BIG);
+    }
     process_list_free(&list);
 }
 
@@ -278,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_children, set_up, clean_up),
         cmocka_unit_test_setup_teardown(numbers_used_again, set_up, clean_up),
         cmocka_unit_test_setup_teardown(no_more_than_the_limit, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(no_more_looks_than_are_left, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_process_is_number_and_start, set_up, clean_up),
         cmocka_unit_test_setup_teardown(where_a_process_lives, set_up, clean_up),
         cmocka_unit_test_setup_teardown(members_of_groups, set_up, clean_up),
