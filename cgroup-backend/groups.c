@@ -130,29 +130,29 @@ struct release {
     struct error *err;
 };
 
-// What cannot be lifted is no reason to leave its processes stopped. 1: the class has gone
-// meanwhile, with its last job.
-static int release_own(const struct release *release, const char *name, const char *path,
-                       struct error *err)
+static struct error *first_error(const struct release *release)
 {
-    int lifted = release->lift(release->backend, name, err);
-    int continued = path != NULL ? groups_release_stopped(release->backend, name, path,
-                                                          lifted == 0 ? err : NULL)
-                                 : -1;
-    if (lifted == 0 && continued == 0)
+    return release->failed == 0 ? release->err : NULL;
+}
+
+// 1: the class has gone meanwhile, with its last job.
+static int lift_own(const struct release *release, const char *name, const char *path,
+                    struct error *err)
+{
+    if (release->lift(release->backend, name, err) == 0)
         return 0;
     return path != NULL && !directory_exists(path) ? 1 : -1;
 }
 
-static int release_one(const char *name, void *user)
+static int lift_one(const char *name, void *user)
 {
     struct release *release = user;
-    struct error *err = release->failed == 0 ? release->err : NULL;
+    struct error *err = first_error(release);
     cleanup_free char *path = path_join(release->backend->hierarchies[0].root, name);
     int in_place = in_place_release(release->backend, name, err);
     // A record without its group has neither.
     bool own = path == NULL || directory_exists(path);
-    int rc = own ? release_own(release, name, path, in_place < 0 ? NULL : err) : 0;
+    int rc = own ? lift_own(release, name, path, in_place < 0 ? NULL : err) : 0;
     if (in_place < 0 || rc < 0)
         release->failed++;
     else if (in_place > 0 || (own && rc == 0))
@@ -160,13 +160,29 @@ static int release_one(const char *name, void *user)
     return 0;
 }
 
+static int continue_one(const char *name, void *user)
+{
+    struct release *release = user;
+    cleanup_free char *path = path_join(release->backend->hierarchies[0].root, name);
+    int rc = path != NULL
+                 ? groups_release_stopped(release->backend, name, path, first_error(release))
+                 : error_errno(first_error(release), ENOMEM, "class %s", name);
+    if (rc != 0 && (path == NULL || directory_exists(path)))
+        release->failed++;
+    return 0;
+}
+
+// All are lifted before anybody is continued: that takes as long as a job has processes. What
+// cannot be lifted is no reason to leave its processes stopped.
 int groups_release_all(struct cgroup_backend *backend,
                        int (*lift)(struct cgroup_backend *backend, const char *name,
                                    struct error *err),
                        unsigned *lifted, struct error *err)
 {
     struct release release = {.backend = backend, .lift = lift, .err = err};
-    int rc = groups_each_class(&backend->base, release_one, &release, err);
+    int rc = groups_each_class(&backend->base, lift_one, &release, err);
+    if (groups_each_class(&backend->base, continue_one, &release, rc == 0 ? err : NULL) != 0)
+        rc = -1;
     if (lifted != NULL)
         *lifted = release.lifted;
     return rc == 0 ? release.failed : -1;

@@ -175,7 +175,7 @@ static void limits_are_one_line(void **state)
     assert_int_equal(class_begin_periods(a, 970000, NULL), 1);
     assert_file("lab/node0/a", "cpu.max", "388000 100000\n");
     assert_int_equal(class_period_ns(a, 970000), 100 * NS_PER_MS);
-    put("lab/node0/a", "cpu.max", ""); // files of the test do not become shorter
+    put("lab/node0/a", "cpu.max", "");                   // files of the test do not become shorter
     assert_int_equal(class_set_share(a, 1000, NULL), 0); // 0.4 ms of 100 ms
     assert_file("lab/node0/a", "cpu.max", "2000 500000\n");
     put("lab/node0/a", "cpu.max", "");
@@ -387,6 +387,40 @@ static void who_was_stopped_continues_whatever_became_of_the_record(void **state
     put("records/suspended", "a", "means");
     assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
     assert_continued(pid);
+}
+
+static pid_t stopped; // of the class "a"
+static unsigned lifted_before;
+
+static int lift_and_look(struct cgroup_backend *of, const char *name, struct error *err)
+{
+    siginfo_t info = {0};
+    (void)of;
+    (void)name;
+    (void)err;
+    assert_int_equal(waitid(P_PID, (id_t)stopped, &info, WCONTINUED | WNOHANG | WNOWAIT), 0);
+    lifted_before += info.si_pid == 0; // it has not been continued
+    return 0;
+}
+
+// Looking for all processes of a job takes time, in which others' limits would stand.
+static void all_are_lifted_before_anybody_is_continued(void **state)
+{
+    enum { CLASSES = 20 };
+    unsigned lifted = 0;
+    (void)state;
+    stopped = stop_somebody();
+    for (int i = 1; i < CLASSES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "lab/node0/class%d", i);
+        put_class(name);
+    }
+    lifted_before = 0;
+    assert_int_equal(
+        groups_release_all((struct cgroup_backend *)backend, lift_and_look, &lifted, NULL), 0);
+    assert_int_equal(lifted, CLASSES);
+    assert_int_equal(lifted_before, CLASSES);
+    assert_continued(stopped);
 }
 
 static bool is_recorded(void)
@@ -697,6 +731,7 @@ int main(void)
         on_files(who_looks_makes_nothing),
         on_files(limits_are_lifted_whatever_became_of_the_root),
         on_files(who_was_stopped_continues_whatever_else_fails),
+        on_files(all_are_lifted_before_anybody_is_continued),
         on_files(who_was_stopped_continues_whatever_became_of_the_record),
         on_files(a_suspension_outlives_a_lack_of_descriptors),
         on_files(a_suspension_outlives_a_lack_of_memory),
