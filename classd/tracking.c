@@ -428,13 +428,15 @@ void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns)
 
 // Whoever is there is doomed by one pass, though it may not be dead yet: killed as a whole, or
 // signalled while it stood still. Without a freezer somebody may be forked during a pass; the next
-// one finds it. Nobody is waited for.
+// one finds it, and whoever is of a subtree was stopped, to be killed standing. Nobody is waited
+// for.
 static void kill_the_rest(struct job *job, struct error *fault)
 {
+    const struct class_suspension *how = &job->tracking.how;
     unsigned passes = class_has_freezer(job->class_) ? 1 : LAST_PASSES;
     int rc;
     do
-        rc = class_kill_pass(job->class_, 0, 0, true, fault);
+        rc = class_kill_pass(job->class_, how->root, how->root_start, true, fault);
     while (rc != 0 && fault->code == EAGAIN && --passes > 0);
     if (rc == 0 || fault->code == EAGAIN)
         *fault = (struct error){0};
@@ -446,9 +448,9 @@ void tracking_end(struct scheduler *scheduler, struct job *job)
     struct error fault = {0};
     if (tracking->work == TRACKING_IDLE)
         return;
-    if (tracking->work == TRACKING_KILLS && tracking->how.root == 0)
+    if (tracking->work == TRACKING_KILLS)
         kill_the_rest(job, &fault);
-    else if (tracking->work != TRACKING_KILLS)
+    else
         error_set(&fault, ESRCH, "it has ended");
     struct tracking_result result = {.number = tracking->number,
                                      .means = (enum protocol_means)tracking->how.means,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { A = 5000001, B }; // pids that no process can have
 enum { OWNER = 1000, OTHER = 1001, SERVICE = 99 };
@@ -394,6 +395,27 @@ static void nobody_of_a_killed_job_is_set_free(void **state)
     assert_int_equal(told.fault.code, 0);
 }
 
+// Nor of a subtree, which stands still by signals where there is no freezer.
+static void nobody_of_a_killed_subtree_is_left_stopped(void **state)
+{
+    struct node *node = *state;
+    struct process *process = come(node, "a", OWNER, A);
+    struct process *root = come(node, "a", OWNER, getpid());
+    struct tracking_order order = {.kind = TRACKING_KILL, .root = getpid()};
+    struct tracking_result result;
+    char expected[64];
+    test_backend_take_freezer(node->backend);
+    test_backend_fail(node->backend, "kill", EAGAIN, 1);
+    assert_false(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+    scheduler_exit(node->scheduler, root, node->now_ns);
+    test_backend_clear_log(node->backend);
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    snprintf(expected, sizeof expected, "kill job-1000-a %d\nremove job-1000-a\n", (int)getpid());
+    assert_non_null(strstr(test_backend_log(node->backend), expected));
+    assert_int_equal(times_told, 1);
+    assert_int_equal(told.fault.code, 0);
+}
+
 // Not even when its helpers cannot die: they are doomed, and nobody waits for them. Only where
 // nothing holds them still a few more passes look for who was forked meanwhile.
 static void the_end_of_a_killed_job_waits_for_nobody(void **state)
@@ -753,6 +775,7 @@ int main(void)
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),
         with_node(nobody_of_a_killed_job_is_set_free),
+        with_node(nobody_of_a_killed_subtree_is_left_stopped),
         with_node(the_end_of_a_killed_job_waits_for_nobody),
         with_node(who_leaves_a_stopped_job_stays_in_its_class),
         with_node(many_deaths_take_several_turns),
