@@ -86,6 +86,30 @@ static uint8_t list_of(const struct config *config, const struct job *job, const
     return list > 0 ? (uint8_t)list : 0;
 }
 
+// Ended jobs whose classes stay for want of an end of their processes count, or a user could have
+// the kernel keep as many as he likes.
+static int check_jobs(const struct scheduler *scheduler, uid_t uid, const char *job_id,
+                      struct error *err)
+{
+    const struct config *config = scheduler->config;
+    size_t jobs = table_job_count(scheduler->table), ended = leavers_count(scheduler->leavers);
+    if (jobs >= config->max_jobs)
+        return error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
+                         (unsigned long long)config->max_jobs);
+    if (jobs + ended >= SCHEDULER_CLASSES_MAX)
+        return error_set(err, ENOSPC,
+                         "%zu jobs are here already (%zu have ended and still have processes, "
+                         "which counts)",
+                         jobs + ended, ended);
+    ended = leaving_of(scheduler, uid, job_id);
+    if (uid != 0 && jobs_of(scheduler, uid) + ended >= config->max_jobs_per_user)
+        return error_set(err, ENOSPC,
+                         "user %u has [daemon] max_jobs_per_user = %llu jobs here already (%zu "
+                         "have ended and still have processes, which counts)",
+                         (unsigned)uid, (unsigned long long)config->max_jobs_per_user, ended);
+    return 0;
+}
+
 // `left` is what another job of the name has left, or null. A class in place would be a second one
 // of that name.
 static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, const class_t *left,
@@ -104,16 +128,8 @@ static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, c
 static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, const char *job_id,
                              uint64_t now_ns, struct error *err)
 {
-    if (table_job_count(scheduler->table) >= scheduler->config->max_jobs) {
-        error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
-                  (unsigned long long)scheduler->config->max_jobs);
+    if (check_jobs(scheduler, uid, job_id, err) < 0)
         return NULL;
-    }
-    if (uid != 0 && jobs_of(scheduler, uid) >= scheduler->config->max_jobs_per_user) {
-        error_set(err, ENOSPC, "user %u has [daemon] max_jobs_per_user = %llu jobs here already",
-                  (unsigned)uid, (unsigned long long)scheduler->config->max_jobs_per_user);
-        return NULL;
-    }
     struct job *job = table_add_job(scheduler->table, uid, job_id);
     if (job == NULL) {
         error_errno(err, ENOMEM, "process table");

@@ -1,7 +1,7 @@
 // Removes the classes of jobs that have ended. Most are gone at once; one with many processes left,
 // or with some that are about to end, step by step, while others are served. One whose processes
 // are never there to be moved, as those of a chain that forks and ends, is looked at as long as
-// they live, without a limit.
+// they live: without a limit, and its user's as a job is.
 #include "classd/scheduler_state.h"
 
 #include "classd/job_class.h"
@@ -94,6 +94,17 @@ class_t *leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job
     return stays ? class_ : NULL;
 }
 
+size_t leaving_of(const struct scheduler *scheduler, uid_t uid, const char *job_id)
+{
+    size_t count = 0;
+    char name[BACKEND_NAME_MAX];
+    job_class_name(name, uid, job_id);
+    for (const struct leaver *one = leavers_of(scheduler->leavers, uid, NULL); one != NULL;
+         one = leavers_of(scheduler->leavers, uid, one))
+        count += !one->parts && strcmp(class_name(one->class_), name) != 0;
+    return count;
+}
+
 uint64_t leaving_deadline_ns(const struct scheduler *scheduler)
 {
     const struct leaver *first = leavers_first(scheduler->leavers);
@@ -108,7 +119,8 @@ static void put_off(struct scheduler *scheduler, struct leaver *leaver, const st
 {
     bool is_late = now_ns - leaver->begun_ns >= LONG_NS;
     if (is_late && leaver->pause_ns != PAUSE_LATER_NS)
-        tell(scheduler, class_name(leaver->class_), "is still there", why, now_ns);
+        tell(scheduler, class_name(leaver->class_), "is still there, and counts as a job", why,
+             now_ns);
     uint64_t pause_ns = is_late ? PAUSE_LATER_NS : leaver->pause_ns;
     leavers_put_off(scheduler->leavers, leaver, now_ns + pause_ns);
     leaver->pause_ns = is_late                       ? PAUSE_LATER_NS

@@ -148,6 +148,10 @@ enum departure leaving_begin(struct scheduler *scheduler, uid_t uid, class_t *cl
 class_t *leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id,
                          uint64_t now_ns);
 
+// How many classes of the user's ended jobs are being removed, without that of the job `job_id`,
+// should it begin again.
+size_t leaving_of(const struct scheduler *scheduler, uid_t uid, const char *job_id);
+
 uint64_t leaving_deadline_ns(const struct scheduler *scheduler); // or SCHEDULER_NO_DEADLINE
 
 // The daemon ends: removes all, waiting for a few of them; or leaves them to the next one.

@@ -1,6 +1,6 @@
 // Protects everybody else from classes of ended jobs that do not go, because processes in them fork
 // and end faster than they can be moved: nobody waits for such a class, none is forgotten, its user
-// and all of them together cost a tenth of a CPU.
+// has a job less for it, and all of them together cost a tenth of a CPU.
 #include "classd/leavers.h"
 #include "tests/unit/random.h"
 #include "tests/unit/scheduler_node.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { OWNER = 1000, NOBODY_HAS = 5000001 }; // pids from there on
+enum { OWNER = 1000, OTHER = 1001, NOBODY_HAS = 5000001 }; // pids from there on
 enum { STEPPED_MAX = 64 };
 
 static bool stuck;     // no class below the root goes
@@ -159,6 +159,48 @@ static void all_together_get_a_tenth_and_take_turns(void **state)
         assert_in_range(stepped[i], steps / CLASSES - 2, steps / CLASSES + 2);
 }
 
+static void ended_jobs_whose_processes_stay_count(void **state)
+{
+    struct node *node = *state;
+    struct process *process = NULL;
+    struct error err = {0};
+    node->config.max_jobs_per_user = 3;
+    stuck = true;
+    assert_int_equal(come_and_go(node, OWNER, "a"), 0);
+    assert_int_equal(come_and_go(node, OWNER, "b"), 0);
+    assert_int_equal(try_as(node, OWNER, "c", &process, &err), 0);
+    leave_on(node, node->now_ns + 70 * NS_PER_MS, 0);
+    assert_int_equal(try_as(node, OWNER, "d", &process, &err), -1);
+    assert_int_equal(err.code, ENOSPC);
+    assert_non_null(strstr(err.text, "(2 have ended and still have processes"));
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(come_and_go(node, 0, (const char[]){(char)('r' + i), '\0'}), 0);
+    assert_int_equal(come_and_go(node, OTHER, "d"), 0);
+    assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0); // another of that name
+    assert_int_equal(try_as(node, OWNER, "d", &process, &err), -1);
+    stuck = false;
+    leave_on(node, node->now_ns + 2 * NS_PER_SEC, 0);
+    assert_int_equal(try_as(node, OWNER, "d", &process, &err), 0);
+}
+
+// They end by themselves, mostly.
+static void who_has_just_parted_does_not_count(void **state)
+{
+    struct node *node = *state;
+    struct error err = {0};
+    struct process *process = NULL;
+    node->config.max_jobs_per_user = 1;
+    assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0);
+    node->now_ns += NS_PER_SEC;
+    scheduler_part(node->scheduler, process, node->now_ns);
+    assert_true(is_left(node));
+    assert_int_equal(try_as(node, OWNER, "b", &process, &err), 0);
+    stuck = true;
+    leave_on(node, node->now_ns + NS_PER_SEC, 0);
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    assert_int_equal(try_as(node, OWNER, "c", &process, &err), -1); // now they do
+}
+
 static void a_job_that_cannot_begin_forgets_no_class(void **state)
 {
     struct node *node = *state;
@@ -195,6 +237,24 @@ static void who_is_not_continued_yet_is_not_limited(void **state)
     leave_on(node, UINT64_MAX, 0);
     assert_non_null(strstr(test_backend_log(node->backend), "continue job-1000-a\n"));
     assert_non_null(strstr(test_backend_log(node->backend), "remove job-1000-a\n"));
+}
+
+static void there_is_room_for_every_class(void **state)
+{
+    struct node *node = *state;
+    char name[16];
+    stuck = true;
+    for (int i = 0; i < SCHEDULER_CLASSES_MAX; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        assert_int_equal(come_and_go(node, OTHER + (uid_t)i % 200, name), 0);
+    }
+    assert_int_equal(come_and_go(node, OWNER, "one-more"), ENOSPC);
+    assert_int_equal(come_and_go(node, 0, "one-more"), ENOSPC);
+    assert_int_equal(waits, 0);
+    stuck = false;
+    leave_on(node, UINT64_MAX, 0);
+    assert_int_equal(come_and_go(node, OWNER, "one-more"), 0);
+    assert_false(is_left(node));
 }
 
 static void the_end_of_classd_waits_for_a_few(void **state)
@@ -274,8 +334,11 @@ int main(void)
         with_node(nobody_waits_for_the_end_of_a_job),
         with_node(a_class_is_looked_at_as_long_as_it_stays),
         with_node(all_together_get_a_tenth_and_take_turns),
+        with_node(ended_jobs_whose_processes_stay_count),
+        with_node(who_has_just_parted_does_not_count),
         with_node(a_job_that_cannot_begin_forgets_no_class),
         with_node(who_is_not_continued_yet_is_not_limited),
+        with_node(there_is_room_for_every_class),
         with_node(the_end_of_classd_waits_for_a_few),
         cmocka_unit_test(who_is_due_first_is_first),
     };
