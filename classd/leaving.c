@@ -78,6 +78,11 @@ enum departure leaving_begin(struct scheduler *scheduler, uid_t uid, class_t *cl
     return CLASS_LEAVES;
 }
 
+bool scheduler_dismiss(scheduler_t *scheduler, uid_t uid, class_t *class_, uint64_t now_ns)
+{
+    return leaving_begin(scheduler, uid, class_, now_ns, now_ns) != CLASS_STAYS;
+}
+
 class_t *leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id,
                          uint64_t now_ns)
 {

@@ -148,6 +148,11 @@ bool scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns);
 // none has another one for nine times as long.
 void scheduler_rest_leaving(scheduler_t *scheduler, uint64_t took_ns, uint64_t now_ns);
 
+// The class of a job of `uid` that a former classd has left, and nobody is in who was registered:
+// removes it as one of a job that has just ended. Returns false when it stays behind and may be
+// limited; the log says why. The class is the scheduler's, also then.
+bool scheduler_dismiss(scheduler_t *scheduler, uid_t uid, class_t *class_, uint64_t now_ns);
+
 // When scheduler_deadline(), scheduler_track_on() and scheduler_leave_on() are to be called, or
 // SCHEDULER_NO_DEADLINE: when two time-slices have passed without a SWITCH, when tracking is to
 // look again, or when a class is still to be removed.

@@ -1,6 +1,7 @@
 // Protects everybody else from classes of ended jobs that do not go, because processes in them fork
 // and end faster than they can be moved: nobody waits for such a class, none is forgotten, its user
 // has a job less for it, and all of them together cost a tenth of a CPU.
+#include "classd/adopt.h"
 #include "classd/leavers.h"
 #include "tests/unit/random.h"
 #include "tests/unit/scheduler_node.h"
@@ -267,6 +268,49 @@ static void the_end_of_classd_waits_for_a_few(void **state)
     assert_false(is_left(node));
 }
 
+// ---- what a former classd left
+
+static void adopt_anew(struct node *node)
+{
+    node_stop(node);
+    node_start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+}
+
+static void a_start_waits_for_no_class(void **state)
+{
+    enum { CLASSES = 20 };
+    struct node *node = *state;
+    stuck = true;
+    come_and_go_often(node, OWNER, CLASSES);
+    adopt_anew(node);
+    assert_int_equal(waits, 0);
+    node->config.max_jobs_per_user = CLASSES;
+    assert_int_equal(come_and_go(node, OWNER, "a"), ENOSPC);
+    stuck = false;
+    leave_on(node, UINT64_MAX, 0);
+    assert_int_equal(come_and_go(node, OWNER, "a"), 0);
+    assert_non_null(strstr(test_backend_log(node->backend), "remove job-1000-j0\n"));
+    assert_non_null(strstr(test_backend_log(node->backend), "remove job-1000-j19\n"));
+}
+
+// Who is not found among too many is at least not limited.
+static void of_too_many_classes_all_are_lifted(void **state)
+{
+    struct node *node = *state;
+    for (int i = 0; i <= SCHEDULER_CLASSES_MAX; i++) {
+        char name[32];
+        class_t *class_ = NULL;
+        snprintf(name, sizeof name, "job-1001-%d", i);
+        assert_int_equal(class_open(node->backend, name, &class_, NULL), 0);
+        class_close(class_);
+    }
+    test_backend_clear_log(node->backend);
+    adopt_anew(node);
+    assert_non_null(strstr(test_backend_log(node->backend), "share job-1001-4096 max\n"));
+}
+
 // ---- who is due
 
 static void check_first(const leavers_t *leavers, struct leaver *const *all, size_t count)
@@ -340,6 +384,8 @@ int main(void)
         with_node(who_is_not_continued_yet_is_not_limited),
         with_node(there_is_room_for_every_class),
         with_node(the_end_of_classd_waits_for_a_few),
+        with_node(a_start_waits_for_no_class),
+        with_node(of_too_many_classes_all_are_lifted),
         cmocka_unit_test(who_is_due_first_is_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
