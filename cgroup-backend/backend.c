@@ -245,8 +245,11 @@ int class_kill(class_t *class_, struct error *err)
 int class_remove_step(class_t *class_, size_t limit, struct error *err)
 {
     struct error fault = {0};
-    if (class_resume(class_, &fault) != 0 && fault.code == EAGAIN) // nobody shall leave it stopped
+    // Nobody shall leave it stopped.
+    if (class_resume(class_, &fault) != 0 && fault.code == EAGAIN) {
+        class_set_share(class_, BACKEND_UNLIMITED, NULL);
         return error_set(err, EAGAIN, "%s", fault.text);
+    }
     suspension_remove(class_->suspensions, class_->name);
     suspension_forget(&class_->suspension);
     return class_->ops->remove_step(class_, limit, err);

@@ -180,8 +180,9 @@ int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_on
 int class_remove(class_t *class_, struct error *err);
 
 // The same in steps that wait for nothing, each of which expels at most `limit` processes from each
-// of the class's groups. EAGAIN: the class is not limited any more and still the caller's, who
-// calls again a little later, or class_remove().
+// of the class's groups. EAGAIN: the class is not limited any more, holds no descriptor once who
+// was stopped is continued, and is still the caller's, who calls again a little later, or
+// class_remove() or class_close(), and nothing else.
 int class_remove_step(class_t *class_, size_t limit, struct error *err);
 
 // Calls `each` for every class, below the root or in place, until it returns non-zero. Returns 0 or

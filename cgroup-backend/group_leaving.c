@@ -79,5 +79,7 @@ int groups_remove_step(struct cgroup_class *class_, size_t limit,
     }
     if (rc == 0 || fault.code != EAGAIN)
         groups_class_close(&class_->base);
+    else
+        groups_close_files(class_); // it may stay for long, as one of thousands
     return rc;
 }

@@ -213,6 +213,15 @@ struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char
     return class_;
 }
 
+void groups_close_files(struct cgroup_class *class_)
+{
+    if (class_->limit_fd >= 0)
+        close(class_->limit_fd);
+    if (class_->usage_fd >= 0)
+        close(class_->usage_fd);
+    class_->limit_fd = class_->usage_fd = -1;
+}
+
 void groups_class_close(class_t *base)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
@@ -220,10 +229,7 @@ void groups_class_close(class_t *base)
         free(class_->groups[i].path);
         free(class_->groups[i].origin);
     }
-    if (class_->limit_fd >= 0)
-        close(class_->limit_fd);
-    if (class_->usage_fd >= 0)
-        close(class_->usage_fd);
+    groups_close_files(class_);
     tracking_close(&class_->base);
     free(class_);
 }

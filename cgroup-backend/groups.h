@@ -38,7 +38,7 @@ struct cgroup_class {
     struct backend_class base;
     struct cgroup_backend *backend;
     struct group groups[HIERARCHIES_MAX]; // in the order of the backend's hierarchies
-    int limit_fd;
+    int limit_fd;                         // -1 from the first step of its removal on
     int usage_fd;
     uint64_t period_us; // v1: that is in force, whoever set it
 };
@@ -64,6 +64,7 @@ int groups_release_all(struct cgroup_backend *backend,
 struct cgroup_class *groups_class_new(struct cgroup_backend *backend, const char *name,
                                       struct error *err);
 void groups_class_close(class_t *class_);
+void groups_close_files(struct cgroup_class *class_); // the limit can still be lifted
 
 // Whether the class's directories have to be made: 1, 0, or -1 when they may not be (ENOENT).
 int groups_are_missing(const struct cgroup_class *class_, struct error *err);

@@ -139,7 +139,12 @@ static int v1_class_open(backend_t *base, const char *name, class_t **opened, st
 static int write_text(struct cgroup_class *class_, const char *quota, struct error *err)
 {
     size_t length = strlen(quota);
-    if (pwrite(class_->limit_fd, quota, length, 0) == (ssize_t)length)
+    bool leaves = class_->limit_fd < 0;
+    cleanup_close int own_fd =
+        leaves ? file_open(class_->groups[0].path, "cpu.cfs_quota_us", O_WRONLY, err) : -1;
+    if (leaves && own_fd < 0)
+        return -1;
+    if (pwrite(leaves ? own_fd : class_->limit_fd, quota, length, 0) == (ssize_t)length)
         return 0;
     int code = errno;
     return error_errno(err, code, "cannot write %.*s to %s/cpu.cfs_quota_us%s",

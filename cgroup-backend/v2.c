@@ -122,7 +122,12 @@ static int v2_class_open(backend_t *base, const char *name, class_t **opened, st
 static int write_limit(struct cgroup_class *class_, const char *limit, struct error *err)
 {
     size_t length = strlen(limit);
-    if (pwrite(class_->limit_fd, limit, length, 0) == (ssize_t)length)
+    bool leaves = class_->limit_fd < 0;
+    cleanup_close int own_fd =
+        leaves ? file_open(class_path(class_), "cpu.max", O_WRONLY, err) : -1;
+    if (leaves && own_fd < 0)
+        return -1;
+    if (pwrite(leaves ? own_fd : class_->limit_fd, limit, length, 0) == (ssize_t)length)
         return 0;
     int code = errno;
     return error_errno(err, code, "cannot write \"%.*s\" to %s/cpu.max", (int)strcspn(limit, "\n"),

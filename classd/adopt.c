@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CLASSES_MAX = 4096 };
+enum { WAITED_FOR_MAX = 10 };
 
 // A class, or the page of an adopted one.
 struct entry {
@@ -24,12 +24,14 @@ struct entry {
 struct names {
     struct entry *list;
     size_t count;
+    bool cut; // there were more
 };
 
 static int collect(const char *name, void *user)
 {
     struct names *names = user;
-    if (names->count == CLASSES_MAX)
+    names->cut = names->count == SCHEDULER_CLASSES_MAX;
+    if (names->cut)
         return 1;
     if (strlen(name) < BACKEND_NAME_MAX)
         snprintf(names->list[names->count++].name, BACKEND_NAME_MAX, "%s", name);
@@ -104,18 +106,6 @@ static void find_living(const struct status_page *page, const pid_t *pids, size_
     }
 }
 
-// False when it stays behind.
-static bool remove_class(class_t *class_, const char *name)
-{
-    struct error err;
-    if (class_remove(class_, &err) < 0) {
-        log_line(LOG_WARNING, "class %s of an ended job stays behind: %s", name, err.text);
-        return false;
-    }
-    log_line(LOG_INFO, "class %s of an ended job removed", name);
-    return true;
-}
-
 // A sequential group. Whether somebody computes there is found out anew, and the configuration may
 // not name it any more.
 static bool give_back(backend_t *backend, const char *name)
@@ -174,7 +164,7 @@ static bool adopt_class(scheduler_t *scheduler, backend_t *backend, pages_t *pag
         if (adoption.page != NULL)
             pages_publish(pages, adoption.page, true, false);
         status_page_close(adoption.page, adoption.page_fd);
-        return remove_class(adoption.class_, name);
+        return scheduler_dismiss(scheduler, adoption.uid, adoption.class_, now_ns);
     }
     adoption.count = living.count;
     adoption.processes = living.processes;
@@ -216,8 +206,8 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
                struct error *err)
 {
     // Listed first, because adopting changes what is listed.
-    struct names found = {.list = calloc(CLASSES_MAX, sizeof *found.list)};
-    struct names adopted = {.list = calloc(CLASSES_MAX, sizeof *adopted.list)};
+    struct names found = {.list = calloc(SCHEDULER_CLASSES_MAX, sizeof *found.list)};
+    struct names adopted = {.list = calloc(SCHEDULER_CLASSES_MAX, sizeof *adopted.list)};
     int rc = 0;
     bool all = true;
     if (found.list == NULL || adopted.list == NULL)
@@ -228,7 +218,10 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
         sort_by_arrival(&found, pages);
     for (size_t i = 0; rc == 0 && i < found.count; i++)
         all &= adopt_class(scheduler, backend, pages, found.list[i].name, now_ns, &adopted);
-    if (!all)
+    if (found.cut)
+        log_line(LOG_WARNING, "there are more than %d classes: jobs may go on unmanaged",
+                 SCHEDULER_CLASSES_MAX);
+    if (!all || found.cut)
         backend_release_all(backend, NULL, NULL);
     if (rc == 0) {
         pages_remove_orphans(pages, is_known, &adopted);
@@ -242,16 +235,21 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
 // ---- another place
 
 // Classes in place are not of that place: they are adopted, whatever the root is.
-static bool clear_class(backend_t *other, const char *name)
+static bool clear_class(backend_t *other, const char *name, unsigned *waits)
 {
     uid_t uid;
     const char *job_id;
     class_t *class_ = NULL;
+    struct error err;
     if (!parse_class_name(name, &uid, &job_id) || class_open(other, name, &class_, NULL) < 0)
         return false;
-    if (!class_is_in_place(class_))
-        return remove_class(class_, name);
-    class_close(class_);
+    if (class_is_in_place(class_)) {
+        class_close(class_);
+        return false;
+    }
+    if (job_class_remove(class_, waits, &err) == 0)
+        return true;
+    log_line(LOG_WARNING, "class %s of an ended job stays behind: %s", name, err.text);
     return false;
 }
 
@@ -259,12 +257,13 @@ static bool clear_class(backend_t *other, const char *name)
 static bool clear(backend_t *other, const struct in_force *place)
 {
     struct error err = {.text = "no memory"};
-    struct names found = {.list = calloc(CLASSES_MAX, sizeof *found.list)};
+    struct names found = {.list = calloc(SCHEDULER_CLASSES_MAX, sizeof *found.list)};
     size_t cleared = 0;
+    unsigned waits = WAITED_FOR_MAX;
     bool lifted = found.list != NULL && backend_release_all(other, NULL, &err) == 0 &&
                   backend_each_class(other, collect, &found, &err) == 0;
     for (size_t i = 0; lifted && i < found.count; i++)
-        cleared += clear_class(other, found.list[i].name);
+        cleared += clear_class(other, found.list[i].name, &waits);
     free(found.list);
     if (!lifted)
         log_line(LOG_WARNING,

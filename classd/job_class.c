@@ -43,6 +43,21 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
     return class_open(backend, name, &job->class_, err);
 }
 
+int job_class_remove(class_t *class_, unsigned *waits, struct error *err)
+{
+    struct error fault = {0};
+    if (class_remove_step(class_, SIZE_MAX, &fault) == 0)
+        return 0;
+    if (fault.code != EAGAIN)
+        return error_set(err, fault.code, "%s", fault.text);
+    if (*waits > 0) {
+        --*waits;
+        return class_remove(class_, err);
+    }
+    class_close(class_);
+    return error_set(err, EBUSY, "%s", fault.text);
+}
+
 // The job is not alone any more in the group that was made for it, or that has no limit any more,
 // so that its processes go to a class of its own. False when they must stay where they are.
 static bool displace(const struct config *config, struct job *job, const struct error *why)

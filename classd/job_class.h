@@ -20,6 +20,11 @@ void job_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id);
 int job_class_open(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
                    struct error *err);
 
+// Removes a class for good, of many one after the other: *waits of them, counted down here, may be
+// waited for as by class_remove(). Returns 0, or -1 with a reason, EBUSY when somebody is left. The
+// class is released in any case.
+int job_class_remove(class_t *class_, unsigned *waits, struct error *err);
+
 // Takes a process into the class. A class in place that cannot take it is given up for one of its
 // own, if [cgroup] placement allows that. Returns 0, or -1 with a reason.
 int job_class_place(const struct config *config, struct job *job, pid_t pid, uint64_t start_time,

@@ -59,7 +59,7 @@ void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
         status_page_close(job->page, job->page_fd);
     }
     if (job->class_ != NULL)
-        leaving_begin(scheduler, job->class_, now_ns + stay_ns, now_ns);
+        leaving_begin(scheduler, job->uid, job->class_, now_ns + stay_ns, now_ns);
     table_remove_job(scheduler->table, job);
     jobs_publish_degree(scheduler);
 }
@@ -86,19 +86,50 @@ static uint8_t list_of(const struct config *config, const struct job *job, const
     return list > 0 ? (uint8_t)list : 0;
 }
 
+// Ended jobs whose classes stay for want of an end of their processes count, or a user could have
+// the kernel keep as many as he likes.
+static int check_jobs(const struct scheduler *scheduler, uid_t uid, const char *job_id,
+                      struct error *err)
+{
+    const struct config *config = scheduler->config;
+    size_t jobs = table_job_count(scheduler->table), ended = leavers_count(scheduler->leavers);
+    if (jobs >= config->max_jobs)
+        return error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
+                         (unsigned long long)config->max_jobs);
+    if (jobs + ended >= SCHEDULER_CLASSES_MAX)
+        return error_set(err, ENOSPC,
+                         "%zu jobs are here already (%zu have ended and still have processes, "
+                         "which counts)",
+                         jobs + ended, ended);
+    ended = leaving_of(scheduler, uid, job_id);
+    if (uid != 0 && jobs_of(scheduler, uid) + ended >= config->max_jobs_per_user)
+        return error_set(err, ENOSPC,
+                         "user %u has [daemon] max_jobs_per_user = %llu jobs here already (%zu "
+                         "have ended and still have processes, which counts)",
+                         (unsigned)uid, (unsigned long long)config->max_jobs_per_user, ended);
+    return 0;
+}
+
+// `left` is what another job of the name has left, or null. A class in place would be a second one
+// of that name.
+static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, const class_t *left,
+                      struct error *err)
+{
+    if (job_class_open(scheduler->config, scheduler->backend, job, pid, err) < 0)
+        return -1;
+    if (left == NULL || !class_is_in_place(job->class_))
+        return 0;
+    class_remove_step(job->class_, SIZE_MAX, NULL); // nobody leaves it
+    job->class_ = NULL;
+    return error_set(err, EBUSY, "job %s: one of this name has ended and still has processes",
+                     job->job_id);
+}
+
 static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, const char *job_id,
                              uint64_t now_ns, struct error *err)
 {
-    if (table_job_count(scheduler->table) >= scheduler->config->max_jobs) {
-        error_set(err, ENOSPC, "[daemon] max_jobs = %llu jobs are here already",
-                  (unsigned long long)scheduler->config->max_jobs);
+    if (check_jobs(scheduler, uid, job_id, err) < 0)
         return NULL;
-    }
-    if (uid != 0 && jobs_of(scheduler, uid) >= scheduler->config->max_jobs_per_user) {
-        error_set(err, ENOSPC, "user %u has [daemon] max_jobs_per_user = %llu jobs here already",
-                  (unsigned)uid, (unsigned long long)scheduler->config->max_jobs_per_user);
-        return NULL;
-    }
     struct job *job = table_add_job(scheduler->table, uid, job_id);
     if (job == NULL) {
         error_errno(err, ENOMEM, "process table");
@@ -106,10 +137,11 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
     }
     job->registered_ns = now_ns;
     job->quiet = !log_valve_open(&scheduler->arrivals_valve, now_ns);
-    leaving_give_up(scheduler, uid, job_id, now_ns);
+    class_t *left = leaving_give_up(scheduler, uid, job_id, now_ns);
     // A class of this name may have stayed behind, with its limit, or suspended.
     if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
-        job_class_open(scheduler->config, scheduler->backend, job, pid, err) == 0) {
+        open_class(scheduler, job, pid, left, err) == 0) {
+        class_close(left);
         decisions_date(scheduler, now_ns);
         job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
         class_resume(job->class_, NULL);
@@ -117,6 +149,8 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
         jobs_publish_degree(scheduler);
         return job;
     }
+    if (left != NULL)
+        leaving_begin(scheduler, uid, left, now_ns, now_ns);
     if (job->page != NULL) {
         pages_remove_job(scheduler->pages, uid, job_id);
         status_page_close(job->page, job->page_fd);

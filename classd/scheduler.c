@@ -62,9 +62,10 @@ int scheduler_open(const struct config *config, backend_t *backend, pages_t *pag
     made->engine = engine_new(&settings);
     made->table = table_new();
     made->trace = trace_new();
+    made->leavers = leavers_new(SCHEDULER_CLASSES_MAX);
     made->deaths = deaths_open(err);
     if (made->deaths >= 0 && made->engine != NULL && made->table != NULL && made->trace != NULL &&
-        sequential_open(made, err) == 0) {
+        made->leavers != NULL && sequential_open(made, err) == 0) {
         *scheduler = made;
         return 0;
     }

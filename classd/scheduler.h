@@ -18,6 +18,9 @@
 
 #define SCHEDULER_NO_DEADLINE UINT64_MAX
 
+// Classes of jobs and of ended ones that a node has at most.
+enum { SCHEDULER_CLASSES_MAX = 4096 };
+
 typedef struct scheduler scheduler_t;
 
 // *config, *backend and *pages must outlive the scheduler.
@@ -137,8 +140,18 @@ bool scheduler_clock_off(const struct process *process);
 // than a tenth of a slot, jobs of several nodes that have slots here are off by it from now on.
 void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns);
 
-// Goes on removing the classes of jobs that have ended, by a step of one of them, if that is due.
-void scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns);
+// Goes on removing the classes of jobs that have ended, by a step of the one that has waited
+// longest, if one is due. False when none is; else scheduler_rest_leaving() is to follow.
+bool scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns);
+
+// That step has taken `took_ns`. All of these classes together get a tenth of the daemon's time:
+// none has another one for nine times as long.
+void scheduler_rest_leaving(scheduler_t *scheduler, uint64_t took_ns, uint64_t now_ns);
+
+// The class of a job of `uid` that a former classd has left, and nobody is in who was registered:
+// removes it as one of a job that has just ended. Returns false when it stays behind and may be
+// limited; the log says why. The class is the scheduler's, also then.
+bool scheduler_dismiss(scheduler_t *scheduler, uid_t uid, class_t *class_, uint64_t now_ns);
 
 // When scheduler_deadline(), scheduler_track_on() and scheduler_leave_on() are to be called, or
 // SCHEDULER_NO_DEADLINE: when two time-slices have passed without a SWITCH, when tracking is to

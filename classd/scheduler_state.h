@@ -6,6 +6,7 @@
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
+#include "classd/leavers.h"
 #include "classd/log.h"
 #include "classd/policy/demand.h"
 #include "classd/scheduler.h"
@@ -50,8 +51,9 @@ struct scheduler {
         clock_offset_ns; // as scheduler_clock_at() was told when the clock was last set, or first
     uint64_t works;      // of tracking, so far
     bool calls;          // some job is called
-    struct leaving *leaving;
-    unsigned leaving_count;
+    leavers_t *leavers;
+    unsigned parting;          // of them
+    uint64_t leaving_ready_ns; // no step is made before
     // Lines that clients cause at will.
     struct log_valve arrivals_valve; // a job's, from its first to its last
     struct log_valve tracking_valve;
@@ -129,17 +131,31 @@ void tracking_end(struct scheduler *scheduler, struct job *job);
 
 // ---- leaving.c
 
-// Removes the class of a job that has ended, from `begin_ns` on; what cannot be done at once is
-// scheduler_leave_on()'s, at leaving_deadline_ns() or later.
-void leaving_begin(struct scheduler *scheduler, class_t *class_, uint64_t begin_ns,
-                   uint64_t now_ns);
+// What becomes of the class of a job that has ended.
+enum departure {
+    CLASS_GONE,
+    CLASS_LEAVES, // scheduler_leave_on() goes on, at leaving_deadline_ns() or later
+    CLASS_STAYS,  // behind; the log says why
+};
 
-// A job of this name begins: the class is removed now, or stays, with whoever is left in it.
-void leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id, uint64_t now_ns);
+// Removes the class of a job of `uid` that has ended, from `begin_ns` on, as far as nothing must be
+// waited for. The class is not the caller's any more. There is room for it, if the job was one of
+// SCHEDULER_CLASSES_MAX.
+enum departure leaving_begin(struct scheduler *scheduler, uid_t uid, class_t *class_,
+                             uint64_t begin_ns, uint64_t now_ns);
+
+// A job of this name begins. Its class, if there is one that leaves, is removed now, or returned
+// with whoever is left in it, and then the caller's, for leaving_begin() or class_close().
+class_t *leaving_give_up(struct scheduler *scheduler, uid_t uid, const char *job_id,
+                         uint64_t now_ns);
+
+// How many classes of the user's ended jobs are being removed, without that of the job `job_id`,
+// should it begin again.
+size_t leaving_of(const struct scheduler *scheduler, uid_t uid, const char *job_id);
 
 uint64_t leaving_deadline_ns(const struct scheduler *scheduler); // or SCHEDULER_NO_DEADLINE
 
-// The daemon ends: removes all, waiting for them; or leaves them to the next one.
+// The daemon ends: removes all, waiting for a few of them; or leaves them to the next one.
 void leaving_finish(struct scheduler *scheduler, uint64_t now_ns);
 void leaving_close(struct scheduler *scheduler);
 

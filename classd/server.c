@@ -46,13 +46,23 @@ static void track_on(scheduler_t *scheduler)
     scheduler_rest(scheduler, uid, clock_now_ns() + RESTS_PER_PASS * spent_ns);
 }
 
+// By the clock: who moves a process waits for the other CPUs.
+static void leave_on(scheduler_t *scheduler)
+{
+    uint64_t begun_ns = clock_now_ns();
+    if (!scheduler_leave_on(scheduler, begun_ns))
+        return;
+    uint64_t now_ns = clock_now_ns();
+    scheduler_rest_leaving(scheduler, now_ns - begun_ns, now_ns);
+}
+
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop;
     (void)events;
     struct server *server = watcher->data;
     track_on(server->commands->scheduler);
-    scheduler_leave_on(server->commands->scheduler, clock_now_ns());
+    leave_on(server->commands->scheduler);
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
     server_event_over(server);
 }

@@ -556,6 +556,33 @@ static void a_busy_group_is_reported(void **state)
     assert_file("lab/node0/a", "cpu.max", "max\n0\n"); // lifted: the kernel reads the first line
 }
 
+static int lowest_free_descriptor(void)
+{
+    int fd = dup(STDERR_FILENO);
+    close(fd);
+    return fd;
+}
+
+// There may be thousands.
+static void what_is_being_removed_holds_no_descriptor_and_no_limit(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    put_class("lab/node0/a");
+    open_backend();
+    int before = lowest_free_descriptor();
+    class_t *class_ = open_class("a");
+    assert_int_equal(class_set_share(class_, 10000, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        put("lab/node0/a", "cpu.max", "9 100\n");
+        assert_int_equal(class_remove_step(class_, 8, &err), -1);
+        assert_int_equal(err.code, EAGAIN); // plain files keep the directory
+        assert_file("lab/node0/a", "cpu.max", "max\n0\n");
+        assert_int_equal(lowest_free_descriptor(), before);
+    }
+    class_close(class_);
+}
+
 static void assert_limit(const char *group, const char *expected)
 {
     char path[256], text[64] = "";
@@ -725,6 +752,7 @@ int main(void)
         on_files(a_failed_open_leaves_nothing),
         on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
+        on_files(what_is_being_removed_holds_no_descriptor_and_no_limit),
         on_files(a_named_group_is_limited_in_place),
         on_files(a_record_is_written_as_soon_as_there_is_space),
         on_files(a_limit_that_is_gone_needs_no_lifting),

@@ -550,21 +550,6 @@ static void a_new_job_keeps_the_class_of_its_name(void **state)
     assert_int_equal(class_set_share(a->class_, 10000, NULL), 0);
 }
 
-static void a_class_that_cannot_be_removed_is_left_behind_some_time(void **state)
-{
-    struct node *node = *state;
-    struct process *process = come(node, "a", OWNER, A);
-    test_backend_fail(node->backend, "remove", EAGAIN, 1000000);
-    scheduler_exit(node->scheduler, process, node->now_ns);
-    uint64_t begun_ns = node->now_ns, next_ns;
-    while ((next_ns = scheduler_deadline_ns(node->scheduler)) != SCHEDULER_NO_DEADLINE) {
-        assert_in_range(next_ns - begun_ns, 1, 100 * NS_PER_SEC);
-        node->now_ns = next_ns;
-        scheduler_leave_on(node->scheduler, node->now_ns);
-    }
-    assert_false(is_removed(node));
-}
-
 static int try_as(struct node *node, uid_t uid, const char *job_id, pid_t pid)
 {
     struct protocol_register wish = {.width = 1, .ranks = 1};
@@ -781,7 +766,6 @@ int main(void)
         with_node(many_deaths_take_several_turns),
         with_node(a_class_with_many_members_is_removed_step_by_step),
         with_node(a_new_job_keeps_the_class_of_its_name),
-        with_node(a_class_that_cannot_be_removed_is_left_behind_some_time),
         with_node(processes_are_bounded_like_connections),
         with_node(who_has_left_is_not_buried),
         with_node(nobody_fills_the_log),
