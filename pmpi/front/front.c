@@ -4,6 +4,8 @@
 #include "pmpi/front/front.h"
 
 #include "pmpi/front/family.h"
+#include "pmpi/front/narrow.h"
+#include "pmpi/front/real.h"
 #include "pmpi/front/ucx.h"
 #include "pmpi_front_names.h"
 
@@ -17,29 +19,44 @@
 #define SLOTS (FRONT_FUNCTIONS * 2)
 
 static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
-
-// Where the exported names jump to; see generate.py. A slot is written whole, and any value that it
-// ever has is a right one.
-extern _Atomic(void *) front_slots[SLOTS] __attribute__((visibility("hidden")));
+static const char *const prefixes[] = {[FRONT_ENTRY_MPI] = "MPI_", [FRONT_ENTRY_PMPI] = "PMPI_"};
 
 void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
+static _Atomic(const struct family *) family; // of the program's MPI
 
-static void *front_real(enum front_entry entry, const char *name)
+void *front_real(enum front_entry entry, const char *name)
 {
     char symbol[64];
-    snprintf(symbol, sizeof symbol, "%s%s", entry == FRONT_ENTRY_MPI ? "MPI_" : "PMPI_", name);
+    snprintf(symbol, sizeof symbol, "%s%s", prefixes[entry], name);
     void *found = dlsym(RTLD_NEXT, symbol);
     return found == NULL && local_mpi != NULL ? dlsym(local_mpi, symbol) : found;
 }
 
-// Stands in for a function that the program's MPI does not have; such a program could not have been
-// linked without this library, so it can only have asked by dlsym().
+const struct family *front_family(void)
+{
+    return atomic_load_explicit(&family, memory_order_relaxed);
+}
+
+int front_unsupported(void)
+{
+    const struct family *known = front_family();
+    return known != NULL ? known->err_unsupported_operation : 16; // MPI_ERR_OTHER, or near it
+}
+
+// Stands in for a function that the program's MPI does not have, and nothing else can stand in for.
+// A program that was linked without this library can only have asked by a weak reference or
+// dlsym().
 static int missing_function(void)
 {
-    return 16; // an error class of both families (MPI_ERR_OTHER or MPI_ERR_UNKNOWN)
+    return front_unsupported();
+}
+
+static bool has_mpi(void)
+{
+    return front_real(FRONT_ENTRY_PMPI, "Get_library_version") != NULL;
 }
 
 static void front_bypass(const char *except)
@@ -48,6 +65,8 @@ static void front_bypass(const char *except)
         if (except != NULL && strcmp(names[slot / 2], except) == 0)
             continue;
         void *real = front_real(slot % 2, names[slot / 2]);
+        if (real == NULL && has_mpi())
+            real = narrow_entries[slot];
         if (real != NULL)
             atomic_store_explicit(&front_slots[slot], real, memory_order_release);
     }
@@ -83,7 +102,7 @@ static bool has_standard_abi(void)
     return get_version != NULL && get_version(&major, &minor) == 0 && major >= 0;
 }
 
-static const char *find_variant(void)
+static const struct family *find_family(void)
 {
     static char version[8192]; // MPI_MAX_LIBRARY_VERSION_STRING of any family is at most this
     int length = 0;
@@ -92,7 +111,7 @@ static const char *find_variant(void)
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[sizeof version - 1] = '\0';
-    return has_standard_abi() ? NULL : family_variant(version);
+    return has_standard_abi() ? NULL : family_of(version);
 }
 
 static bool load_variant(const char *file)
@@ -118,7 +137,9 @@ static bool load_variant(const char *file)
         return false;
     }
     for (unsigned slot = 0; slot < SLOTS; slot++) {
-        void *entry = entries[slot] != NULL ? entries[slot] : (void *)missing_function;
+        void *entry = entries[slot] != NULL ? entries[slot] : narrow_entries[slot];
+        if (entry == NULL)
+            entry = (void *)missing_function;
         atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
     }
     return true;
@@ -127,8 +148,9 @@ static bool load_variant(const char *file)
 static void front_start(void)
 {
     find_local_mpi();
-    const char *variant = find_variant();
-    if (variant == NULL || !load_variant(variant))
+    const struct family *found = find_family();
+    atomic_store_explicit(&family, found, memory_order_relaxed);
+    if (found == NULL || !load_variant(found->variant))
         front_bypass(NULL);
 }
 
@@ -141,5 +163,7 @@ void *front_resolve(unsigned slot)
     if (target != before)
         return target;
     target = front_real(slot % 2, names[slot / 2]);
+    if (target == NULL)
+        target = narrow_entries[slot];
     return target != NULL ? target : (void *)missing_function;
 }

@@ -225,6 +225,32 @@ class Library(unittest.TestCase):
         self.assertNotIn("mpi", done.stdout.replace("libcosched_pmpi", ""))
 
 
+class Front(unittest.TestCase):
+    """How the front finds the program's MPI, and what it does where that lacks functions."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cosched-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def compile(self, compiler, source, *flags):
+        """The path of the program, or of the library with its suffix .so, made of that source."""
+        made = os.path.join(self.folder, f"{len(os.listdir(self.folder))}.so")
+        subprocess.run([compiler, "-O1", "-w", "-o", made, os.path.join(SOURCES, source), *flags], check=True)
+        return made
+
+    def test_functions_that_an_mpi_lacks_do_what_they_say_or_fail(self):
+        host = self.compile("cc", "host.c", "-ldl")
+        for family in FAMILIES:
+            linked = self.compile(f"mpicc.{family}", "newer.c")
+            plugin = self.compile(f"mpicc.{family}", "newer.c", "-DPLUGIN", "-fPIC", "-shared")
+            for way, program in (("linked", [linked]), ("opened", [host, plugin])):
+                with self.subTest(mpi=family, way=way):
+                    done = mpiexec(family, ["-n", "2", *program], LD_PRELOAD=LIBRARY, COSCHED_STATS="1")
+                    self.assertEqual((done.returncode, done.stdout),
+                                     (0, f"got 1 exchanged 0 1 unsupported {int(family == 'openmpi')}\n"), done.stderr)
+                    self.assertIn(": messages 2 ", done.stderr)
+
+
 if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         sys.exit(f"{LIBRARY} is not there: set COSCHED_BUILD_DIR to a build directory")
