@@ -5,11 +5,13 @@
 
 #include "pmpi/front/family.h"
 #include "pmpi/front/narrow.h"
+#include "pmpi/front/objects.h"
 #include "pmpi/front/real.h"
 #include "pmpi/front/ucx.h"
 #include "pmpi_front_names.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +26,7 @@ static const char *const prefixes[] = {[FRONT_ENTRY_MPI] = "MPI_", [FRONT_ENTRY_
 void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_uint first; // slot by which the program's MPI is found
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
 static _Atomic(const struct family *) family; // of the program's MPI
 
@@ -46,12 +49,20 @@ int front_unsupported(void)
     return known != NULL ? known->err_unsupported_operation : 16; // MPI_ERR_OTHER, or near it
 }
 
-// Stands in for a function that the program's MPI does not have, and nothing else can stand in for.
-// A program that was linked without this library can only have asked by a weak reference or
-// dlsym().
+// Stands in for a function that no MPI of the process has, and nothing else can stand in for. A
+// program that was linked without this library can only have asked by a weak reference or dlsym().
 static int missing_function(void)
 {
     return front_unsupported();
+}
+
+static void *missing(unsigned slot)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told))
+        fprintf(stderr, "cosched: no MPI in this process has %s%s: calls of it return an error\n",
+                prefixes[slot % 2], names[slot / 2]);
+    return (void *)missing_function;
 }
 
 static bool has_mpi(void)
@@ -81,16 +92,16 @@ static const struct front_api api = {
     .when_nothing_moved = ucx_when_nothing_moved,
 };
 
-// An MPI that a program such as Python opened for itself. It is promoted to global, so that the
-// variant finds its data (Open MPI's handles are addresses of objects).
-static void find_local_mpi(void)
+// An MPI that a program such as Python opened for itself, under whatever name. One that does not
+// say what it is, as stand-ins for one process do not, has what was asked for.
+static void find_local_mpi(const char *asked)
 {
-    static const char *const sonames[] = {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12",
-                                          "libmpi.so"};
-    if (dlsym(RTLD_NEXT, "PMPI_Get_library_version") != NULL)
+    if (has_mpi())
         return;
-    for (size_t i = 0; i < sizeof sonames / sizeof *sonames && local_mpi == NULL; i++)
-        local_mpi = dlopen(sonames[i], RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
+    void *found = objects_find("PMPI_Get_library_version", NULL);
+    if (found == NULL && dlsym(RTLD_NEXT, asked) == NULL)
+        found = objects_find(asked, NULL);
+    local_mpi = found != NULL ? objects_handle(found) : NULL;
 }
 
 // That of MPI 5, which is none that a variant was built for.
@@ -114,7 +125,15 @@ static const struct family *find_family(void)
     return has_standard_abi() ? NULL : family_of(version);
 }
 
-static bool load_variant(const char *file)
+// The variant finds the MPI's data only so. It takes what the MPI is linked to along, UCX among it.
+static void promote_local_mpi(void)
+{
+    struct link_map *map = NULL;
+    if (local_mpi != NULL && dlinfo(local_mpi, RTLD_DI_LINKMAP, &map) == 0)
+        dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
+}
+
+static bool load_variant(const struct family *found)
 {
     char path[4096];
     Dl_info info;
@@ -122,9 +141,11 @@ static bool load_variant(const char *file)
         return false;
     const char *slash = strrchr(info.dli_fname, '/');
     int directory = slash != NULL ? (int)(slash - info.dli_fname + 1) : 0;
-    int length = snprintf(path, sizeof path, "%.*s%s", directory, info.dli_fname, file);
+    int length = snprintf(path, sizeof path, "%.*s%s", directory, info.dli_fname, found->variant);
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
+    if (found->has_objects)
+        promote_local_mpi();
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     front_variant_fn *start =
         handle != NULL ? (front_variant_fn *)dlsym(handle, FRONT_VARIANT_SYMBOL) : NULL;
@@ -138,19 +159,21 @@ static bool load_variant(const char *file)
     }
     for (unsigned slot = 0; slot < SLOTS; slot++) {
         void *entry = entries[slot] != NULL ? entries[slot] : narrow_entries[slot];
-        if (entry == NULL)
-            entry = (void *)missing_function;
-        atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
+        if (entry != NULL)
+            atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
     }
     return true;
 }
 
 static void front_start(void)
 {
-    find_local_mpi();
+    unsigned slot = atomic_load(&first);
+    char asked[64];
+    snprintf(asked, sizeof asked, "%s%s", prefixes[slot % 2], names[slot / 2]);
+    find_local_mpi(asked);
     const struct family *found = find_family();
     atomic_store_explicit(&family, found, memory_order_relaxed);
-    if (found == NULL || !load_variant(found->variant))
+    if (found == NULL || !load_variant(found))
         front_bypass(NULL);
 }
 
@@ -158,6 +181,7 @@ static void front_start(void)
 void *front_resolve(unsigned slot)
 {
     void *before = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
+    atomic_store(&first, slot);
     pthread_once(&once, front_start);
     void *target = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
     if (target != before)
@@ -165,5 +189,5 @@ void *front_resolve(unsigned slot)
     target = front_real(slot % 2, names[slot / 2]);
     if (target == NULL)
         target = narrow_entries[slot];
-    return target != NULL ? target : (void *)missing_function;
+    return target != NULL ? target : missing(slot);
 }
