@@ -1,6 +1,6 @@
 // The front: what a user names in LD_PRELOAD. It exports the wrapped MPI functions as jumps through
-// front_slots, is linked to nothing but the C library, and does nothing at all until one of them is
-// called; so it may be loaded into shells, launchers and programs of any MPI.
+// front_slots, is linked to nothing but the C library, and does next to nothing until one of them
+// is called; so it may be loaded into shells, launchers and programs of any MPI.
 #include "pmpi/front/front.h"
 
 #include "pmpi/front/family.h"
@@ -17,8 +17,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SLOTS (FRONT_FUNCTIONS * 2)
+
+enum { PATH_BYTES = 4096 };
 
 static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
 static const char *const prefixes[] = {[FRONT_ENTRY_MPI] = "MPI_", [FRONT_ENTRY_PMPI] = "PMPI_"};
@@ -28,6 +31,7 @@ void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_uint first; // slot by which the program's MPI is found
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
+static char directory_at_load[PATH_BYTES]; // with its slash; empty: this library's name is absolute
 static _Atomic(const struct family *) family; // of the program's MPI
 
 void *front_real(enum front_entry entry, const char *name)
@@ -125,6 +129,21 @@ static const struct family *find_family(void)
     return has_standard_abi() ? NULL : family_of(version);
 }
 
+static const char *own_name(void)
+{
+    Dl_info info;
+    return dladdr((void *)front_resolve, &info) != 0 ? info.dli_fname : NULL;
+}
+
+// A relative name in LD_PRELOAD is below the directory that the program began in.
+__attribute__((constructor)) static void note_directory(void)
+{
+    const char *name = own_name();
+    if (name == NULL || name[0] == '/' || getcwd(directory_at_load, PATH_BYTES - 1) == NULL)
+        return;
+    strcat(directory_at_load, "/");
+}
+
 // The variant finds the MPI's data only so. It takes what the MPI is linked to along, UCX among it.
 static void promote_local_mpi(void)
 {
@@ -135,13 +154,13 @@ static void promote_local_mpi(void)
 
 static bool load_variant(const struct family *found)
 {
-    char path[4096];
-    Dl_info info;
-    if (dladdr((void *)front_resolve, &info) == 0 || info.dli_fname == NULL)
+    char path[2 * PATH_BYTES];
+    const char *name = own_name();
+    if (name == NULL)
         return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    int directory = slash != NULL ? (int)(slash - info.dli_fname + 1) : 0;
-    int length = snprintf(path, sizeof path, "%.*s%s", directory, info.dli_fname, found->variant);
+    const char *slash = strrchr(name, '/');
+    int length = snprintf(path, sizeof path, "%s%.*s%s", directory_at_load,
+                          slash != NULL ? (int)(slash - name + 1) : 0, name, found->variant);
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
     if (found->has_objects)

@@ -272,6 +272,17 @@ class Front(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "16 16\n"))
         self.assertEqual(done.stderr, "cosched: no MPI in this process has MPI_Init: calls of it return an error\n")
 
+    def test_a_relative_name_holds_though_the_program_changes_its_directory(self):
+        folder, name = os.path.split(LIBRARY)
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                program = self.compile(f"mpicc.{family}", "moves.c")
+                done = subprocess.run([program], cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+                                      env={**os.environ, "LD_PRELOAD": "./" + name, "COSCHED_STATS": "1",
+                                           "COSCHED_RUNTIME_DIR": "/nonexistent"})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr, r"cosched: job \S+ ranks 1 ")
+
 
 if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
