@@ -1,45 +1,77 @@
 // The front: what a user names in LD_PRELOAD. It exports the wrapped MPI functions as jumps through
-// front_slots, is linked to nothing but the C library, and does nothing at all until one of them is
-// called; so it may be loaded into shells, launchers and programs of any MPI.
+// front_slots, is linked to nothing but the C library, and does next to nothing until one of them
+// is called; so it may be loaded into shells, launchers and programs of any MPI.
 #include "pmpi/front/front.h"
 
 #include "pmpi/front/family.h"
+#include "pmpi/front/narrow.h"
+#include "pmpi/front/objects.h"
+#include "pmpi/front/real.h"
 #include "pmpi/front/ucx.h"
 #include "pmpi_front_names.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SLOTS (FRONT_FUNCTIONS * 2)
 
-static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
+enum { PATH_BYTES = 4096 };
 
-// Where the exported names jump to; see generate.py. A slot is written whole, and any value that it
-// ever has is a right one.
-extern _Atomic(void *) front_slots[SLOTS] __attribute__((visibility("hidden")));
+static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
+static const char *const prefixes[] = {[FRONT_ENTRY_MPI] = "MPI_", [FRONT_ENTRY_PMPI] = "PMPI_"};
 
 void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_uint first; // slot by which the program's MPI is found
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
+static char directory_at_load[PATH_BYTES]; // with its slash; empty: this library's name is absolute
+static _Atomic(const struct family *) family; // of the program's MPI
 
-static void *front_real(enum front_entry entry, const char *name)
+void *front_real(enum front_entry entry, const char *name)
 {
     char symbol[64];
-    snprintf(symbol, sizeof symbol, "%s%s", entry == FRONT_ENTRY_MPI ? "MPI_" : "PMPI_", name);
+    snprintf(symbol, sizeof symbol, "%s%s", prefixes[entry], name);
     void *found = dlsym(RTLD_NEXT, symbol);
     return found == NULL && local_mpi != NULL ? dlsym(local_mpi, symbol) : found;
 }
 
-// Stands in for a function that the program's MPI does not have; such a program could not have been
-// linked without this library, so it can only have asked by dlsym().
+const struct family *front_family(void)
+{
+    return atomic_load_explicit(&family, memory_order_relaxed);
+}
+
+int front_unsupported(void)
+{
+    const struct family *known = front_family();
+    return known != NULL ? known->err_unsupported_operation : 16; // MPI_ERR_OTHER, or near it
+}
+
+// Stands in for a function that no MPI of the process has, and nothing else can stand in for. A
+// program that was linked without this library can only have asked by a weak reference or dlsym().
 static int missing_function(void)
 {
-    return 16; // an error class of both families (MPI_ERR_OTHER or MPI_ERR_UNKNOWN)
+    return front_unsupported();
+}
+
+static void *missing(unsigned slot)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told))
+        fprintf(stderr, "cosched: no MPI in this process has %s%s: calls of it return an error\n",
+                prefixes[slot % 2], names[slot / 2]);
+    return (void *)missing_function;
+}
+
+static bool has_mpi(void)
+{
+    return front_real(FRONT_ENTRY_PMPI, "Get_library_version") != NULL;
 }
 
 static void front_bypass(const char *except)
@@ -48,6 +80,8 @@ static void front_bypass(const char *except)
         if (except != NULL && strcmp(names[slot / 2], except) == 0)
             continue;
         void *real = front_real(slot % 2, names[slot / 2]);
+        if (real == NULL && has_mpi())
+            real = narrow_entries[slot];
         if (real != NULL)
             atomic_store_explicit(&front_slots[slot], real, memory_order_release);
     }
@@ -62,16 +96,16 @@ static const struct front_api api = {
     .when_nothing_moved = ucx_when_nothing_moved,
 };
 
-// An MPI that a program such as Python opened for itself. It is promoted to global, so that the
-// variant finds its data (Open MPI's handles are addresses of objects).
-static void find_local_mpi(void)
+// An MPI that a program such as Python opened for itself, under whatever name. One that does not
+// say what it is, as stand-ins for one process do not, has what was asked for.
+static void find_local_mpi(const char *asked)
 {
-    static const char *const sonames[] = {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12",
-                                          "libmpi.so"};
-    if (dlsym(RTLD_NEXT, "PMPI_Get_library_version") != NULL)
+    if (has_mpi())
         return;
-    for (size_t i = 0; i < sizeof sonames / sizeof *sonames && local_mpi == NULL; i++)
-        local_mpi = dlopen(sonames[i], RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
+    void *found = objects_find("PMPI_Get_library_version", NULL);
+    if (found == NULL && dlsym(RTLD_NEXT, asked) == NULL)
+        found = objects_find(asked, NULL);
+    local_mpi = found != NULL ? objects_handle(found) : NULL;
 }
 
 // That of MPI 5, which is none that a variant was built for.
@@ -83,7 +117,7 @@ static bool has_standard_abi(void)
     return get_version != NULL && get_version(&major, &minor) == 0 && major >= 0;
 }
 
-static const char *find_variant(void)
+static const struct family *find_family(void)
 {
     static char version[8192]; // MPI_MAX_LIBRARY_VERSION_STRING of any family is at most this
     int length = 0;
@@ -92,20 +126,45 @@ static const char *find_variant(void)
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[sizeof version - 1] = '\0';
-    return has_standard_abi() ? NULL : family_variant(version);
+    return has_standard_abi() ? NULL : family_of(version);
 }
 
-static bool load_variant(const char *file)
+static const char *own_name(void)
 {
-    char path[4096];
     Dl_info info;
-    if (dladdr((void *)front_resolve, &info) == 0 || info.dli_fname == NULL)
+    return dladdr((void *)front_resolve, &info) != 0 ? info.dli_fname : NULL;
+}
+
+// A relative name in LD_PRELOAD is below the directory that the program began in.
+__attribute__((constructor)) static void note_directory(void)
+{
+    const char *name = own_name();
+    if (name == NULL || name[0] == '/' || getcwd(directory_at_load, PATH_BYTES - 1) == NULL)
+        return;
+    strcat(directory_at_load, "/");
+}
+
+// The variant finds the MPI's data only so. It takes what the MPI is linked to along, UCX among it.
+static void promote_local_mpi(void)
+{
+    struct link_map *map = NULL;
+    if (local_mpi != NULL && dlinfo(local_mpi, RTLD_DI_LINKMAP, &map) == 0)
+        dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
+}
+
+static bool load_variant(const struct family *found)
+{
+    char path[2 * PATH_BYTES];
+    const char *name = own_name();
+    if (name == NULL)
         return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    int directory = slash != NULL ? (int)(slash - info.dli_fname + 1) : 0;
-    int length = snprintf(path, sizeof path, "%.*s%s", directory, info.dli_fname, file);
+    const char *slash = strrchr(name, '/');
+    int length = snprintf(path, sizeof path, "%s%.*s%s", directory_at_load,
+                          slash != NULL ? (int)(slash - name + 1) : 0, name, found->variant);
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
+    if (found->has_objects)
+        promote_local_mpi();
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     front_variant_fn *start =
         handle != NULL ? (front_variant_fn *)dlsym(handle, FRONT_VARIANT_SYMBOL) : NULL;
@@ -118,17 +177,22 @@ static bool load_variant(const char *file)
         return false;
     }
     for (unsigned slot = 0; slot < SLOTS; slot++) {
-        void *entry = entries[slot] != NULL ? entries[slot] : (void *)missing_function;
-        atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
+        void *entry = entries[slot] != NULL ? entries[slot] : narrow_entries[slot];
+        if (entry != NULL)
+            atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
     }
     return true;
 }
 
 static void front_start(void)
 {
-    find_local_mpi();
-    const char *variant = find_variant();
-    if (variant == NULL || !load_variant(variant))
+    unsigned slot = atomic_load(&first);
+    char asked[64];
+    snprintf(asked, sizeof asked, "%s%s", prefixes[slot % 2], names[slot / 2]);
+    find_local_mpi(asked);
+    const struct family *found = find_family();
+    atomic_store_explicit(&family, found, memory_order_relaxed);
+    if (found == NULL || !load_variant(found))
         front_bypass(NULL);
 }
 
@@ -136,10 +200,13 @@ static void front_start(void)
 void *front_resolve(unsigned slot)
 {
     void *before = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
+    atomic_store(&first, slot);
     pthread_once(&once, front_start);
     void *target = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
     if (target != before)
         return target;
     target = front_real(slot % 2, names[slot / 2]);
-    return target != NULL ? target : (void *)missing_function;
+    if (target == NULL)
+        target = narrow_entries[slot];
+    return target != NULL ? target : missing(slot);
 }

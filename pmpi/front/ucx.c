@@ -1,9 +1,9 @@
 #include "pmpi/front/ucx.h"
 
 #include "common/clock.h"
+#include "pmpi/front/objects.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,8 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-// More at once are not known; MPICH has one, or as many as it has virtual interfaces.
-enum { WORKERS_MAX = 64 };
+// Of a table of workers, MPICH's one, or as many as it has virtual interfaces. A worker is in the
+// places from that of its address on, or not in the table.
+enum { PLACE_BITS = 9, PLACES = 1 << PLACE_BITS, PROBES = 8 };
 
 #define YIELD_NS NS_PER_MS
 #define NAP_NS   (50 * NS_PER_US)
@@ -27,40 +28,63 @@ EXPORTED void ucp_worker_destroy(void *worker);
 EXPORTED void *ucp_disconnect_nb(void *connection);
 EXPORTED unsigned ucp_worker_progress(void *worker);
 
-static _Atomic(void *) workers[WORKERS_MAX];
+typedef unsigned progress_function(void *worker);
+
+// Each with the function of its own UCX: a process may have several. Who sees the worker sees its
+// function.
+static struct place {
+    _Atomic(void *) worker;
+    _Atomic(progress_function *) progress;
+} places[PLACES];
+
 static _Atomic uint32_t connections_left;
 static _Atomic uint64_t linger_ns;
 
-typedef unsigned progress_function(void *worker);
-
-static _Atomic(progress_function *) ucx_progress; // UCX's own; null: not found yet
 static void (*_Atomic when_nothing_moved)(void);
 
-static int is_ucp(struct dl_phdr_info *object, size_t size, void *handle)
+// As wheels for Python rename what they bring along: libucp-5c599099.so.0.0.0.
+static bool is_ucp(const char *file)
 {
-    (void)size;
-    const char *slash = strrchr(object->dlpi_name, '/');
-    if (strncmp(slash != NULL ? slash + 1 : object->dlpi_name, "libucp.so", 9) != 0)
-        return 0;
-    *(void **)handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    return *(void **)handle != NULL;
+    return strncmp(file, "libucp.so", 9) == 0 ||
+           (strncmp(file, "libucp-", 7) == 0 && strstr(file, ".so") != NULL);
 }
 
-// Behind this library, or where a program such as Python has opened its MPI for itself.
-static void *find(const char *name)
+// What the caller would have reached without this library: behind it, or where a program such as
+// Python has opened UCX's user for itself, in what that is linked to.
+static void *find(const char *name, const void *caller)
 {
-    void *found = dlsym(RTLD_NEXT, name), *handle = NULL;
-    if (found == NULL && dl_iterate_phdr(is_ucp, &handle) != 0)
-        found = dlsym(handle, name);
-    return found;
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found == NULL)
+        found = objects_find_from(caller, name);
+    return found != NULL ? found : objects_find(name, is_ucp);
 }
 
-static void replace(void *old, void *new)
+static struct place *place_of(const void *worker, unsigned probe)
 {
-    for (size_t i = 0; i < WORKERS_MAX; i++) {
-        void *expected = old;
-        if (atomic_compare_exchange_strong(&workers[i], &expected, new))
+    uint64_t hash = ((uint64_t)(uintptr_t)worker >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+    return &places[((hash >> (64 - PLACE_BITS)) + probe) % PLACES];
+}
+
+static void take_out(void *worker)
+{
+    for (unsigned i = 0; i < PROBES; i++) {
+        void *expected = worker;
+        if (atomic_compare_exchange_strong(&place_of(worker, i)->worker, &expected, NULL))
             return;
+    }
+}
+
+// A place is taken by what is no worker until the function is there.
+static void add(void *worker, progress_function *progress)
+{
+    for (unsigned i = 0; i < PROBES; i++) {
+        struct place *place = place_of(worker, i);
+        void *expected = NULL;
+        if (!atomic_compare_exchange_strong(&place->worker, &expected, &places))
+            continue;
+        atomic_store_explicit(&place->progress, progress, memory_order_relaxed);
+        atomic_store_explicit(&place->worker, worker, memory_order_release);
+        return;
     }
 }
 
@@ -70,38 +94,44 @@ static unsigned no_progress(void *worker)
     return 0;
 }
 
-static progress_function *find_progress(void)
+static progress_function *find_progress(const void *caller)
 {
-    progress_function *found = (progress_function *)find("ucp_worker_progress");
-    if (found == NULL)
-        return no_progress;
-    atomic_store_explicit(&ucx_progress, found, memory_order_relaxed);
-    return found;
+    progress_function *found = (progress_function *)find("ucp_worker_progress", caller);
+    return found != NULL ? found : no_progress;
 }
 
-static progress_function *own_progress(void)
+// The function that was found for the worker as it was made, or null.
+static progress_function *known_progress(void *worker)
 {
-    progress_function *own = atomic_load_explicit(&ucx_progress, memory_order_relaxed);
-    return own != NULL ? own : find_progress();
+    for (unsigned i = 0; i < PROBES; i++) {
+        struct place *place = place_of(worker, i);
+        if (atomic_load_explicit(&place->worker, memory_order_acquire) == worker)
+            return atomic_load_explicit(&place->progress, memory_order_relaxed);
+    }
+    return NULL;
 }
 
-// UCX may have gone since the last worker, and come back elsewhere: so its progress is found anew.
 ucx_status ucp_worker_create(void *context, const void *params, void **worker)
 {
+    const void *caller = __builtin_return_address(0);
     ucx_status (*create)(void *, const void *, void **) =
-        (ucx_status(*)(void *, const void *, void **))find("ucp_worker_create");
+        (ucx_status(*)(void *, const void *, void **))find("ucp_worker_create", caller);
     ucx_status status = create != NULL ? create(context, params, worker) : UCX_ERR_UNSUPPORTED;
     if (status == UCX_OK) {
-        find_progress();
-        replace(NULL, *worker);
+        take_out(*worker); // of a UCX that went without destroying it
+        add(*worker, find_progress(caller));
     }
     return status;
 }
 
+// The worker's own UCX knows best where to go on.
 void ucp_worker_destroy(void *worker)
 {
-    void (*destroy)(void *) = (void (*)(void *))find("ucp_worker_destroy");
-    replace(worker, NULL);
+    const void *caller = __builtin_return_address(0);
+    progress_function *own = known_progress(worker);
+    void (*destroy)(void *) =
+        (void (*)(void *))find("ucp_worker_destroy", own != NULL ? (const void *)own : caller);
+    take_out(worker);
     if (destroy != NULL)
         destroy(worker);
 }
@@ -111,9 +141,13 @@ void ucx_when_nothing_moved(void (*look)(void))
     atomic_store_explicit(&when_nothing_moved, look, memory_order_release);
 }
 
+// MPICH polls by this without end: mostly one look at the table.
 unsigned ucp_worker_progress(void *worker)
 {
-    unsigned moved = own_progress()(worker);
+    progress_function *own = known_progress(worker);
+    if (own == NULL)
+        own = find_progress(__builtin_return_address(0));
+    unsigned moved = own(worker);
     if (moved == 0) {
         void (*look)(void) = atomic_load_explicit(&when_nothing_moved, memory_order_acquire);
         if (look != NULL)
@@ -122,12 +156,13 @@ unsigned ucp_worker_progress(void *worker)
     return moved;
 }
 
-static unsigned progress_all(progress_function *function)
+static unsigned progress_all(void)
 {
     unsigned moved = 0;
-    for (size_t i = 0; i < WORKERS_MAX; i++) {
-        void *worker = atomic_load(&workers[i]);
-        moved += worker != NULL ? function(worker) : 0;
+    for (size_t i = 0; i < PLACES; i++) {
+        void *worker = atomic_load_explicit(&places[i].worker, memory_order_acquire);
+        if (worker != NULL && worker != &places)
+            moved += atomic_load_explicit(&places[i].progress, memory_order_relaxed)(worker);
     }
     return moved;
 }
@@ -135,10 +170,9 @@ static unsigned progress_all(progress_function *function)
 // Gives the CPU away between answers: those who have not asked yet need it.
 static void answer_for(uint64_t long_ns)
 {
-    progress_function *function = own_progress();
     uint64_t begin_ns = clock_now_ns(), elapsed_ns = 0;
     for (; elapsed_ns < long_ns; elapsed_ns = clock_now_ns() - begin_ns) {
-        if (progress_all(function) > 0)
+        if (progress_all() > 0)
             continue;
         if (elapsed_ns < YIELD_NS)
             sched_yield();
@@ -157,7 +191,8 @@ static bool was_last(void)
 
 void *ucp_disconnect_nb(void *connection)
 {
-    void *(*disconnect)(void *) = (void *(*)(void *))find("ucp_disconnect_nb");
+    void *(*disconnect)(void *) =
+        (void *(*)(void *))find("ucp_disconnect_nb", __builtin_return_address(0));
     void *request = disconnect != NULL ? disconnect(connection) : NULL;
     if (was_last())
         answer_for(atomic_load(&linger_ns));

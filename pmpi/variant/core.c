@@ -1,6 +1,20 @@
 #include "pmpi/variant/core.h"
 
+#include "pmpi/front/family.h"
 #include "pmpi/front/front.h"
+
+#ifdef OPEN_MPI
+#define FRONT_TAKES_FOR(name) FAMILY_OPENMPI_##name
+#else
+#define FRONT_TAKES_FOR(name) FAMILY_MPICH_##name
+#endif
+#define FRONT_KNOWS(name)                                                                          \
+    _Static_assert((int)FRONT_TAKES_FOR(name) == (int)MPI_##name,                                  \
+                   "the front, which has no MPI's header, knows MPI_" #name)
+FRONT_KNOWS(GRAPH);
+FRONT_KNOWS(CART);
+FRONT_KNOWS(DIST_GRAPH);
+FRONT_KNOWS(ERR_UNSUPPORTED_OPERATION);
 
 struct mpi_next mpi_next[2];
 bool core_active;

@@ -225,6 +225,65 @@ class Library(unittest.TestCase):
         self.assertNotIn("mpi", done.stdout.replace("libcosched_pmpi", ""))
 
 
+class Front(unittest.TestCase):
+    """How the front finds the program's MPI, and what it does where that lacks functions."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cosched-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def compile(self, compiler, source, *flags):
+        """The path of the program, or of the library with its suffix .so, made of that source."""
+        made = os.path.join(self.folder, f"{len(os.listdir(self.folder))}.so")
+        subprocess.run([compiler, "-O1", "-w", "-o", made, os.path.join(SOURCES, source), *flags], check=True)
+        return made
+
+    def test_functions_that_an_mpi_lacks_do_what_they_say_or_fail(self):
+        host = self.compile("cc", "host.c", "-ldl")
+        for family in FAMILIES:
+            linked = self.compile(f"mpicc.{family}", "newer.c")
+            plugin = self.compile(f"mpicc.{family}", "newer.c", "-DPLUGIN", "-fPIC", "-shared")
+            for way, program in (("linked", [linked]), ("opened", [host, plugin])):
+                with self.subTest(mpi=family, way=way):
+                    done = mpiexec(family, ["-n", "2", *program], LD_PRELOAD=LIBRARY, COSCHED_STATS="1")
+                    self.assertEqual((done.returncode, done.stdout),
+                                     (0, f"got 1 exchanged 0 1 unsupported {int(family == 'openmpi')}\n"), done.stderr)
+                    self.assertIn(": messages 2 ", done.stderr)
+
+    def start(self, mpi, *flags, name="libmpi_other.so", linked=True):
+        """A plugin that is opened for itself starts an MPI of the test's own, made with these flags."""
+        made = os.path.join(self.folder, name)
+        subprocess.run(["cc", "-w", "-shared", "-fPIC", "-Wl,-soname," + name, *flags, "-o", made,
+                        os.path.join(SOURCES, mpi)], check=True)
+        plugin = self.compile("cc", "starts.c", "-shared", "-fPIC",
+                              *([made, "-Wl,-rpath," + self.folder] if linked else []))
+        return subprocess.run([self.compile("cc", "host.c", "-ldl"), plugin], capture_output=True, text=True,
+                              timeout=60, env={**os.environ, "LD_PRELOAD": LIBRARY}, check=False)
+
+    def test_an_mpi_of_any_name_that_was_opened_for_a_plugin_is_reached(self):
+        missing = "cosched: no MPI in this process has MPI_Finalize: calls of it return an error\n"
+        for flags in ([], ['-DVERSION="some MPI"']):
+            with self.subTest(flags=flags):
+                done = self.start("other.c", *flags)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "reached\n0 16\n", missing))
+
+    def test_a_call_without_any_mpi_is_told(self):
+        done = self.start("host.c", linked=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "16 16\n"))
+        self.assertEqual(done.stderr, "cosched: no MPI in this process has MPI_Init: calls of it return an error\n")
+
+    def test_a_relative_name_holds_though_the_program_changes_its_directory(self):
+        folder, name = os.path.split(LIBRARY)
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                program = self.compile(f"mpicc.{family}", "moves.c")
+                done = subprocess.run([program], cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+                                      env={**os.environ, "LD_PRELOAD": "./" + name, "COSCHED_STATS": "1",
+                                           "COSCHED_RUNTIME_DIR": "/nonexistent"})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr, r"cosched: job \S+ ranks 1 ")
+
+
 if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         sys.exit(f"{LIBRARY} is not there: set COSCHED_BUILD_DIR to a build directory")

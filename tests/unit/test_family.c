@@ -20,19 +20,20 @@ static void families_are_known(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof mpich / sizeof *mpich; i++)
-        assert_string_equal(family_variant(mpich[i]), "libcosched_pmpi_mpich.so");
-    assert_string_equal(family_variant("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"),
-                        "libcosched_pmpi_openmpi.so");
+        assert_string_equal(family_of(mpich[i])->variant, "libcosched_pmpi_mpich.so");
+    assert_string_equal(
+        family_of("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4")->variant,
+        "libcosched_pmpi_openmpi.so");
 }
 
 static void what_wraps_one_is_none(void **state)
 {
     (void)state;
-    assert_null(family_variant("MPIwrapper 2.10.4, using MPIABI 2.9.0, wrapping:\n"
-                               "MPICH Version:      4.0.2"));
-    assert_null(family_variant("MPIwrapper 2.10.4, using MPIABI 2.9.0, wrapping:\n"
-                               "Open MPI v4.1.4, package: Debian OpenMPI"));
-    assert_null(family_variant(""));
+    assert_null(family_of("MPIwrapper 2.10.4, using MPIABI 2.9.0, wrapping:\n"
+                          "MPICH Version:      4.0.2"));
+    assert_null(family_of("MPIwrapper 2.10.4, using MPIABI 2.9.0, wrapping:\n"
+                          "Open MPI v4.1.4, package: Debian OpenMPI"));
+    assert_null(family_of(""));
 }
 
 int main(void)
