@@ -10,6 +10,7 @@
 enum {
     CONTACTS_MAX = 64, // told at once; further peers are told before the next message to them
     OUTBOX_SLOTS = 256,
+    REPEATS_MAX = 64, // to a peer that says nothing
 };
 
 // How long a word from a scheduled peer is worth acting on without a message: twice the time
@@ -156,15 +157,21 @@ static bool knows(const struct carrier_peer *peer, bool scheduled, uint16_t turn
            (!scheduled || turn == peer->told_turn);
 }
 
-// Brings a peer up to date; the caller holds the flag.
+// Brings a peer up to date; the caller holds the flag. An idle peer reads what it is told; one
+// whose status never changes does not, and its MPI keeps every repeat for as long as the job runs.
 static void tell(int peer, uint64_t word, bool repeat)
 {
     struct carrier_peer *to = &carrier.peers[peer];
     bool scheduled = !session_word_idle(word);
     uint16_t turn = carrier_turn(word);
     uint64_t slots = carrier_slots ? session_slots() : to->told_slots;
-    if (to->remote && (repeat || !knows(to, scheduled, turn, slots)))
+    bool news = !knows(to, scheduled, turn, slots);
+    if (news && !to->heard_scheduled)
+        to->repeats = 0;
+    if (to->remote && (news || (repeat && to->repeats < REPEATS_MAX))) {
         send_notice(peer, scheduled, turn, slots);
+        to->repeats += !news;
+    }
     if (!to->remote || knows(to, scheduled, turn, slots))
         atomic_store_explicit(&to->told_epoch, status_word_epoch(word), memory_order_relaxed);
 }
@@ -250,6 +257,7 @@ static void learn_turn(uint16_t turn)
 static void hear(int peer, bool scheduled, uint16_t turn)
 {
     struct carrier_peer *from = &carrier.peers[peer];
+    from->repeats = 0;
     learn_turn(turn);
     atomic_store_explicit(&from->heard_turn, turn, memory_order_relaxed);
     bool before = atomic_exchange_explicit(&from->heard_scheduled, scheduled, memory_order_relaxed);
@@ -394,6 +402,7 @@ void carrier_still_waiting(void)
     uint64_t word = session_word();
     if (session_word_idle(word) || !session_word_contended(word) || !take())
         return;
+    drain();
     tell_contacts(word, true);
     give_back();
 }

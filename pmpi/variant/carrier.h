@@ -11,9 +11,9 @@
 //  - A rank tells the peers it is in contact with as soon as it sees its own status change, and not
 //    only when it next sends: a rank that becomes scheduled while it waits for an idle peer would
 //    otherwise say nothing until that peer gets on by itself.
-//  - A scheduled rank that keeps waiting says so again from time to time; an idle rank that has
-//  heard
-//    so lately asks for the CPU again (the paper's requests within GMET are simply lost).
+//  - A scheduled rank that keeps waiting says so again from time to time, for a while also to peers
+//    that are not known to be idle; an idle rank that has heard so lately asks for the CPU again
+//    (the paper's requests within GMET are simply lost).
 //
 // Ranks of one job on one node have the same status, so only peers on other nodes are told.
 //
@@ -53,6 +53,7 @@ struct carrier_peer {
     _Atomic bool heard_scheduled;
     _Atomic bool contact; // is among those that are told at once
     bool remote;
+    uint8_t repeats;             // told since it was last heard; whoever holds the flag
     uint16_t told_turn;          // in which slice; 0: none, as this node was not contended
     _Atomic uint16_t heard_turn; // likewise
     uint64_t told_slots; // what it was told is left of the job's here; whoever holds the flag
