@@ -55,17 +55,28 @@ static void give_back(void)
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
 }
 
-int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
+int carrier_reserve(int size)
 {
     carrier.peers = calloc((size_t)size, sizeof *carrier.peers);
     own.sent = calloc((size_t)size, sizeof *own.sent);
-    if (carrier.peers == NULL || own.sent == NULL) {
-        free(carrier.peers);
-        free(own.sent);
-        carrier.peers = NULL;
-        own.sent = NULL;
+    if (carrier.peers != NULL && own.sent != NULL)
+        return 0;
+    carrier_release();
+    return -1;
+}
+
+void carrier_release(void)
+{
+    free(carrier.peers);
+    free(own.sent);
+    carrier.peers = NULL;
+    own.sent = NULL;
+}
+
+int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
+{
+    if (carrier.peers == NULL && carrier_reserve(size) != 0)
         return -1;
-    }
     uint64_t word = session_word();
     own.remote_count = 0;
     for (int i = 0; i < size; i++) {
@@ -422,10 +433,7 @@ void carrier_stop(void)
     leaders_stop();
     carrier.on = false;
     carrier.settled = 0;
-    free(carrier.peers);
-    free(own.sent);
-    carrier.peers = NULL;
-    own.sent = NULL;
+    carrier_release();
 }
 
 void quick_changed(int rc)

@@ -81,8 +81,13 @@ extern bool carrier_slots HIDDEN;
 // Slices of all nodes are as long, so their numbers tell something. Set before carrier_start().
 extern bool carrier_turns HIDDEN;
 
+// Takes what carrier_start() needs for that many ranks, which then cannot fail, or gives it back.
+// Returns 0, or -1 when memory is short.
+int carrier_reserve(int size);
+void carrier_release(void);
+
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
-// world rank r is on another node. Returns 0, or -1 when memory is short.
+// world rank r is on another node. Returns 0, or -1 when memory is short and was not reserved.
 int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);
 
 // All nodes have agreed about these slots, as slots_word(): only what is lost of them is news.

@@ -197,28 +197,27 @@ void peers_learn_duplicate(MPI_Comm comm, MPI_Comm of)
         peers_learn(comm);
 }
 
-static int start(const int *node_of, int size)
+int peers_reserve(int size)
 {
     entries = calloc(SLOTS, sizeof *entries);
     nodes = malloc((size_t)size * sizeof *nodes);
-    if (entries == NULL || nodes == NULL)
-        return -1;
-    for (int i = 0; i < size; i++)
-        nodes[i] = node_of[i];
-    peers_world_size = size;
-    if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
-        return -1;
-    learn_world();
-    peers_learn(MPI_COMM_SELF);
-    return 0;
+    if (entries != NULL && nodes != NULL &&
+        mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) == MPI_SUCCESS)
+        return 0;
+    peers_stop();
+    return -1;
 }
 
 int peers_start(const int *node_of, int size)
 {
-    int rc = start(node_of, size);
-    if (rc != 0)
-        peers_stop();
-    return rc;
+    if (entries == NULL && peers_reserve(size) != 0)
+        return -1;
+    for (int i = 0; i < size; i++)
+        nodes[i] = node_of[i];
+    peers_world_size = size;
+    learn_world();
+    peers_learn(MPI_COMM_SELF);
+    return 0;
 }
 
 void peers_stop(void)

@@ -6,8 +6,12 @@
 
 #define PEERS_UNKNOWN (-1) // not in MPI_COMM_WORLD, a wildcard, or MPI_PROC_NULL
 
+// Takes what peers_start() needs for that many ranks, which then cannot fail: peers_stop() gives it
+// back. Returns 0 or -1 (memory).
+int peers_reserve(int size);
+
 // Must be called once before the others: `nodes` says which node each world rank is on (any
-// numbers). Returns 0 or -1 (memory).
+// numbers). Returns 0 or -1 (memory, unless it was reserved for as many).
 int peers_start(const int *nodes, int size);
 void peers_stop(void);
 
