@@ -36,6 +36,10 @@ static inline bool peers_spans(MPI_Comm comm)
     return comm == MPI_COMM_WORLD || peers_find_spans(comm);
 }
 
+// Is this a valid intracommunicator? MPI is asked only about one that is not known, since the
+// program may have made it up, and its error handler hears of it then.
+bool peers_intra(MPI_Comm comm);
+
 // Are all members of this valid intracommunicator in this job's MPI_COMM_WORLD? The same on all
 // members, those of other jobs among them: whoever is a stranger to one is among strangers himself.
 bool peers_ours(MPI_Comm comm);
