@@ -423,6 +423,15 @@ void carrier_collective_contacts(MPI_Comm comm)
     peers_neighbours_once(comm, carrier_add_contact);
 }
 
+int carrier_free_nested(int (*free_it)(MPI_Comm *), MPI_Comm *comm)
+{
+    bool known = core_active && carrier_forget(*comm);
+    int rc = free_it(comm);
+    if (rc != MPI_SUCCESS && known)
+        peers_learn(*comm);
+    return rc;
+}
+
 void carrier_stop(void)
 {
     const struct mpi_next *mpi = &mpi_next[1];

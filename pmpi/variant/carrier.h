@@ -195,6 +195,9 @@ static inline bool carrier_forget(MPI_Comm comm)
     return peers_forget(comm);
 }
 
+// Frees one by this function within a call that the program has made, as its callbacks may.
+int carrier_free_nested(int (*free_it)(MPI_Comm *), MPI_Comm *comm);
+
 // A message of the given rank, or of somebody, has been received. An idle receiver whose sender is
 // scheduled asks for the CPU.
 static inline void carrier_arrived_from(MPI_Comm comm, int source)
