@@ -133,6 +133,18 @@ static void release_carrier(void)
     peers_stop();
 }
 
+// MPI-4.1 has functions that complete requests, and attach buffers, in ways that the table does not
+// know: a header that none of ours takes off would be data of the program's.
+static enum piggyback without_unknown_functions(enum piggyback piggyback)
+{
+    if (piggyback != PIGGYBACK_HEADER || !core_mpi_has("Request_get_status_all"))
+        return piggyback;
+    if (job.rank == 0)
+        fprintf(stderr, "cosched: piggyback = header does not know all functions of this MPI "
+                        "(MPI-4.1); all ranks send notices\n");
+    return PIGGYBACK_NOTICE;
+}
+
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
@@ -158,6 +170,7 @@ static struct ballot own_ballot(void)
             piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
                         : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
                                                                      : PIGGYBACK_OFF;
+        piggyback = without_unknown_functions(piggyback);
     }
     ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
     ballot.carries = page != NULL && (piggyback == PIGGYBACK_OFF || reserve_carrier())

@@ -266,11 +266,15 @@ static void who_has_spawned_keeps_taking_turns(void **state)
     assert_int_equal(parts, 0);
 }
 
+static bool headers; // travelled when that was called last
+
 static void starts_and_ends(bool carries)
 {
     meetings = ends = counted = 0;
     last_level = false;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    meetings = 0;
+    headers = header_on;
     assert_int_equal(carrier.on, carries);
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
     assert_int_equal(counted, carries);
@@ -297,6 +301,23 @@ static void who_has_no_memory_says_so(void **state)
         assert_memory_not_equal(ballots[0], ballots[1], sizeof ballots[0]);
         starts_and_ends(true);
     }
+    mock_page(NULL);
+    ranks = 1;
+}
+
+// What they complete or buffer would be counted, and read, with the header in front.
+static void newer_functions_mean_no_headers(void **state)
+{
+    static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_HEADER};
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    starts_and_ends(true);
+    assert_true(headers);
+    mock_newer = "Request_get_status_all";
+    starts_and_ends(true);
+    assert_false(headers);
+    mock_newer = NULL;
     mock_page(NULL);
     ranks = 1;
 }
@@ -337,6 +358,7 @@ int main(void)
         cmocka_unit_test(ranks_meet_at_the_end_after_a_call_that_was_left),
         cmocka_unit_test(who_is_not_seen_keeps_taking_turns),
         cmocka_unit_test(who_has_no_memory_says_so),
+        cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
     };
     return cmocka_run_group_tests(tests, start, NULL);
