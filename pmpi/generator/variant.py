@@ -42,8 +42,9 @@ def wrapper(f, entry):
         yield f"    return lifecycle_{f.name}({call});"
         yield "}"
         return
+    nested = "carrier_free_nested(next->{0}, {1})" if f.role == "comm_free" else "next->{0}({1})"
     yield "    if (core_nested())"
-    yield f"        return next->{f.name}({f.call()});"
+    yield f"        return {nested.format(f.name, f.call())};"
     yield "    int rc;"
     yield from indent(entry_lines(f))
     yield "    return rc;"

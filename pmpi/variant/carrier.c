@@ -10,6 +10,7 @@
 enum {
     CONTACTS_MAX = 64, // told at once; further peers are told before the next message to them
     OUTBOX_SLOTS = 256,
+    REPEATS_MAX = 64, // to a peer that says nothing
 };
 
 // How long a word from a scheduled peer is worth acting on without a message: twice the time
@@ -54,17 +55,28 @@ static void give_back(void)
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
 }
 
-int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
+int carrier_reserve(int size)
 {
     carrier.peers = calloc((size_t)size, sizeof *carrier.peers);
     own.sent = calloc((size_t)size, sizeof *own.sent);
-    if (carrier.peers == NULL || own.sent == NULL) {
-        free(carrier.peers);
-        free(own.sent);
-        carrier.peers = NULL;
-        own.sent = NULL;
+    if (carrier.peers != NULL && own.sent != NULL)
+        return 0;
+    carrier_release();
+    return -1;
+}
+
+void carrier_release(void)
+{
+    free(carrier.peers);
+    free(own.sent);
+    carrier.peers = NULL;
+    own.sent = NULL;
+}
+
+int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
+{
+    if (carrier.peers == NULL && carrier_reserve(size) != 0)
         return -1;
-    }
     uint64_t word = session_word();
     own.remote_count = 0;
     for (int i = 0; i < size; i++) {
@@ -156,15 +168,21 @@ static bool knows(const struct carrier_peer *peer, bool scheduled, uint16_t turn
            (!scheduled || turn == peer->told_turn);
 }
 
-// Brings a peer up to date; the caller holds the flag.
+// Brings a peer up to date; the caller holds the flag. An idle peer reads what it is told; one
+// whose status never changes does not, and its MPI keeps every repeat for as long as the job runs.
 static void tell(int peer, uint64_t word, bool repeat)
 {
     struct carrier_peer *to = &carrier.peers[peer];
     bool scheduled = !session_word_idle(word);
     uint16_t turn = carrier_turn(word);
     uint64_t slots = carrier_slots ? session_slots() : to->told_slots;
-    if (to->remote && (repeat || !knows(to, scheduled, turn, slots)))
+    bool news = !knows(to, scheduled, turn, slots);
+    if (news && !to->heard_scheduled)
+        to->repeats = 0;
+    if (to->remote && (news || (repeat && to->repeats < REPEATS_MAX))) {
         send_notice(peer, scheduled, turn, slots);
+        to->repeats += !news;
+    }
     if (!to->remote || knows(to, scheduled, turn, slots))
         atomic_store_explicit(&to->told_epoch, status_word_epoch(word), memory_order_relaxed);
 }
@@ -250,6 +268,7 @@ static void learn_turn(uint16_t turn)
 static void hear(int peer, bool scheduled, uint16_t turn)
 {
     struct carrier_peer *from = &carrier.peers[peer];
+    from->repeats = 0;
     learn_turn(turn);
     atomic_store_explicit(&from->heard_turn, turn, memory_order_relaxed);
     bool before = atomic_exchange_explicit(&from->heard_scheduled, scheduled, memory_order_relaxed);
@@ -394,6 +413,7 @@ void carrier_still_waiting(void)
     uint64_t word = session_word();
     if (session_word_idle(word) || !session_word_contended(word) || !take())
         return;
+    drain();
     tell_contacts(word, true);
     give_back();
 }
@@ -401,6 +421,15 @@ void carrier_still_waiting(void)
 void carrier_collective_contacts(MPI_Comm comm)
 {
     peers_neighbours_once(comm, carrier_add_contact);
+}
+
+int carrier_free_nested(int (*free_it)(MPI_Comm *), MPI_Comm *comm)
+{
+    bool known = core_active && carrier_forget(*comm);
+    int rc = free_it(comm);
+    if (rc != MPI_SUCCESS && known)
+        peers_learn(*comm);
+    return rc;
 }
 
 void carrier_stop(void)
@@ -413,10 +442,7 @@ void carrier_stop(void)
     leaders_stop();
     carrier.on = false;
     carrier.settled = 0;
-    free(carrier.peers);
-    free(own.sent);
-    carrier.peers = NULL;
-    own.sent = NULL;
+    carrier_release();
 }
 
 void quick_changed(int rc)

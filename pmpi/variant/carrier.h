@@ -11,9 +11,9 @@
 //  - A rank tells the peers it is in contact with as soon as it sees its own status change, and not
 //    only when it next sends: a rank that becomes scheduled while it waits for an idle peer would
 //    otherwise say nothing until that peer gets on by itself.
-//  - A scheduled rank that keeps waiting says so again from time to time; an idle rank that has
-//  heard
-//    so lately asks for the CPU again (the paper's requests within GMET are simply lost).
+//  - A scheduled rank that keeps waiting says so again from time to time, for a while also to peers
+//    that are not known to be idle; an idle rank that has heard so lately asks for the CPU again
+//    (the paper's requests within GMET are simply lost).
 //
 // Ranks of one job on one node have the same status, so only peers on other nodes are told.
 //
@@ -53,6 +53,7 @@ struct carrier_peer {
     _Atomic bool heard_scheduled;
     _Atomic bool contact; // is among those that are told at once
     bool remote;
+    uint8_t repeats;             // told since it was last heard; whoever holds the flag
     uint16_t told_turn;          // in which slice; 0: none, as this node was not contended
     _Atomic uint16_t heard_turn; // likewise
     uint64_t told_slots; // what it was told is left of the job's here; whoever holds the flag
@@ -80,8 +81,13 @@ extern bool carrier_slots HIDDEN;
 // Slices of all nodes are as long, so their numbers tell something. Set before carrier_start().
 extern bool carrier_turns HIDDEN;
 
+// Takes what carrier_start() needs for that many ranks, which then cannot fail, or gives it back.
+// Returns 0, or -1 when memory is short.
+int carrier_reserve(int size);
+void carrier_release(void);
+
 // Turns the carrier on: `comm` is a private duplicate of MPI_COMM_WORLD, remote[r] says whether
-// world rank r is on another node. Returns 0, or -1 when memory is short.
+// world rank r is on another node. Returns 0, or -1 when memory is short and was not reserved.
 int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);
 
 // All nodes have agreed about these slots, as slots_word(): only what is lost of them is news.
@@ -188,6 +194,9 @@ static inline bool carrier_forget(MPI_Comm comm)
     atomic_store_explicit(&carrier.collective, 0, memory_order_relaxed);
     return peers_forget(comm);
 }
+
+// Frees one by this function within a call that the program has made, as its callbacks may.
+int carrier_free_nested(int (*free_it)(MPI_Comm *), MPI_Comm *comm);
 
 // A message of the given rank, or of somebody, has been received. An idle receiver whose sender is
 // scheduled asks for the CPU.

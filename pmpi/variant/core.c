@@ -32,6 +32,11 @@ void core_bypass(void)
     front->bypass("Finalize");
 }
 
+bool core_mpi_has(const char *name)
+{
+    return front->real(FRONT_ENTRY_PMPI, name) != NULL;
+}
+
 void core_linger(uint32_t connections, uint64_t linger_ns)
 {
     front->linger(connections, linger_ns);

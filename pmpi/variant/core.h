@@ -33,6 +33,9 @@ extern _Thread_local uintptr_t core_frame __attribute__((tls_model("initial-exec
 // Makes every entry point but MPI_Finalize's one jump to the real function, for good.
 void core_bypass(void);
 
+// Does the MPI have this function, of which the table need not know?
+bool core_mpi_has(const char *name);
+
 // Has the front answer ranks whose connections are not closed yet: see pmpi/front/ucx.h.
 void core_linger(uint32_t connections, uint64_t linger_ns);
 

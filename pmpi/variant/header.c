@@ -105,11 +105,17 @@ static bool is_wrong(const struct parcel *parcel, size_t size)
 
 static void be_bounced(struct parcel *parcel, struct wire *wire, size_t bytes)
 {
+    size_t length = sizeof(struct header) + bytes;
     wire->bounced = true;
     parcel->wire = wire;
     parcel->buf = wire->header;
-    parcel->count = (MPI_Count)(sizeof(struct header) + bytes);
+    parcel->count = (MPI_Count)length;
     parcel->type = MPI_BYTE;
+    if (length > INT_MAX && parcel->rc == MPI_SUCCESS) {
+        parcel->rc = wire_make_row(length, &wire->made);
+        parcel->count = 1;
+        parcel->type = wire->made;
+    }
 }
 
 static void be_struct(struct parcel *parcel, struct wire *wire)
@@ -123,15 +129,39 @@ static void be_struct(struct parcel *parcel, struct wire *wire)
 
 // Sends to ourselves, which moves data between any two layouts, also part of an element, and from
 // MPI_BOTTOM: MPI_Unpack cannot do the first, MPICH's MPI_Pack not the second.
-static int to_self(const void *from, int from_count, MPI_Datatype from_type, void *to, int to_count,
-                   MPI_Datatype to_type)
+static int to_self(const void *from, MPI_Count from_count, MPI_Datatype from_type, void *to,
+                   MPI_Count to_count, MPI_Datatype to_type)
 {
+    const struct mpi_next *mpi = &mpi_next[1];
+    bool large = from_count > INT_MAX || to_count > INT_MAX;
+    if (large && mpi->Sendrecv_c == NULL)
+        return MPI_ERR_COUNT;
     while (atomic_flag_test_and_set_explicit(&placing, memory_order_acquire))
         ;
     int rc =
-        mpi_next[1].Sendrecv(from, from_count, from_type, private_rank, PLACE_TAG, to, to_count,
-                             to_type, private_rank, PLACE_TAG, private_comm, MPI_STATUS_IGNORE);
+        large ? mpi->Sendrecv_c(from, from_count, from_type, private_rank, PLACE_TAG, to, to_count,
+                                to_type, private_rank, PLACE_TAG, private_comm, MPI_STATUS_IGNORE)
+              : mpi->Sendrecv(from, (int)from_count, from_type, private_rank, PLACE_TAG, to,
+                              (int)to_count, to_type, private_rank, PLACE_TAG, private_comm,
+                              MPI_STATUS_IGNORE);
     atomic_flag_clear_explicit(&placing, memory_order_release);
+    return rc;
+}
+
+// Between a buffer of the user's and a row of bytes; `out` of the buffer, or into it.
+static int move(bool out, void *buf, MPI_Count count, MPI_Datatype type, void *row, size_t bytes)
+{
+    MPI_Datatype whole = MPI_BYTE;
+    if (bytes > INT_MAX) {
+        int rc = wire_make_row(bytes, &whole);
+        if (rc != MPI_SUCCESS)
+            return rc;
+    }
+    MPI_Count length = bytes > INT_MAX ? 1 : (MPI_Count)bytes;
+    int rc = out ? to_self(buf, count, type, row, length, whole)
+                 : to_self(row, length, whole, buf, count, type);
+    if (whole != MPI_BYTE)
+        mpi_next[1].Type_free(&whole);
     return rc;
 }
 
@@ -140,19 +170,17 @@ static int pack_by_mpi(const struct parcel *parcel, struct wire *wire, size_t by
     const struct mpi_next *mpi = &mpi_next[1];
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (bytes <= INT_MAX && parcel->count <= INT_MAX) {
-        if (parcel->buf == MPI_BOTTOM)
-            return to_self(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1,
-                           (int)bytes, MPI_BYTE);
-        int position = 0;
-        return mpi->Pack(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1,
-                         (int)bytes, &position, MPI_COMM_WORLD);
+    bool large = bytes > INT_MAX || parcel->count > INT_MAX;
+    if (parcel->buf == MPI_BOTTOM || (large && mpi->Pack_c == NULL))
+        return move(true, parcel->buf, parcel->count, parcel->type, wire->header + 1, bytes);
+    if (large) {
+        MPI_Count position = 0;
+        return mpi->Pack_c(parcel->buf, parcel->count, parcel->type, wire->header + 1,
+                           (MPI_Count)bytes, &position, MPI_COMM_WORLD);
     }
-    MPI_Count position = 0;
-    return mpi->Pack_c == NULL
-               ? MPI_ERR_COUNT
-               : mpi->Pack_c(parcel->buf, parcel->count, parcel->type, wire->header + 1,
-                             (MPI_Count)bytes, &position, MPI_COMM_WORLD);
+    int position = 0;
+    return mpi->Pack(parcel->buf, (int)parcel->count, parcel->type, wire->header + 1, (int)bytes,
+                     &position, MPI_COMM_WORLD);
 }
 
 static int pack_into(const struct parcel *parcel, struct wire *wire, size_t bytes)
@@ -319,7 +347,7 @@ void header_correct(MPI_Status *status)
 }
 
 // Puts a bounced payload where it belongs.
-static void place(struct wire *wire, const void *payload, size_t length)
+static void place(struct wire *wire, void *payload, size_t length)
 {
     if (length > wire->bytes)
         length = wire->bytes;
@@ -329,9 +357,7 @@ static void place(struct wire *wire, const void *payload, size_t length)
         memcpy(wire->user, payload, length);
         return;
     }
-    if (length > INT_MAX || wire->count > INT_MAX)
-        return;
-    to_self(payload, (int)length, MPI_BYTE, wire->user, (int)wire->count, wire->layout);
+    move(false, wire->user, wire->count, wire->layout, payload, length);
 }
 
 // A message without a header, from where the library was bypassed. What can be saved is.
@@ -347,7 +373,7 @@ static void unpack_bare(struct wire *wire, const MPI_Status *status)
 
 void header_arrived(struct wire *wire, int rc, MPI_Status *status)
 {
-    const struct header *header = wire->header;
+    struct header *header = wire->header;
     if (header->magic != HEADER_MAGIC) { // cancelled, failed, or bare
         if (rc == MPI_SUCCESS && status != MPI_STATUS_IGNORE && !wire->unpacked)
             unpack_bare(wire, status);

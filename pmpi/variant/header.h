@@ -5,7 +5,7 @@
 // completes goes through here. What really goes to MPI in place of the user's buffer, count and
 // datatype is a parcel; while it is under way, a wire holds its memory. The technique is chosen by
 // each side for itself, since bytes and structures match on the wire:
-//  - bounce: header and payload side by side in memory of ours, as MPI_BYTE. Cheapest while small.
+//  - bounce: header and payload side by side in memory of ours, as bytes. Cheapest while small.
 //  - struct: a datatype of the header and the user's own buffer. Always right, dearer.
 //
 // A status that MPI filled in is corrected at once, so functions that read one need no wrapper.

@@ -65,6 +65,7 @@ static struct {
     struct session_identity identity;
     struct crowding_place place; // before the scheduler has moved this process
     const int *nodes;            // while the job starts, by rank: the first rank on the same node
+    bool *remote;                // likewise: is it another than this one's?
     struct error error;          // why this rank has no scheduler
     bool registered;
     bool crowded;       // somewhere ranks share their CPUs with each other
@@ -111,6 +112,39 @@ static enum wait_mode wait_of_ballot(uint8_t number)
                : WAIT_SPIN;
 }
 
+// With a carrier the ranks meet once more at the end, so all have it or none: who has no memory for
+// it says so on the ballot.
+static bool reserve_carrier(void)
+{
+    if (peers_reserve(job.size) == 0) {
+        if (carrier_reserve(job.size) == 0)
+            return true;
+        peers_stop();
+    }
+    fprintf(stderr,
+            "cosched: rank %d is short of memory; no status travels with this job's messages\n",
+            job.rank);
+    return false;
+}
+
+static void release_carrier(void)
+{
+    carrier_release();
+    peers_stop();
+}
+
+// MPI-4.1 has functions that complete requests, and attach buffers, in ways that the table does not
+// know: a header that none of ours takes off would be data of the program's.
+static enum piggyback without_unknown_functions(enum piggyback piggyback)
+{
+    if (piggyback != PIGGYBACK_HEADER || !core_mpi_has("Request_get_status_all"))
+        return piggyback;
+    if (job.rank == 0)
+        fprintf(stderr, "cosched: piggyback = header does not know all functions of this MPI "
+                        "(MPI-4.1); all ranks send notices\n");
+    return PIGGYBACK_NOTICE;
+}
+
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
@@ -136,9 +170,12 @@ static struct ballot own_ballot(void)
             piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
                         : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
                                                                      : PIGGYBACK_OFF;
+        piggyback = without_unknown_functions(piggyback);
     }
     ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
-    ballot.carries = page != NULL ? piggyback : PIGGYBACK_OFF;
+    ballot.carries = page != NULL && (piggyback == PIGGYBACK_OFF || reserve_carrier())
+                         ? piggyback
+                         : PIGGYBACK_OFF;
     ballot.bypassed = bindings_bypass_us();
     return ballot;
 }
@@ -193,19 +230,18 @@ static void number_nodes(const struct ballot *ballots, struct numbering_rank *ra
         ranks[i] = (struct numbering_rank){.node_id = ballots[i].node_id, .rank = i};
     numbering_nodes(ranks, job.size, nodes);
     job.nodes = nodes;
+    job.remote = (bool *)(nodes + job.size);
+    for (int i = 0; i < job.size; i++)
+        job.remote[i] = nodes[i] != nodes[job.rank];
 }
 
+// With what all ranks have reserved. An older library finds out only now whether it has the memory,
+// and asks the others where headers are to travel.
 static void start_carrier(bool headers)
 {
-    bool *remote = calloc((size_t)job.size, sizeof *remote);
-    for (int i = 0; remote != NULL && i < job.size; i++)
-        remote[i] = job.nodes[i] != job.nodes[job.rank];
-    // A rank without memory only stays silent: its peers take it for scheduled. Headers are all or
-    // none, so for them the ranks ask each other.
-    int started = remote != NULL && peers_start(job.nodes, job.size) == 0 &&
-                  carrier_start(job.comm, job.size, remote, headers) == 0;
-    free(remote);
-    if (headers && agree(started))
+    peers_start(job.nodes, job.size);
+    carrier_start(job.comm, job.size, job.remote, headers);
+    if (headers && agree(carrier.on))
         header_start(job.comm, job.rank);
     else
         carrier.headers = false;
@@ -502,7 +538,7 @@ static void job_start(void)
         fprintf(stderr, "cosched: %s\n", job.settings.complaint);
     struct ballot *ballots =
         calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
-                                     sizeof(struct numbering_rank) + sizeof(int));
+                                     sizeof(struct numbering_rank) + sizeof(int) + sizeof(bool));
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;
@@ -522,6 +558,8 @@ static void job_start(void)
         struct numbering_rank *ranks = (struct numbering_rank *)(places + job.size);
         number_nodes(ballots, ranks, (int *)(ranks + job.size));
         act_on_ballots(ballots);
+        if (!carrier.on)
+            release_carrier();
         if (job.registered && carrier_slots) {
             if (nodes_differ())
                 compare_clocks();
@@ -539,6 +577,7 @@ static void job_start(void)
     }
     free(ballots);
     job.nodes = NULL;
+    job.remote = NULL;
     if (wait_yields || carrier.on)
         within_start();
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;

@@ -18,6 +18,7 @@ struct entry {
     int *world_ranks; // of those whom ranks in this communicator mean
     bool spans;
     bool ours; // no member is outside of MPI_COMM_WORLD
+    bool inter;
     _Atomic bool neighbours_done;
     struct entry *taken_before; // of those that were ever taken
     bool taken;
@@ -112,7 +113,8 @@ static void note_taken(struct entry *entry)
     last_taken = entry;
 }
 
-static void add(MPI_Comm comm, int *ranks, int size, bool spans, bool ours)
+// Takes `ranks`; all else is as in `is`.
+static void add(MPI_Comm comm, int *ranks, const struct entry *is)
 {
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
@@ -128,10 +130,11 @@ static void add(MPI_Comm comm, int *ranks, int size, bool spans, bool ours)
     }
     if (entry != NULL) { // one that is known already was freed where the library did not see it
         free(entry->world_ranks);
-        entry->size = size;
+        entry->size = is->size;
         entry->world_ranks = ranks;
-        entry->spans = spans;
-        entry->ours = ours;
+        entry->spans = is->spans;
+        entry->ours = is->ours;
+        entry->inter = is->inter;
         atomic_store_explicit(&entry->neighbours_done, false, memory_order_relaxed);
         atomic_store_explicit(&entry->key, key_of(comm), memory_order_release);
         ranks = NULL;
@@ -149,8 +152,10 @@ static void learn_world(void)
     for (int i = 0; ranks != NULL && i < peers_world_size; i++)
         ranks[i] = i;
     if (ranks != NULL)
-        add(MPI_COMM_WORLD, ranks, peers_world_size,
-            known(ranks, peers_world_size, &node, &differ) && differ, true);
+        add(MPI_COMM_WORLD, ranks,
+            &(struct entry){.size = peers_world_size,
+                            .spans = known(ranks, peers_world_size, &node, &differ) && differ,
+                            .ours = true});
 }
 
 void peers_learn(MPI_Comm comm)
@@ -169,7 +174,11 @@ void peers_learn(MPI_Comm comm)
         all_known = all_known && ranks != NULL && known(ranks, size, &node, &differ);
     }
     if (ranks != NULL)
-        add(comm, ranks, size, all_known && differ, all_known);
+        add(comm, ranks,
+            &(struct entry){.size = size,
+                            .spans = all_known && differ,
+                            .ours = all_known,
+                            .inter = inter != 0});
 }
 
 // False where `like` is not known.
@@ -182,7 +191,7 @@ static bool learn_like(MPI_Comm comm, MPI_Comm like)
     for (int i = 0; ranks != NULL && i < model->size; i++)
         ranks[i] = model->world_ranks[i];
     if (ranks != NULL)
-        add(comm, ranks, model->size, model->spans, model->ours);
+        add(comm, ranks, model);
     return true;
 }
 
@@ -197,28 +206,27 @@ void peers_learn_duplicate(MPI_Comm comm, MPI_Comm of)
         peers_learn(comm);
 }
 
-static int start(const int *node_of, int size)
+int peers_reserve(int size)
 {
     entries = calloc(SLOTS, sizeof *entries);
     nodes = malloc((size_t)size * sizeof *nodes);
-    if (entries == NULL || nodes == NULL)
-        return -1;
-    for (int i = 0; i < size; i++)
-        nodes[i] = node_of[i];
-    peers_world_size = size;
-    if (mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS)
-        return -1;
-    learn_world();
-    peers_learn(MPI_COMM_SELF);
-    return 0;
+    if (entries != NULL && nodes != NULL &&
+        mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) == MPI_SUCCESS)
+        return 0;
+    peers_stop();
+    return -1;
 }
 
 int peers_start(const int *node_of, int size)
 {
-    int rc = start(node_of, size);
-    if (rc != 0)
-        peers_stop();
-    return rc;
+    if (entries == NULL && peers_reserve(size) != 0)
+        return -1;
+    for (int i = 0; i < size; i++)
+        nodes[i] = node_of[i];
+    peers_world_size = size;
+    learn_world();
+    peers_learn(MPI_COMM_SELF);
+    return 0;
 }
 
 void peers_stop(void)
@@ -245,6 +253,16 @@ bool peers_find_spans(MPI_Comm comm)
 {
     const struct entry *entry = find(comm);
     return entry != NULL && entry->spans;
+}
+
+bool peers_intra(MPI_Comm comm)
+{
+    const struct entry *entry = find(comm);
+    int inter = 0;
+    if (entry != NULL)
+        return !entry->inter;
+    return comm != MPI_COMM_NULL && mpi_next[1].Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+           !inter;
 }
 
 // Without memory of its own: where that is short on one member, it would decide by itself.

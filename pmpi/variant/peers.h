@@ -6,8 +6,12 @@
 
 #define PEERS_UNKNOWN (-1) // not in MPI_COMM_WORLD, a wildcard, or MPI_PROC_NULL
 
+// Takes what peers_start() needs for that many ranks, which then cannot fail: peers_stop() gives it
+// back. Returns 0 or -1 (memory).
+int peers_reserve(int size);
+
 // Must be called once before the others: `nodes` says which node each world rank is on (any
-// numbers). Returns 0 or -1 (memory).
+// numbers). Returns 0 or -1 (memory, unless it was reserved for as many).
 int peers_start(const int *nodes, int size);
 void peers_stop(void);
 
@@ -31,6 +35,10 @@ static inline bool peers_spans(MPI_Comm comm)
 {
     return comm == MPI_COMM_WORLD || peers_find_spans(comm);
 }
+
+// Is this a valid intracommunicator? MPI is asked only about one that is not known, since the
+// program may have made it up, and its error handler hears of it then.
+bool peers_intra(MPI_Comm comm);
 
 // Are all members of this valid intracommunicator in this job's MPI_COMM_WORLD? The same on all
 // members, those of other jobs among them: whoever is a stranger to one is among strangers himself.

@@ -258,8 +258,7 @@ void wait_tested_in_vain(void)
 
 bool wait_polls_on(MPI_Comm comm)
 {
-    int inter = 0;
-    return mpi_next[1].Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
+    return peers_intra(comm) &&
            (!atomic_load_explicit(&strangers, memory_order_relaxed) || peers_ours(comm));
 }
 

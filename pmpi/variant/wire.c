@@ -8,6 +8,7 @@
 enum {
     POOL_MAX = 4096, // wires that a thread keeps for later
     BASIC_SLOTS = 256,
+    PIECE = 1 << 30, // bytes, of a row of more
 };
 
 static _Thread_local struct wire *pool __attribute__((tls_model("initial-exec")));
@@ -169,6 +170,24 @@ void wire_fill(struct wire *wire)
 {
     if (wire->bounced && wire->user != NULL)
         memcpy(wire->header + 1, wire->user, wire->bytes);
+}
+
+int wire_make_row(size_t bytes, MPI_Datatype *made)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    const int one = PIECE;
+    const MPI_Aint start = 0;
+    MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
+    int lengths[2] = {(int)(bytes / PIECE), (int)(bytes % PIECE)};
+    MPI_Aint places[2] = {0, (MPI_Aint)(bytes - bytes % PIECE)};
+    int rc = mpi->Type_create_struct(1, &one, &start, &types[1], &types[0]);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = mpi->Type_create_struct(2, lengths, places, types, made);
+    mpi->Type_free(&types[0]);
+    if (rc != MPI_SUCCESS)
+        *made = MPI_DATATYPE_NULL;
+    return rc == MPI_SUCCESS ? mpi->Type_commit(made) : rc;
 }
 
 int wire_make_struct(struct wire *wire, struct parcel *parcel)

@@ -59,6 +59,10 @@ void wire_start(void);
 // Brings an outgoing wire's payload up to date, if it is bounced.
 void wire_fill(struct wire *wire);
 
+// Makes a datatype of so many bytes in a row, for more than a count holds. Returns an MPI error
+// code.
+int wire_make_row(size_t bytes, MPI_Datatype *made);
+
 // Makes `parcel` a datatype of the wire's header and of what the parcel was before. Returns an MPI
 // error code.
 int wire_make_struct(struct wire *wire, struct parcel *parcel);

@@ -204,6 +204,19 @@ CASE(handler_of_bad_arguments)
     OK(MPI_Errhandler_free(&handler));
 }
 
+// Whose handler is called for no communicator at all, and how often, is up to the MPI.
+CASE(handler_of_no_communicator)
+{
+    return_all_errors();
+    MPI_Errhandler self = install(MPI_COMM_SELF), world = install(MPI_COMM_WORLD);
+    CHECK(MPI_Barrier(MPI_COMM_NULL) != MPI_SUCCESS);
+    note("%d %s", calls, class_name(called_class));
+    CHECK(MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_NULL) != MPI_SUCCESS);
+    note("%d %s", calls, class_name(called_class));
+    OK(MPI_Errhandler_free(&self));
+    OK(MPI_Errhandler_free(&world));
+}
+
 static const struct parameter truncations[] = {
     {"8_into_4", 8}, {"2000_into_4", 2000}, {"9000_into_4", 9000}, {"100000_into_4", 100000}};
 

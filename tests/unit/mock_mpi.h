@@ -43,6 +43,9 @@ void mock_hold_sends(MPI_Comm comm);
 // The bytes that a status counts.
 size_t mock_bytes(const MPI_Status *status);
 
+// A function that this MPI has and the table does not, or null.
+extern const char *mock_newer;
+
 // What the library wants called when MPI was polled and had nothing; null: nothing.
 extern void (*mock_look)(void);
 

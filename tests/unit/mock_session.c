@@ -61,7 +61,7 @@ void session_check_generation(uint64_t now)
 int session_register(const struct session_identity *identity, struct error *err)
 {
     (void)identity;
-    return error_set(err, ENOENT, "a test has no scheduler");
+    return own_page != NULL ? 0 : error_set(err, ENOENT, "a test has no scheduler");
 }
 
 void mock_page(const struct status_page *page)

@@ -16,7 +16,8 @@ void mock_slots(uint64_t slots);
 // The same flags in another slice, as session_turn(), under a new epoch; 0, as at first: not known.
 void mock_turn(uint16_t turn);
 
-// What session_page() returns from now on; null, as at first: there is none. Stays the caller's.
+// What session_page() returns from now on; null, as at first: there is no scheduler. Stays the
+// caller's.
 void mock_page(const struct status_page *page);
 
 // What session_narrow() was last called with since this was last asked, as slots_word(); 0:

@@ -229,6 +229,51 @@ static void headers_have_the_slice_too(void **state)
     assert_int_equal(header->turn, 7);
 }
 
+// ---- repeats
+
+static int repeats(int periods)
+{
+    struct carrier_notice notice;
+    int count = 0;
+    for (int i = 0; i < periods; i++)
+        carrier_still_waiting();
+    while (told(&notice))
+        count++;
+    return count;
+}
+
+// Its node's classd may be gone: then nothing there ever looks at what has come.
+static void who_says_nothing_is_not_told_for_ever(void **state)
+{
+    (void)state;
+    begin();
+    mock_status(OUT);
+    for (uint16_t turn = 7; turn < 10; turn++) { // each slice is news, and no more than that
+        mock_turn(turn);
+        call();
+        assert_told(true, turn);
+        assert_int_equal(repeats(1000), turn == 7 ? 64 : 0);
+    }
+    peer_says(true, 9, 0);
+    assert_int_equal(repeats(1000), 64);
+    assert_int_equal(repeats(1000), 0);
+}
+
+// It may have asked for the CPU in vain. While it is idle it looks at what comes.
+static void who_is_idle_is_told_in_every_slice(void **state)
+{
+    (void)state;
+    begin();
+    mock_status(OUT);
+    peer_says(false, 6, 0);
+    for (uint16_t turn = 7; turn < 10; turn++) {
+        mock_turn(turn);
+        call();
+        assert_told(true, turn);
+        assert_int_equal(repeats(1000), 64);
+    }
+}
+
 // ---- slots
 
 // Slots are lost while nothing else changes: the job is out, or idle, before and after.
@@ -406,6 +451,8 @@ int main(void)
         TEST(what_was_said_in_an_earlier_slice_asks_for_nothing),
         TEST(where_numbers_tell_nothing_all_is_heeded),
         TEST(headers_have_the_slice_too),
+        TEST(who_says_nothing_is_not_told_for_ever),
+        TEST(who_is_idle_is_told_in_every_slice),
         TEST(lost_slots_are_told_at_the_next_call),
         TEST(who_says_more_is_told_again),
         TEST(at_the_end_nobody_is_told),

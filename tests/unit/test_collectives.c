@@ -20,6 +20,8 @@ static MPI_Comm strange[COMMS]; // the test's communicators with strangers
 static int strange_count;
 static MPI_Comm merged; // what the next merge gives
 static int blocking, nonblocking;
+static int asked; // whether it is an intercommunicator: which is an error if it is none at all
+static MPI_Comm between = MPI_COMM_NULL; // that is one
 static __typeof__(mpi_next[1].Comm_group) mock_group;
 static __typeof__(mpi_next[1].Group_size) mock_size;
 
@@ -36,6 +38,18 @@ static int count_nonblocking(MPI_Comm comm, MPI_Request *request)
     *request = MPI_REQUEST_NULL;
     nonblocking++;
     return MPI_SUCCESS;
+}
+
+static int test_inter(MPI_Comm comm, int *flag)
+{
+    asked++;
+    *flag = comm == between;
+    return comm == MPI_COMM_NULL ? MPI_ERR_COMM : MPI_SUCCESS;
+}
+
+static int remote_group_of(MPI_Comm comm, MPI_Group *group)
+{
+    return mock_group(comm, group);
 }
 
 static int group_of(MPI_Comm comm, MPI_Group *group)
@@ -125,12 +139,34 @@ static void those_with_strangers_are_not(void)
     assert_false(polled(stranger_comm())); // made where the library did not see it
 }
 
+// Whoever makes an error of a call hears of it once, from that call.
+static void no_communicator_is_not_asked_about(void)
+{
+    asked = 0;
+    assert_false(polled(MPI_COMM_NULL));
+    assert_int_equal(asked, 0);
+}
+
 static void both(void **state)
 {
     (void)state;
     own_communicators_are_polled();
     those_with_strangers_are_not();
     own_communicators_are_polled();
+    no_communicator_is_not_asked_about();
+}
+
+static void known_ones_are_not_asked_about(void)
+{
+    MPI_Comm dup = MPI_COMM_NULL, inter;
+    between = mock_comm();
+    assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &dup), MPI_SUCCESS);
+    inter = merge(between);
+    asked = 0;
+    assert_true(polled(dup));
+    assert_false(polled(inter));
+    assert_int_equal(asked, 0);
+    between = MPI_COMM_NULL;
 }
 
 static void with_peers(void **state)
@@ -138,6 +174,7 @@ static void with_peers(void **state)
     const int nodes[MOCK_SIZE] = {0, 0};
     assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
     both(state);
+    known_ones_are_not_asked_about();
     peers_stop();
 }
 
@@ -153,6 +190,8 @@ static int start(void **state)
         mpi_next[i].Intercomm_merge = give_merged;
         mpi_next[i].Comm_idup = idup_merged;
         mpi_next[i].Comm_group = group_of;
+        mpi_next[i].Comm_remote_group = remote_group_of;
+        mpi_next[i].Comm_test_inter = test_inter;
         mpi_next[i].Group_size = size_of;
         mpi_next[i].Group_translate_ranks = translate;
     }

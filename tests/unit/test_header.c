@@ -8,6 +8,7 @@
 #include "tests/unit/mock_mpi.h"
 #include "tests/unit/mock_session.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -467,6 +468,105 @@ static void wrong_arguments_are_reported_and_nothing_is_sent(void **state)
                      MPI_ERR_TYPE);
     assert_int_equal(mock_messages_left(), 0);
     lib.Type_free(&type);
+}
+
+// --- more than a count holds ---------------------------------------------------------------------
+
+#define LONG_BYTES ((size_t)3 << 30)
+
+static MPI_Datatype new_long(void)
+{
+    const int lengths[3] = {1 << 30, 1 << 30, 1 << 30};
+    const MPI_Aint places[3] = {0, (MPI_Aint)1 << 30, (MPI_Aint)2 << 30};
+    const MPI_Datatype of[3] = {MPI_BYTE, MPI_BYTE, MPI_BYTE};
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    assert_int_equal(lib.Type_create_struct(3, lengths, places, of, &type), 0);
+    assert_int_equal(lib.Type_commit(&type), 0);
+    return type;
+}
+
+static size_t length_of(MPI_Count count, MPI_Datatype type)
+{
+    MPI_Count size = 0;
+    assert_true(count <= INT_MAX);
+    assert_int_equal(mpi_next[1].Type_size_x(type, &size), 0);
+    return (size_t)(size * count);
+}
+
+static size_t moved;
+static void *moved_to;
+
+// Instead of three gigabytes.
+static int move_nothing(const void *from, int from_count, MPI_Datatype from_type, int dest,
+                        int out_tag, void *to, int to_count, MPI_Datatype to_type, int source,
+                        int in_tag, MPI_Comm comm, MPI_Status *status)
+{
+    (void)from, (void)dest, (void)out_tag, (void)source, (void)in_tag, (void)comm, (void)status;
+    moved = length_of(from_count, from_type);
+    moved_to = to;
+    assert_true(moved <= length_of(to_count, to_type));
+    return MPI_SUCCESS;
+}
+
+static void assert_holds(const struct parcel *parcel, size_t bytes)
+{
+    assert_int_equal(parcel->rc, MPI_SUCCESS);
+    assert_non_null(parcel->wire);
+    assert_int_equal(length_of(parcel->count, parcel->type), sizeof(struct header) + bytes);
+}
+
+static void a_copy_may_be_longer_than_a_count(void **state)
+{
+    MPI_Datatype type = new_long();
+    struct parcel out, in;
+    char user;
+    (void)state;
+    out = header_out_copy(&user, 1, type, MOCK_PEER, TAG, MPI_COMM_WORLD);
+    assert_holds(&out, LONG_BYTES);
+    assert_int_equal(moved, LONG_BYTES);
+    assert_ptr_equal(moved_to, out.wire->header + 1);
+    header_sent(&out);
+    in = header_in(HEADER_JOINED, &user, 1, type, MOCK_PEER, TAG, MPI_COMM_WORLD);
+    assert_holds(&in, LONG_BYTES);
+    in.wire->header->magic = HEADER_MAGIC;
+    in.wire->header->length = LONG_BYTES - 1;
+    header_received(&in, MPI_SUCCESS, MPI_STATUS_IGNORE);
+    assert_int_equal(moved, LONG_BYTES - 1);
+    assert_ptr_equal(moved_to, &user);
+    lib.Type_free(&type);
+}
+
+// With the header it is just too long.
+static void a_header_may_make_it_so(void **state)
+{
+    struct parcel in;
+    char user;
+    (void)state;
+    for (int length = INT_MAX - 17; length < INT_MAX - 13; length++) {
+        in = header_in(HEADER_JOINED, &user, length, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD);
+        assert_holds(&in, (size_t)length);
+        header_received(&in, MPI_SUCCESS, MPI_STATUS_IGNORE);
+    }
+}
+
+static __typeof__(mpi_next[1].Sendrecv) mock_Sendrecv;
+static __typeof__(mpi_next[1].Pack_c) mock_Pack_c;
+
+// As an MPI without large counts.
+static int begin_long(void **state)
+{
+    mock_Sendrecv = mpi_next[1].Sendrecv;
+    mock_Pack_c = mpi_next[1].Pack_c;
+    mpi_next[1].Sendrecv = move_nothing;
+    mpi_next[1].Pack_c = NULL;
+    return begin(state);
+}
+
+static int end_long(void **state)
+{
+    mpi_next[1].Sendrecv = mock_Sendrecv;
+    mpi_next[1].Pack_c = mock_Pack_c;
+    return end(state);
 }
 
 // --- requests ------------------------------------------------------------------------------------
@@ -998,6 +1098,8 @@ int main(void)
         TEST(a_freed_type_is_good_until_the_end),
         TEST(data_may_lie_anywhere),
         TEST(wrong_arguments_are_reported_and_nothing_is_sent),
+        cmocka_unit_test_setup_teardown(a_copy_may_be_longer_than_a_count, begin_long, end_long),
+        cmocka_unit_test_setup_teardown(a_header_may_make_it_so, begin_long, end_long),
         TEST(a_restarted_send_has_what_is_there_now),
         TEST(a_restarted_receive_gets_what_comes_now),
         TEST(a_freed_receive_is_looked_after),

@@ -1,5 +1,7 @@
 // The ranks meet in MPI_Init and in MPI_Finalize, each once, whatever the MPI makes these calls of
-// and however the program has left others. With a job of one rank, whose meetings are counted.
+// and however the program has left others. With a job of one rank, whose meetings are counted, or
+// of two on two nodes, of which the other one does as this one.
+#include "pmpi/variant/carrier.h"
 #include "pmpi/variant/core.h"
 #include "pmpi/variant/strangers.h"
 #include "tests/unit/mock_mpi.h"
@@ -15,6 +17,23 @@
 static int starts, meetings, ends, parts;
 static bool last_level, yields = true;
 static jmp_buf handler;
+static int ranks = 1;
+static int counted;          // meetings about what has been sent
+static char ballots[2][256]; // of this rank at its last two starts, the later one first
+// There is no memory for so many elements, or for elements of this size, once; 0: there is.
+static size_t missing_count, missing_size;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    if (count == missing_count || size == missing_size) {
+        missing_count = missing_size = 0;
+        return NULL;
+    }
+    return __real_calloc(count, size);
+}
 
 static int init_thread(int *argc, char ***argv, int required, int *provided)
 {
@@ -81,7 +100,7 @@ static int finalize(void)
 static int comm_size(MPI_Comm comm, int *size)
 {
     (void)comm;
-    *size = 1;
+    *size = ranks;
     return MPI_SUCCESS;
 }
 
@@ -112,7 +131,14 @@ static int iallgather(const void *in, int count, MPI_Datatype type, void *out, i
                       MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
 {
     (void)room, (void)out_type;
-    memcpy(out, in, (size_t)count);
+    assert_true((size_t)count <= sizeof ballots[0]);
+    memcpy(ballots[1], ballots[0], sizeof ballots[0]);
+    memcpy(ballots[0], in, (size_t)count);
+    for (int i = 0; i < ranks; i++) {
+        char *ballot = (char *)out + i * count;
+        memcpy(ballot, in, (size_t)count);
+        *(uint64_t *)(void *)ballot += (uint64_t)i; // the number of the node
+    }
     return ibcast(out, count, type, 0, comm, request);
 }
 
@@ -128,6 +154,15 @@ static int iallreduce(const void *in, void *out, int count, MPI_Datatype type, M
     (void)op;
     meetings++;
     memcpy(out, in, (size_t)count * sizeof(int));
+    return ibcast(out, count, type, 0, comm, request);
+}
+
+static int ireduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                                 MPI_Comm comm, MPI_Request *request)
+{
+    (void)in, (void)op;
+    counted++;
+    *(int *)out = 0;
     return ibcast(out, count, type, 0, comm, request);
 }
 
@@ -231,6 +266,62 @@ static void who_has_spawned_keeps_taking_turns(void **state)
     assert_int_equal(parts, 0);
 }
 
+static bool headers; // travelled when that was called last
+
+static void starts_and_ends(bool carries)
+{
+    meetings = ends = counted = 0;
+    last_level = false;
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    meetings = 0;
+    headers = header_on;
+    assert_int_equal(carrier.on, carries);
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+    assert_int_equal(counted, carries);
+}
+
+// The others would wait for a rank without a carrier at the end: they learn of it in time.
+static void who_has_no_memory_says_so(void **state)
+{
+    static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_NOTICE};
+    static const struct {
+        size_t count, size;
+    } missing[] = {{1 << 17, 0}, {0, sizeof(struct carrier_peer)}};
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    starts_and_ends(true);
+    starts_and_ends(true);
+    assert_memory_equal(ballots[0], ballots[1], sizeof ballots[0]);
+    for (unsigned i = 0; i < sizeof missing / sizeof *missing; i++) {
+        missing_count = missing[i].count;
+        missing_size = missing[i].size;
+        starts_and_ends(false);
+        assert_int_equal(missing_count + missing_size, 0);
+        assert_memory_not_equal(ballots[0], ballots[1], sizeof ballots[0]);
+        starts_and_ends(true);
+    }
+    mock_page(NULL);
+    ranks = 1;
+}
+
+// What they complete or buffer would be counted, and read, with the header in front.
+static void newer_functions_mean_no_headers(void **state)
+{
+    static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_HEADER};
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    starts_and_ends(true);
+    assert_true(headers);
+    mock_newer = "Request_get_status_all";
+    starts_and_ends(true);
+    assert_false(headers);
+    mock_newer = NULL;
+    mock_page(NULL);
+    ranks = 1;
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -254,6 +345,7 @@ static int start(void **state)
         next->Iallgather = iallgather;
         next->Ibarrier = ibarrier;
         next->Iallreduce = iallreduce;
+        next->Ireduce_scatter_block = ireduce_scatter_block;
     }
     return 0;
 }
@@ -265,6 +357,8 @@ int main(void)
         cmocka_unit_test(the_next_call_is_the_programs_again),
         cmocka_unit_test(ranks_meet_at_the_end_after_a_call_that_was_left),
         cmocka_unit_test(who_is_not_seen_keeps_taking_turns),
+        cmocka_unit_test(who_has_no_memory_says_so),
+        cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
     };
     return cmocka_run_group_tests(tests, start, NULL);

@@ -137,6 +137,25 @@ static void one_that_is_not_freed_stays_known(void **state)
     assert_int_equal(peers_world_rank(made, 0), PEERS_UNKNOWN);
 }
 
+// As by a callback of the program's: the handle may come back for a communicator of one node.
+static void one_that_a_callback_frees_is_forgotten(void **state)
+{
+    MPI_Comm made, freed;
+    __typeof__(mpi_next[0].Comm_free) free_it = mpi_next[0].Comm_free;
+    (void)state;
+    assert_int_equal(lib.Comm_split(MPI_COMM_WORLD, 0, 0, &made), MPI_SUCCESS);
+    freed = made;
+    core_go_in();
+    mpi_next[0].Comm_free = keep;
+    assert_int_equal(lib.Comm_free(&made), MPI_ERR_OTHER);
+    assert_known(made, false);
+    mpi_next[0].Comm_free = free_it;
+    assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
+    core_come_out();
+    assert_int_equal(peers_world_rank(freed, 0), PEERS_UNKNOWN);
+    assert_false(peers_spans(freed));
+}
+
 static long faults(void)
 {
     struct rusage usage;
@@ -169,6 +188,7 @@ int main(void)
         cmocka_unit_test(duplicates_are_as_what_they_are_of),
         cmocka_unit_test(duplicates_of_unknown_ones_are_asked_for),
         cmocka_unit_test(one_that_is_not_freed_stays_known),
+        cmocka_unit_test(one_that_a_callback_frees_is_forgotten),
         cmocka_unit_test(the_end_touches_what_was_used),
     };
     return cmocka_run_group_tests(tests, start, stop);
