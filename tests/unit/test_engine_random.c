@@ -54,7 +54,7 @@ struct history {
     struct engine_settings first_settings;
     struct model_job jobs[JOBS];
     size_t count;
-    size_t jobs_at_tick; // the last one
+    size_t jobs_at_tick;  // the last one
     uint64_t quiet_ticks; // since a request
     engine_job_t last_id;
     struct logged log[EVENTS * 5];
@@ -171,8 +171,7 @@ static void check_shares(struct history *h)
     for (size_t i = 0; i < h->count; i++) {
         sum_ppm += view_at(h, i).share_ppm;
         idle_jobs += !view_at(h, i).scheduled && !h->jobs[i].sequential;
-        in_step +=
-            !view_at(h, i).scheduled && !h->jobs[i].sequential && is_in_step(&h->jobs[i]);
+        in_step += !view_at(h, i).scheduled && !h->jobs[i].sequential && is_in_step(&h->jobs[i]);
         idle_classes += !view_at(h, i).scheduled && h->jobs[i].sequential;
         scheduled_width += view_at(h, i).scheduled ? usable(h, &h->jobs[i]) : 0;
     }
@@ -192,7 +191,7 @@ static void check_shares(struct history *h)
     for (size_t i = 0; i < h->count; i++) {
         struct engine_job_view view = view_at(h, i);
         if (!view.scheduled)
-            CHECK(view.share_ppm == (h->jobs[i].sequential    ? interactive_ppm
+            CHECK(view.share_ppm == (h->jobs[i].sequential     ? interactive_ppm
                                      : is_in_step(&h->jobs[i]) ? few_ppm
                                                                : idle_ppm));
         else // in proportion to width
@@ -413,11 +412,10 @@ static void step_register(struct history *h)
         for (size_t i = 0; i < h->count; i++)
             sum_ns += h->jobs[i].service_ns;
         uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
-        *job = (struct model_job){
-            .id = ++h->last_id,
-            .service_ns = mean_ns,
-            .tick_service_ns = mean_ns,
-            .turns_unasked = h->quiet_ticks > 2 * h->jobs_at_tick ? 4 : 0};
+        *job = (struct model_job){.id = ++h->last_id,
+                                  .service_ns = mean_ns,
+                                  .tick_service_ns = mean_ns,
+                                  .turns_unasked = h->quiet_ticks > 2 * h->jobs_at_tick ? 4 : 0};
         job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
         job->sequential = h->uniform_width == 0 && !has_sequential(h) && draw(h, 4) == 0;
         h->count++;
@@ -442,13 +440,15 @@ static uint64_t time_of_event(const struct history *h)
     return h->caller.now_ns > h->clock_ns ? h->caller.now_ns : h->clock_ns;
 }
 
-// A slice that a job had from end to end is served, used or not.
+// A slice that a job had from end to end is served, used or not; one of more than two and a half is
+// a classd that hung.
 static void end_slice(struct history *h)
 {
     uint64_t now_ns = time_of_event(h), slice_ns = now_ns - h->tick_ns;
     for (size_t i = 0; i < h->count; i++) {
         struct model_job *job = &h->jobs[i];
-        bool had_it = job->scheduled && job->since_ns <= h->tick_ns && h->tick_ns != 0;
+        bool had_it = job->scheduled && job->since_ns <= h->tick_ns && h->tick_ns != 0 &&
+                      slice_ns <= 5 * (h->caller.settings.time_slice_ns / 2);
         bool used_less = job->service_ns - job->tick_service_ns < slice_ns;
         if (had_it && used_less && job->told_ns == now_ns && !job->sequential)
             job->service_ns = job->tick_service_ns + slice_ns;
