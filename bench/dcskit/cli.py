@@ -1,5 +1,6 @@
 """The command behind bench/run_dcs.sh, from its options to its end."""
 
+import argparse
 import os
 import sys
 import time
@@ -26,8 +27,20 @@ def _new_store(options):
     results = store.Store(os.path.abspath(options.out or os.path.join(
         "results", time.strftime("dcs-%Y%m%d-%H%M%S"))))
     if os.path.exists(results.path("runs.jsonl")):
-        raise NasError(f"{results.folder}: has results already; name another folder")
+        raise NasError(f"{results.folder}: has results already; continue with --resume, or name another folder")
     return results
+
+
+def _resumed(options):
+    """(options, results) of a session that goes on."""
+    defaults = vars(asked.parser().parse_args([]))
+    environment.check_alone(options, defaults, ("resume", "build", "dry_run"))
+    results = store.Store(os.path.abspath(options.resume))
+    stored = environment.taken_up(results.read_json("environment.json")["options"])
+    kept = argparse.Namespace(**{**vars(options), **stored})
+    if options.build != defaults["build"]:
+        kept.build = os.path.abspath(options.build)
+    return kept, results
 
 
 def _hold(current):
@@ -69,7 +82,10 @@ def _finish(current):
 def main(arguments=None):
     options = asked.parser().parse_args(arguments)
     try:
-        asked.check(options)
+        if options.resume:
+            options, results = _resumed(options)
+        else:
+            asked.check(options)
         if "gs" not in options.sequential and {7, 8} & set(options.figures):
             print("run_dcs: gs is not installed (Debian package ghostscript): Ghostscript's part is left out",
                   file=sys.stderr)
@@ -77,16 +93,18 @@ def main(arguments=None):
         if options.dry_run:
             _print_plan(units, options)
             return 0
-        results = _new_store(options)
+        if not options.resume:
+            results = _new_store(options)
         current = session.Session(options, site.Site(options), results, units)
         current.check()
         results.make()
-        options.resume = None
         environment.write(results, options)
         current.make_files()
         current.progress.announce()
         number = _hold(current)
         status = _finish(current)
+        if not current.is_complete():
+            print(f"run_dcs: go on with: bench/run_dcs.sh --resume {results.folder}", file=sys.stderr)
     except NasError as error:
         print(f"run_dcs: {error}", file=sys.stderr)
         return 2

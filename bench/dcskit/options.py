@@ -42,6 +42,7 @@ def parser():
                      help="how often a disturbed run is repeated (default: 1)")
     top.add_argument("--timeout", type=float, default=600, metavar="S", help="limit of one job")
     top.add_argument("--out", metavar="DIR", help="where results go (default: results/dcs-<time>)")
+    top.add_argument("--resume", metavar="DIR", help="go on with a session that was interrupted")
     top.add_argument("--build", default=os.path.join(environment.ROOT, "build", "release"), metavar="DIR",
                      help="use this build as it is (default: build/release, made anew)")
     top.add_argument("--dry-run", action="store_true", help="print the plan and how long it takes, and run nothing")

@@ -100,9 +100,11 @@ class Session(sitting.Sitting):
 
     # -- what is left behind
 
+    def is_complete(self):
+        return len({run["place"] for run in self.runs}) == len(self.units)
+
     def described(self):
-        done = {run["place"] for run in self.runs}
-        return summary.describe(self.runs, self.sharing, complete=len(done) == len(self.units),
+        return summary.describe(self.runs, self.sharing, complete=self.is_complete(),
                                 figures=self.options.figures, waits=self.waits)
 
     def summarize(self):

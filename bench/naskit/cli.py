@@ -27,11 +27,7 @@ def _new(options):
 def _resumed(options):
     """(options, results, units) of a session that goes on."""
     defaults = vars(asked.parser().parse_args([]))
-    for name, value in vars(options).items():
-        if name not in ("resume", "build", "lasting", "dry_run") and value != defaults[name]:
-            raise NasError("--resume: takes everything but --build and --for from the folder; leave out "
-                           + ("experiments" if name == "experiments" else
-                              "--" + name.replace("_", "-")))
+    environment.check_alone(options, defaults, ("resume", "build", "lasting", "dry_run"))
     results = store.Store(os.path.abspath(options.resume))
     plain = results.read_json("plan.json")
     units = plan.from_json(plain, results.path("plan.json"))

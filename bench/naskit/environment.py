@@ -5,7 +5,7 @@ import platform
 import subprocess
 import time
 
-from . import memory
+from . import NasError, memory
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PATHS = ("build", "preloaded", "npb_dir", "hosts")  # options that are absolute paths
@@ -46,6 +46,16 @@ def _from_root(path):
     """The path, from the repository's root on where it lies there: results move to other clones."""
     inside = path is not None and (path + "/").startswith(ROOT + "/")
     return os.path.relpath(path, ROOT) if inside else path
+
+
+def check_alone(options, defaults, free):
+    """What goes on has its options already: none may be given, but for `free`."""
+    for name, value in vars(options).items():
+        if name not in free and value != defaults[name]:
+            taken = " and ".join("--" + {"lasting": "for"}.get(word, word.replace("_", "-"))
+                                 for word in free if word not in ("resume", "dry_run"))
+            raise NasError(f"--resume: takes everything but {taken} from the folder; leave out "
+                           + ("experiments" if name == "experiments" else "--" + name.replace("_", "-")))
 
 
 def kept(options):

@@ -48,16 +48,17 @@ def t_interval(values, confidence=CONFIDENCE):
     return [centre - half, centre + half]
 
 
-def _at_most(count, rank, probability):
-    """Probability that of `count` draws at least `rank` are among those of `probability`."""
-    return sum(math.comb(count, k) * probability ** k * (1 - probability) ** (count - k)
-               for k in range(rank, count + 1))
+def _at_most(count, rank, i):
+    """Probability that of `count` draws from as many values at least `rank` are among the first i. In whole numbers up
+    to the division: of some hundred values they leave the range of floats."""
+    ways = sum(math.comb(count, k) * i ** k * (count - i) ** (count - k) for k in range(rank, count + 1))
+    return ways / count ** count
 
 
 def _middle(ordered):
     """Where the middle value of a resample of an odd number of values lies: [(value, probability)]."""
     count, rank = len(ordered), (len(ordered) + 1) // 2
-    below = [_at_most(count, rank, i / count) for i in range(count + 1)]
+    below = [_at_most(count, rank, i) for i in range(count + 1)]
     return [(value, below[i + 1] - below[i]) for i, value in enumerate(ordered)]
 
 
@@ -65,14 +66,15 @@ def _middle_two(ordered):
     """The same for the mean of the two middle values of an even number: with m of n draws at or below
     the i-th value and one of them just there, and the others likewise above, all is counted."""
     count, rank = len(ordered), len(ordered) // 2
-    ways = math.comb(count, rank) / count ** count
-    below = [_at_most(count, rank, i / count) for i in range(count + 1)]
+    ways, all_ways = math.comb(count, rank), count ** count
+    powers = [i ** rank for i in range(count + 1)]
+    steps = [high - low for low, high in zip(powers, powers[1:])]
+    below = [_at_most(count, rank, i) for i in range(count + 1)]
     found = []
     for i in range(count):
-        lower = (i + 1) ** rank - i ** rank
         same = below[i + 1] - below[i]
         for j in range(i + 1, count):
-            both = ways * lower * ((count - j) ** rank - (count - j - 1) ** rank)
+            both = ways * steps[i] * steps[count - j - 1] / all_ways
             same -= both
             found.append(((ordered[i] + ordered[j]) / 2, both))
         found.append((ordered[i], same))

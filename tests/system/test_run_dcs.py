@@ -24,11 +24,15 @@ class RunDcs(unittest.TestCase):
                         stdin=subprocess.DEVNULL, check=False)
         self.out = os.path.join(self.folder, "out")
 
-    def run_dcs(self, *arguments):
-        return subprocess.run([os.path.join(BENCH, "run_dcs.sh"), "--build", BUILD, "--out", self.out, "--mpi", FAMILY,
-                               "--quick", "--scale", "0.02", "--retries", "0", "--noise", "0", *arguments],
+    @staticmethod
+    def command(*arguments):
+        return subprocess.run([os.path.join(BENCH, "run_dcs.sh"), "--build", BUILD, *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
                               env={**os.environ, "COSCHED_DCS_LAB": NAME})
+
+    def run_dcs(self, *arguments):
+        return self.command("--out", self.out, "--mpi", FAMILY, "--quick", "--scale", "0.02", "--retries", "0",
+                            "--noise", "0", *arguments)
 
     def test_figures_of_a_tiny_session(self):
         done = self.run_dcs("--figure", "4", "--figure", "8", "--variants", "dcs-spin")
@@ -45,7 +49,25 @@ class RunDcs(unittest.TestCase):
             self.assertIsNotNone(rows["mixed", program, "dcs-spin", None]["measures"]["fairness"], program)
         for number in (4, 8):
             self.assertTrue(os.path.exists(os.path.join(self.out, "figures", f"figure-{number}.svg")))
+        self.goes_on()
         self.assertEqual(glob.glob(f"/run/{NAME}*"), [])
+
+    def goes_on(self):
+        """A session whose last run was not made yet."""
+        path = os.path.join(self.out, "runs.jsonl")
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines[:-1])
+        done = self.command("--resume", self.out, "--runs", "2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("leave out --runs", done.stderr)
+        done = self.command("--resume", self.out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(path, encoding="utf-8") as file:
+            again = file.readlines()
+        self.assertEqual(again[:-1], lines[:-1])
+        self.assertEqual(json.loads(again[-1])["place"], json.loads(lines[-1])["place"])
 
 
 if __name__ == "__main__":

@@ -82,6 +82,18 @@ class Bootstrap(unittest.TestCase):
         self.assertEqual(mirrored, [-high, -low])
 
 
+    def test_of_hundreds_of_values(self):
+        # Binomial coefficients and powers are beyond the range of floats there.
+        for count in (257, 258, 300):
+            values = [float(value) for value in range(count)]
+            distribution = statistic.median_distribution(values)
+            self.assertAlmostEqual(sum(chance for _, chance in distribution), 1)
+            low, high = statistic.bootstrap_interval(values)
+            # The median of n uniform values has the deviation n / 2 sqrt(n).
+            for end, side in ((low, -1), (high, 1)):
+                self.assertAlmostEqual(end, (count - 1) / 2 + side * 1.645 * count ** 0.5 / 2, delta=1.5)
+
+
 class Description(unittest.TestCase):
     def test_leaves_out_what_is_not_known(self):
         found = statistic.describe([2.0, None, 4.0])
