@@ -11,7 +11,7 @@
 enum {
     PLACE_ROUNDS_MAX = 100,
     PLACE_MEMBERS_MAX = 4096, // taken by one registration
-    PLACE_LOOKS_MAX = 65536,  // threads and processes looked at by one, some 10 us each
+    PLACE_LOOKS_MAX = 65536,  // threads and processes looked at by one
     FAMILY_MAX = 32,          // a process and its wrappers
 };
 

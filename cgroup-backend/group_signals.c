@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-// A look at one costs some 35 us, and a pass takes two: the daemon has other work.
+// By estimate a look at one costs tens of microseconds, and a pass takes two: the daemon has other
+// work.
 enum { MEMBERS_MAX = 16384 };
 
 // Of a subtree, also those of the list: who links them to its root may have died.

@@ -3,7 +3,6 @@
 
 import argparse
 import collections
-import concurrent.futures
 import json
 import os
 import re
@@ -248,30 +247,13 @@ class Suite:
         self.build = build
         self.folder = folder
         self.limit_s = case_limit_s
-        # One at a time, as gfortran's .mod files have the same names for all bindings.
-        self.compiler = concurrent.futures.ThreadPoolExecutor(1)
-        self.compiled = {}
-
-    def close(self):
-        self.compiler.shutdown(cancel_futures=True)
 
     def path(self, family, program):
         if program.compiler is None:
             return os.path.join(SOURCES, program.sources[0])
         return os.path.join(self.folder, family, program.name)
 
-    def compile_ahead(self, family, programs):
-        """Compiles them in this order, in the time that running programs leave."""
-        for program in programs:
-            key = family, program.name
-            if key not in self.compiled:
-                self.compiled[key] = self.compiler.submit(self._compile, family, program)
-
     def compile(self, family, program):
-        self.compile_ahead(family, [program])
-        self.compiled[family, program.name].result()
-
-    def _compile(self, family, program):
         target = self.path(family, program)
         if program.compiler is None:
             return
@@ -381,8 +363,7 @@ def collect(result, lines):
 
 
 def compile_file(command, folder):
-    """Leaves the CPU to ranks that run."""
-    done = subprocess.run(["chrt", "--idle", "0", *command], capture_output=True, text=True, cwd=folder, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     if done.returncode != 0:
         raise SystemExit(f"run.py: {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
 
@@ -497,7 +478,6 @@ def run_all(options, suite, table):
 
 
 def run_family(options, suite, table, place, family, programs, only_case):
-    suite.compile_ahead(family, [PROGRAMS[0], *programs])
     chosen = options.carrier or default_variants(place.name)
     variants = [variant for variant in chosen
                 if variant.preload and supported(suite, place, family, variant)]
@@ -563,12 +543,10 @@ def main():
     folder = os.path.join(options.build, "conformance")
     os.makedirs(folder, exist_ok=True)
     table = Table()
-    suite = Suite(options.build, folder, options.time_limit)
     start = time.monotonic()
     try:
-        run_all(options, suite, table)
+        run_all(options, Suite(options.build, folder, options.time_limit), table)
     finally:
-        suite.close()
         table.print()
     say(f"{len(table.rows)} runs in {time.monotonic() - start:.0f} s, "
         + (f"{table.bad} things to look at" if table.bad else "nothing differs"))
