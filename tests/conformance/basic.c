@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 5 };
 
 static const struct parameter few_sizes[] = {

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 11 };
 
 static const struct parameter lengths[] = {{"0", 0},        {"8", 8},       {"1016", 1016},

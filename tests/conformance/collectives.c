@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { RANKS_MAX = 8, TAG = 13 };
 
 // Each operation is written once: `start` begins it and gives a request, or completes it at once.

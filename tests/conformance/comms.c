@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 12 };
 
 // Every rank sends to the next one, in several lengths, and receives by name and by wildcard.

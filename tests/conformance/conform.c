@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    CASES_MAX = 1024,
+    CASES_MAX = 2048,
     BUFFERS_MAX = 512,
     GUARD = 256, // bytes watched on either side of a buffer
     CASE_LIMIT_S = 60,
@@ -53,24 +53,25 @@ static struct {
 } buffers[BUFFERS_MAX];
 static size_t buffer_count;
 
-void conform_register(const char *name, conform_case_fn *run, const struct parameter *parameters,
-                      size_t count)
-{
-    for (size_t i = 0; i < (parameters != NULL ? count : 1); i++) {
-        if (case_count == CASES_MAX)
-            abort();
-        const char *label = parameters != NULL ? parameters[i].label : "";
-        snprintf(cases[case_count].name, sizeof cases->name, "%s%s%s", name, *label ? "/" : "",
-                 label);
-        cases[case_count].run = run;
-        cases[case_count++].value = parameters != NULL ? parameters[i].value : 0;
-    }
-}
-
 static const char *base_name(const char *file)
 {
     const char *slash = strrchr(file, '/');
     return slash != NULL ? slash + 1 : file;
+}
+
+void conform_register(const char *file, const char *name, conform_case_fn *run,
+                      const struct parameter *parameters, size_t count)
+{
+    file = base_name(file);
+    for (size_t i = 0; i < (parameters != NULL ? count : 1); i++) {
+        if (case_count == CASES_MAX)
+            abort();
+        const char *label = parameters != NULL ? parameters[i].label : "";
+        snprintf(cases[case_count].name, sizeof cases->name, "%.*s.%s%s%s",
+                 (int)strcspn(file, "."), file, name, *label ? "/" : "", label);
+        cases[case_count].run = run;
+        cases[case_count++].value = parameters != NULL ? parameters[i].value : 0;
+    }
 }
 
 bool conform_check(bool good, const char *file, int line, const char *format, ...)
@@ -343,8 +344,15 @@ static bool run_case(size_t index, struct verdict *all)
     return failed;
 }
 
-// --list: names only, without MPI. --only NAME: that case, and those whose names begin with NAME/.
-// --after NAME: those behind it.
+// Whether the case is called so, or is one of a file or of a list that is.
+static bool is_or_is_of(const char *name, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    return strncmp(name, wanted, length) == 0 && strchr("./", name[length]) != NULL;
+}
+
+// --list: names only, without MPI. --only NAME: that case, and those whose names begin with NAME/ or
+// NAME. (a file's). --after NAME: those behind it.
 int conform_main(int argc, char **argv, int threads)
 {
     const char *only = NULL, *after = NULL;
@@ -371,14 +379,12 @@ int conform_main(int argc, char **argv, int threads)
     struct verdict *all = (struct verdict *)calloc((size_t)ranks, sizeof *all);
     size_t run = 0, failed = 0;
     for (size_t i = 0; all != NULL && i < case_count; i++) {
-        size_t length = only != NULL ? strlen(only) : 0;
         if (after != NULL) {
             if (strcmp(cases[i].name, after) == 0)
                 after = NULL;
             continue;
         }
-        if (only != NULL && (strncmp(cases[i].name, only, length) != 0 ||
-                             (cases[i].name[length] != '\0' && cases[i].name[length] != '/')))
+        if (only != NULL && !is_or_is_of(cases[i].name, only))
             continue;
         run++;
         failed += run_case(i, all);

@@ -1,10 +1,10 @@
 // What every program of this suite is written with: named cases, checks, guarded memory.
 //
-// A program is a file of CASE()s and one CONFORM_MAIN(). All ranks run all cases in order, each on
-// a communicator of its own. Rank 0 prints one line per case: "ok NAME", "skipped NAME: why" or
-// "FAILED NAME ...", followed by what the case noted with note(). A line must be the same whenever
-// the MPI behaves the same, since runs are compared byte for byte. Details of failures go to
-// stderr.
+// A program is one or several files of CASE()s and one CONFORM_MAIN() (mostly main.c). All ranks run
+// all cases in order, each on a communicator of its own. Rank 0 prints one line per case: "ok NAME",
+// "skipped NAME: why" or "FAILED NAME ...", followed by what the case noted with note(). A line must
+// be the same whenever the MPI behaves the same, since runs are compared byte for byte. Details of
+// failures go to stderr.
 #ifndef COSCHED_TESTS_CONFORMANCE_CONFORM_H
 #define COSCHED_TESTS_CONFORMANCE_CONFORM_H
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-// One variant of a case: its name is CASE/label, and the case is given the value.
+// One variant of a case: its name is FILE.CASE/label, and the case is given the value.
 struct parameter {
     const char *label;
     long value;
@@ -24,9 +24,10 @@ struct parameter {
 
 typedef void conform_case_fn(long value);
 
-// Filled in by the cases themselves, before main.
-void conform_register(const char *name, conform_case_fn *run, const struct parameter *parameters,
-                      size_t count);
+// Filled in by the cases themselves, before main. `file` is the source file's name, of which the
+// case's is made, so that several files can be one program.
+void conform_register(const char *file, const char *name, conform_case_fn *run,
+                      const struct parameter *parameters, size_t count);
 
 #define CASE(name)            CONFORM_CASE(name, 0, 0)
 #define CASE_EACH(name, list) CONFORM_CASE(name, list, sizeof(list) / sizeof *(list))
@@ -34,7 +35,7 @@ void conform_register(const char *name, conform_case_fn *run, const struct param
     static void case_##name(long value);                                                           \
     __attribute__((constructor)) static void register_##name(void)                                 \
     {                                                                                              \
-        conform_register(#name, case_##name, list, count);                                         \
+        conform_register(__FILE__, #name, case_##name, list, count);                               \
     }                                                                                              \
     static void case_##name(__attribute__((unused)) long value)
 

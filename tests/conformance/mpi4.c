@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 17 };
 
 #if MPI_VERSION >= 4

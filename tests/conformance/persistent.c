@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 8, ROUNDS = 12 };
 
 enum mode { STANDARD, SYNCHRONOUS, READY, BUFFERED };

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 6 };
 
 CASE_EACH(probe, border_sizes)

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 7 };
 
 static const struct parameter lengths[] = {

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 15, LENGTH = 4096 };
 
 struct window {

@@ -40,6 +40,7 @@ CASE_LINE = re.compile(r"(ok|FAILED|skipped) ([^ :]+)")
 # Words that may differ between a run without the library and one with it: where the library mends an
 # MPI's own fault.
 BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any"), ("left", "taken")}
+FRAME = ["main.c", "conform.c"]
 
 
 class Program:
@@ -57,26 +58,22 @@ class Program:
         self.modes = list(modes)
         self.waits = waits
 
+    def topics(self):
+        """What its cases' names begin with."""
+        return [os.path.splitext(name)[0] for name in self.sources if name not in FRAME]
+
+
+# Most topics are one program for each number of ranks: to start one takes longer than to run it.
+TWO_RANKS = ("basic", "status", "types", "truncation", "probe", "requests", "persistent", "bsend", "errors", "rma", "large",
+             "mpi4")
+FOUR_RANKS = ("comms", "collectives")
 
 PROGRAMS = [
-    Program("basic"),
-    Program("basic_pmpi", sources=["basic.c", "conform.c"], flags=["-include", "pmpi_names.h"],
-            waits=[""]),
-    Program("status"),
-    Program("types"),
-    Program("truncation"),
-    Program("probe"),
-    Program("requests"),
-    Program("persistent"),
-    Program("bsend"),
-    Program("errors"),
-    Program("comms", ranks=4),
-    Program("collectives", ranks=4),
+    Program("two_ranks", sources=[topic + ".c" for topic in TWO_RANKS] + FRAME),
+    Program("four_ranks", ranks=4, sources=[topic + ".c" for topic in FOUR_RANKS] + FRAME),
+    Program("basic_pmpi", sources=["basic.c", *FRAME], flags=["-include", "pmpi_names.h"], waits=[""]),
     *[Program(f"sums_of_{ranks}", ranks=ranks, kind="text", sources=["sums.c"]) for ranks in (3, 4)],
     Program("threads"),
-    Program("rma"),
-    Program("large"),
-    Program("mpi4"),
     Program("dynamic"),
     Program("dynamic_auto", ranks=3, sources=["dynamic.c", "conform.c"], waits=["auto"]),
     Program("sessions", kind="text", sources=["sessions.c"]),
@@ -92,8 +89,7 @@ PROGRAMS = [
 
 
 # Run with +block also when nobody asks for it: every way in which a call waits.
-BLOCKING = {"basic", "truncation", "probe", "requests", "errors", "comms", "collectives", "sums_of_4", "threads", "rma",
-            "large"}
+BLOCKING = {"two_ranks", "four_ranks", "sums_of_4", "threads"}
 
 
 class Variant:
@@ -302,7 +298,7 @@ class Suite:
 
     def _run_table(self, result, place, family, variant, program, only):
         wanted = [name for name in self.cases_of(family, program)
-                  if only is None or name == only or name.startswith(only + "/")]
+                  if only is None or name == only or name.startswith((only + "/", only + "."))]
         arguments = ["--only", only] if only else []
         retried = False
         for _ in range(RESTARTS_MAX):
@@ -448,7 +444,7 @@ def supported(suite, place, family, variant):
     """Whether the library runs this variant as asked; a carrier that it does not know is skipped."""
     probe = PROGRAMS[0]
     suite.compile(family, probe)
-    done = place.run(family, variant, probe.ranks, [suite.path(family, probe), "--only", "blocking/8"],
+    done = place.run(family, variant, probe.ranks, [suite.path(family, probe), "--only", "basic.blocking/8"],
                      60, COSCHED_STATS="1")
     if f"COSCHED_PIGGYBACK={variant.carrier} is not one of" in done.stderr:
         say(f"skipped: {family}, {place.name}, {variant.name}: the library has no carrier "
@@ -460,19 +456,31 @@ def supported(suite, place, family, variant):
     return True
 
 
+def chosen(only):
+    """(programs, what of their cases to run or None) by PROGRAM or TOPIC, each also with :CASE."""
+    if only is None:
+        return PROGRAMS, None
+    name, _, case = only.partition(":")
+    for program in PROGRAMS:
+        topics = program.topics()
+        if name == program.name and (not case or program.kind != "table" or len(topics) > 1):
+            return [program], case or None
+        if name == program.name or name in topics:
+            topic = name if name in topics else topics[0]
+            return [program], f"{topic}.{case}" if case else topic
+    raise SystemExit(f"run.py: no program or topic {name}: "
+                     + " ".join([*TWO_RANKS, *FOUR_RANKS] + [program.name for program in PROGRAMS]))
+
+
 def run_all(options, suite, table):
-    only_program, _, only_case = (options.only or "").partition(":")
-    programs = [program for program in PROGRAMS if only_program in ("", program.name)]
-    if not programs:
-        raise SystemExit(f"run.py: no program {only_program}: "
-                         + " ".join(program.name for program in PROGRAMS))
+    programs, only_case = chosen(options.only)
     for make_place in (Lab, Node):
         if make_place.name not in options.where:
             continue
         place = make_place(options, suite.folder)
         try:
             for family in options.mpi:
-                run_family(options, suite, table, place, family, programs, only_case or None)
+                run_family(options, suite, table, place, family, programs, only_case)
         finally:
             place.close()
 
@@ -524,10 +532,10 @@ def main():
     parser.add_argument("--carrier", action="append", type=Variant, metavar="CARRIER",
                         help="off, notice or header, each also with +yield, +block or +auto (plain is always run)")
     parser.add_argument("--where", action="append", choices=["lab", "node"])
-    parser.add_argument("--only", metavar="PROGRAM[:CASE]")
+    parser.add_argument("--only", metavar="TOPIC[:CASE]")
     parser.add_argument("--lab-name", default="cosched-lab-conformance", metavar="NAME",
                         help="of the lab that is brought up; must not be in use")
-    parser.add_argument("--time-limit", type=float, default=200, metavar="S", help="of each run")
+    parser.add_argument("--time-limit", type=float, default=400, metavar="S", help="of each run")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     options.where = options.where or ["lab", "node"]

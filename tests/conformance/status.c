@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 9, ERROR_MARK = 4711 };
 
 static MPI_Status marked(void)

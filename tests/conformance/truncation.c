@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 40, SLACK = 1 << 21 };
 
 // Message length and capacity, in one number.

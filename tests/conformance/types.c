@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-CONFORM_MAIN(MPI_THREAD_SINGLE)
-
 enum { TAG = 3 };
 
 // `count` elements go from rank 0 to rank 1, in memory of `extent` bytes that begins `before` bytes
