@@ -67,8 +67,8 @@ void conform_register(const char *file, const char *name, conform_case_fn *run,
         if (case_count == CASES_MAX)
             abort();
         const char *label = parameters != NULL ? parameters[i].label : "";
-        snprintf(cases[case_count].name, sizeof cases->name, "%.*s.%s%s%s",
-                 (int)strcspn(file, "."), file, name, *label ? "/" : "", label);
+        snprintf(cases[case_count].name, sizeof cases->name, "%.*s.%s%s%s", (int)strcspn(file, "."),
+                 file, name, *label ? "/" : "", label);
         cases[case_count].run = run;
         cases[case_count++].value = parameters != NULL ? parameters[i].value : 0;
     }
@@ -351,8 +351,8 @@ static bool is_or_is_of(const char *name, const char *wanted)
     return strncmp(name, wanted, length) == 0 && strchr("./", name[length]) != NULL;
 }
 
-// --list: names only, without MPI. --only NAME: that case, and those whose names begin with NAME/ or
-// NAME. (a file's). --after NAME: those behind it.
+// --list: names only, without MPI. --only NAME: that case, and those whose names begin with NAME/
+// or NAME. (a file's). --after NAME: those behind it.
 int conform_main(int argc, char **argv, int threads)
 {
     const char *only = NULL, *after = NULL;

@@ -1,10 +1,10 @@
 // What every program of this suite is written with: named cases, checks, guarded memory.
 //
-// A program is one or several files of CASE()s and one CONFORM_MAIN() (mostly main.c). All ranks run
-// all cases in order, each on a communicator of its own. Rank 0 prints one line per case: "ok NAME",
-// "skipped NAME: why" or "FAILED NAME ...", followed by what the case noted with note(). A line must
-// be the same whenever the MPI behaves the same, since runs are compared byte for byte. Details of
-// failures go to stderr.
+// A program is one or several files of CASE()s and one CONFORM_MAIN() (mostly main.c). All ranks
+// run all cases in order, each on a communicator of its own. Rank 0 prints one line per case: "ok
+// NAME", "skipped NAME: why" or "FAILED NAME ...", followed by what the case noted with note(). A
+// line must be the same whenever the MPI behaves the same, since runs are compared byte for byte.
+// Details of failures go to stderr.
 #ifndef COSCHED_TESTS_CONFORMANCE_CONFORM_H
 #define COSCHED_TESTS_CONFORMANCE_CONFORM_H
 
