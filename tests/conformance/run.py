@@ -37,6 +37,9 @@ DONE = r"^end: "
 DIED = "the program died"
 ENDS_LINE = re.compile(r"ends: rank [0-9]+ [A-Za-z_ ]+?(?=ends?:|$)", re.MULTILINE)
 CASE_LINE = re.compile(r"(ok|FAILED|skipped) ([^ :]+)")
+# Of `ends killed` under MPICH: that of the rank that was killed, or of the one that then misses it, by which of
+# them Hydra hears of first. With the library, whatever it does, the former in one run of ten; without it seldom.
+RACING = {("mpich", "killed"): (9, 255)}
 # Words that may differ between a run without the library and one with it: where the library mends an
 # MPI's own fault.
 BETTER = {("changed", "kept"), ("wrong", "null"), ("wrong", "any"), ("left", "taken")}
@@ -342,9 +345,15 @@ class Suite:
             said = sorted(line.strip() for line in ENDS_LINE.findall("\n".join(done.lines)))
             hung = done.hung or done.timed_out
             word = "FAILED" if hung else "ok"
-            status = "hung" if hung else f"status {done.status}"
+            status = "hung" if hung else "status " + " or ".join(map(str, one_of(family, mode, done.status)))
             result.lines[mode] = " | ".join([f"{word} {mode} {status}", *said])
             result.status = 0
+
+
+def one_of(family, mode, status):
+    """The statuses that mean the same as this one."""
+    racing = RACING.get((family, mode), ())
+    return racing if status in racing else (status,)
 
 
 def died(done):
