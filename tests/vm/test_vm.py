@@ -18,6 +18,9 @@ BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 SKIPPED = 77
 SILENCE_S = 120  # of what prints a line every half a minute (unittest does with -v alone); a busy machine must not fail a test
 
+# Those of tests/unit that are on real cgroups.
+CGROUP_TESTS = ("classes", "in_place", "limits", "periods", "placing")
+
 # What the kernel decides. The rest of test_daemons.py is the same on any version of cgroup.
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
                 "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere",
@@ -76,8 +79,8 @@ class Guest(unittest.TestCase):
 
 class Backend(Guest):
     def test_the_backend(self):
-        program = os.path.join(BUILD, "cgroup-backend", "test_cgroup")
-        text = self.run_in_guest(f"COSCHED_TEST_EMULATED=1 {program} 2>&1")
+        programs = [os.path.join(BUILD, "cgroup-backend", f"test_cgroup_{name}") for name in CGROUP_TESTS]
+        text = self.run_in_guest(" && ".join(f"COSCHED_TEST_EMULATED=1 {program} 2>&1" for program in programs))
         self.assertIn("v2_root_passes_cpu_on", text)
 
     def test_the_daemons(self):

@@ -1,0 +1,316 @@
+// Protects groups that are limited in place, on real cgroups, a job's own or one that is named: the
+// limit is theirs again whatever became of the daemon, and some may not be limited at all.
+#include "cgroup-backend/processes.h"
+#include "cgroup-backend/suspension.h"
+#include "tests/unit/real_cgroups.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void wait_as_somebody_else(void *user)
+{
+    if (setuid(99) == 0)
+        wait_forever(user);
+}
+
+static char records[32];
+
+static void open_with_records(void)
+{
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records, false};
+    backend_close(backend);
+    assert_ok(backend_open(&settings, &backend, &err));
+}
+
+static struct limit limit_from(void)
+{
+    char up[128];
+    snprintf(up, sizeof up, "../%s-from", root);
+    return limit_of(up);
+}
+
+static void set_limit_from(const char *file, const char *text)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s-from/%s", mounts[0], root, file);
+    FILE *stream = fopen(name, "we");
+    assert_non_null(stream);
+    fprintf(stream, "%s\n", text);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void own_limit_from(int quota_us)
+{
+    char text[32];
+    snprintf(text, sizeof text, version == &v1 ? "%d" : "%d 100000", quota_us);
+    set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
+}
+
+// A process in a group of its own, and the backend of a daemon with a runtime directory.
+static pid_t live_elsewhere(char from[128])
+{
+    strcpy(records, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(records));
+    open_with_records();
+    make_origin(from, 128, mount_count);
+    pid_t pid = start(wait_forever, NULL);
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], from, pid);
+    return pid;
+}
+
+static void a_group_is_limited_in_place_and_given_back(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_true(class_is_in_place(a));
+    assert_ok(class_place(a, pid, &err));
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(members_of(a), 1);
+    assert_ok(class_set_share(a, 900000, &err)); // more than the own limit
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    assert_int_equal(class_freeze(a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    usage_of(a);
+    // Two at once would each take the other's limit for the group's own.
+    class_t *b = NULL;
+    assert_int_equal(class_open_in_place(backend, "b", &home, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    // As after a crash: another daemon.
+    class_close(a);
+    open_with_records();
+    unsigned lifted = 0;
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 1);
+    assert_int_equal(limit_from().quota_us, 50000);
+    a = open_class("a");
+    assert_true(class_is_in_place(a));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    own_limit_from(70000); // somebody else's change is the own limit from now on
+    assert_ok(class_set_share(a, 20000, &err));
+    assert_int_equal(limit_from().quota_us, 4000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 70000);
+    assert_int_equal(rmdir(records), 0); // with no record left
+}
+
+// An earlier class of this name had other means.
+static void a_record_of_means_that_a_place_has_not_is_dropped(void **state)
+{
+    (void)state;
+    char from[128], directory[64];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    struct suspension suspension = {.on = true, .how = {.means = CLASS_BY_SIGNALS}};
+    struct class_suspension how;
+    class_t *a = NULL;
+    snprintf(directory, sizeof directory, "%s/%s", records, SUSPENSION_DIRECTORY);
+    assert_ok(suspension_write(directory, "a", &suspension, &err));
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_false(class_suspended(a, &how));
+    assert_ok(class_resume(a, &err));
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(rmdir(records), 0); // with no record left
+}
+
+static void a_group_is_left_for_a_class_of_its_own(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_ok(class_displace(&a, &err));
+    assert_false(class_is_in_place(a));
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_int_equal(members_of(a), 0);
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_ok(class_remove(a, &err));
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void a_named_group_is_limited_whoever_lives_there(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    class_t *a = NULL;
+    own_limit_from(150000);
+    assert_ok(class_open_named(backend, "sequential-0", from, &a, &err));
+    assert_true(class_is_in_place(a));
+    assert_int_equal(class_place(a, pid, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_int_equal(class_displace(&a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_ok(class_set_share(a, 50000, &err));
+    assert_int_equal(limit_from().quota_us, 10000);
+    pid_t stranger = start(wait_as_somebody_else, NULL);
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], from, stranger);
+    assert_ok(class_set_share(a, 60000, &err));
+    assert_int_equal(limit_from().quota_us, 12000);
+    assert_int_equal(members_of(a), 2);
+    usage_of(a);
+    // No job takes it, or what is in it, for its own.
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *b = NULL;
+    assert_int_equal(class_open_in_place(backend, "b", &home, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    assert_int_equal(class_open_named(backend, "sequential-1", from, &b, &err), -1);
+    assert_int_equal(err.code, EBUSY);
+    // As after a crash: whoever lifts all limits, then another daemon.
+    class_close(a);
+    open_with_records();
+    unsigned lifted = 0;
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 1);
+    assert_int_equal(limit_from().quota_us, 150000);
+    a = open_class("sequential-0");
+    assert_true(class_is_in_place(a));
+    assert_ok(class_set_share(a, 50000, &err));
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 150000);
+    assert_true(is_in(mounts[0], from, pid, "cgroup.procs"));
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void named_groups_that_may_not_be_limited(void **state)
+{
+    (void)state;
+    char from[128], below[128];
+    live_elsewhere(from);
+    class_t *a = NULL;
+    assert_int_equal(class_open_named(backend, "a", "cosched-test-nowhere", &a, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    snprintf(below, sizeof below, "%s/x", root);
+    const char *const bad[] = {root, below, "", "/x", "x/../y"};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(class_open_named(backend, "a", bad[i], &a, &err), -1);
+        assert_int_equal(err.code, EINVAL);
+    }
+    // Where this program lives itself.
+    assert_ok(class_open_named(backend, "a", from, &a, &err));
+    char *home = process_group_path("/proc", getpid(), version == &v1 ? "cpu" : "");
+    assert_non_null(home);
+    enter(mounts[0], from, getpid());
+    int rc = class_set_share(a, 50000, &err);
+    enter(mounts[0], home + 1, getpid());
+    free(home);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, EBUSY);
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_ok(class_set_share(a, 50000, &err));
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, -1);
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void groups_that_may_not_be_limited(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid};
+    class_t *a = NULL;
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, ENOENT); // no manager's
+    home.any = true;
+    home.uid = 1;
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, EXDEV); // another user's
+    home.uid = 0;
+    own_limit_from(50000);
+    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "20000");
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
+    assert_int_equal(rmdir(records), 0);
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // nowhere to note it
+    assert_int_equal(limit_from().quota_us, 50000);
+    home.pid = getpid();
+    assert_int_equal(mkdir(records, 0700), 0);
+    assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // the top group
+    assert_int_equal(rmdir(records), 0);
+}
+
+static void the_periods_of_a_group_in_place(void **state)
+{
+    (void)state;
+    char from[128];
+    live_elsewhere(from);
+    class_t *a = NULL;
+    assert_ok(class_open_named(backend, "sequential-0", from, &a, &err));
+    assert_int_equal(class_period_ns(a, 20000), 100 * NS_PER_MS);
+    assert_int_equal(class_begin_periods(a, 50000, &err), 1);
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_int_equal(limit_from().period_us, 100000);
+    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    assert_int_equal(limit_from().quota_us, -1);
+    // A small share's are as long.
+    assert_ok(class_set_share(a, 2000, &err));
+    assert_int_equal(limit_from().quota_us, 1000);
+    assert_int_equal(limit_from().period_us, 100000);
+    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
+    // A daemon was killed between the two writes, at each of the places where that can be.
+    const char *const v2_left[] = {"10000 1000"};
+    const char *const v1_left[] = {"10000", "-1"};
+    for (unsigned i = 0; i < (version == &v1 ? 2 : 1); i++) {
+        assert_int_equal(class_begin_periods(a, 50000, &err), 1);
+        class_close(a);
+        if (version == &v1)
+            set_limit_from("cpu.cfs_period_us", "1000");
+        set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max",
+                       version == &v1 ? v1_left[i] : v2_left[i]);
+        open_with_records();
+        assert_ok(backend_release_all(backend, NULL, &err));
+        assert_int_equal(limit_from().quota_us, -1);
+        assert_int_equal(limit_from().period_us, 100000);
+        a = open_class("sequential-0");
+    }
+    // One that has a limit of its own keeps its periods.
+    own_limit_from(150000);
+    assert_int_equal(class_begin_periods(a, 50000, &err), 0);
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_int_equal(class_period_ns(a, 20000), 0);
+    assert_ok(class_set_share(a, 2000, &err));
+    assert_int_equal(limit_from().quota_us, 1000);
+    assert_int_equal(limit_from().period_us, 100000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 150000);
+    assert_int_equal(rmdir(records), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        real(a_group_is_limited_in_place_and_given_back),
+        real(a_record_of_means_that_a_place_has_not_is_dropped),
+        real(a_group_is_left_for_a_class_of_its_own),
+        real(groups_that_may_not_be_limited),
+        real(a_named_group_is_limited_whoever_lives_there),
+        real(named_groups_that_may_not_be_limited),
+        real(the_periods_of_a_group_in_place),
+    };
+    if (!find_cgroups())
+        return SKIPPED;
+    int failed = cmocka_run_group_tests_name(version->kind, tests, NULL, NULL);
+    discovery_free(&found);
+    return failed;
+}
