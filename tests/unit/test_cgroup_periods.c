@@ -143,7 +143,7 @@ static void small_shares_have_longer_periods(void **state)
     static const struct {
         uint32_t share_ppm;
         struct limit limit;
-    } cases[] = {{10000, {2000, 100000}}, {2000, {2000, 500000}},  {4000, {1600, 200000}},
+    } cases[] = {{10000, {2000, 100000}}, {2000, {2000, 500000}}, {4000, {1600, 200000}},
                  {500, {1000, 1000000}},  {100, {1000, 1000000}}, {5000, {1000, 100000}}};
     class_t *a = open_class("a");
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {

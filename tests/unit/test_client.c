@@ -1,5 +1,5 @@
-// Protects a client's waits for classd: they have an end, what comes late or unasked is no answer, and
-// what went wrong is said plainly.
+// Protects a client's waits for classd: they have an end, what comes late or unasked is no answer,
+// and what went wrong is said plainly.
 #include "common/client.h"
 #include "common/protocol.h"
 #include "tests/unit/good_request.h"
