@@ -638,7 +638,7 @@ class RealJobs(Placed):
         self.assertEqual(names, ["sh", "sh", "sleep", "sleep", "waits", "waits"])
         self.assertNotIn(job.pid, pids)
         self.end()
-        self.assertEqual(classes(), [])
+        self.eventually(lambda: not classes(), "its class is gone")
 
     def check_in_place(self, family):
         make(Units.SCOPE)
