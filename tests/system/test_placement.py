@@ -538,7 +538,7 @@ class Families(Placed):
         launcher = parent_of(wrapper)
         self.assertNotIn(launcher, members("a"))
         self.assertEqual(client.simple(EXIT), 0)
-        self.assertEqual(classes(), [])
+        self.eventually(lambda: not classes(), "its class is gone")
         for pid in (wrapper, *children_of(wrapper)):
             self.assertEqual(read(f"/proc/{pid}/cgroup"), read(f"/proc/{launcher}/cgroup"))
 
