@@ -587,7 +587,7 @@ void header_give_all(struct header_batch *batch, int rc, bool done, int outcount
                             : request == MPI_REQUEST_NULL;
         if (complete && wire->incoming)
             header_arrived(wire, error, status != NULL ? status : MPI_STATUS_IGNORE);
-        if (complete && !wire->persistent) {
+        if (request == MPI_REQUEST_NULL) { // Open MPI ends a persistent one, too, by an error
             header_release(wire);
             continue;
         }

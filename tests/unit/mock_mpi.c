@@ -558,6 +558,8 @@ static void begin(struct request *request)
         begin_receive(request);
 }
 
+bool mock_errors_end;
+
 static bool is_active(MPI_Request handle)
 {
     return handle != MPI_REQUEST_NULL && (handle == DONE_REQUEST || request_of(handle)->active);
@@ -587,7 +589,7 @@ static int finish(MPI_Request *handle, MPI_Status *status)
         struct request *request = request_of(*handle);
         error = request->error;
         request->active = false;
-        if (request->persistent)
+        if (request->persistent && !(mock_errors_end && error != MPI_SUCCESS))
             return error;
         release(request);
     } else if (*handle != DONE_REQUEST) {
@@ -655,6 +657,8 @@ static int mock_Startall(int count, MPI_Request handles[])
 {
     enter();
     for (int i = 0; i < count; i++) {
+        if (handles[i] == MPI_REQUEST_NULL)
+            return leave(MPI_ERR_REQUEST);
         struct request *request = request_of(handles[i]);
         if (!request->persistent || request->active)
             return leave(MPI_ERR_REQUEST);
@@ -727,6 +731,8 @@ static int mock_Request_get_status(MPI_Request handle, int *flag, MPI_Status *st
 static int mock_Request_free(MPI_Request *handle)
 {
     enter();
+    if (*handle == MPI_REQUEST_NULL)
+        return leave(MPI_ERR_REQUEST);
     if (*handle != DONE_REQUEST) {
         struct request *request = request_of(*handle);
         request->freed = true;

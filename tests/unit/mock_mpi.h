@@ -46,6 +46,9 @@ size_t mock_bytes(const MPI_Status *status);
 // A function that this MPI has and the table does not, or null.
 extern const char *mock_newer;
 
+// An error ends a persistent request, as under Open MPI: its handle is null then.
+extern bool mock_errors_end;
+
 // What the library wants called when MPI was polled and had nothing; null: nothing.
 extern void (*mock_look)(void);
 

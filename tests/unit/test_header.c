@@ -623,6 +623,24 @@ static void a_restarted_receive_gets_what_comes_now(void **state)
     }
 }
 
+static void a_persistent_receive_that_an_error_ends_is_forgotten(void **state)
+{
+    unsigned char buf[200];
+    MPI_Request request;
+    (void)state;
+    mock_errors_end = true;
+    lib.Recv_init(buf, sizeof buf, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+    lib.Start(&request);
+    peer_sends(TAG, sizeof buf + 1, 1);
+    assert_int_equal(lib.Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    mock_errors_end = false;
+    // So nothing is known under the handle that is none.
+    assert_int_equal(request, MPI_REQUEST_NULL);
+    assert_int_equal(lib.Start(&request), MPI_ERR_REQUEST);
+    assert_int_equal(lib.Request_free(&request), MPI_ERR_REQUEST);
+    assert_int_equal(mock_requests_left(), 0);
+}
+
 static void a_freed_receive_is_looked_after(void **state)
 {
     int flag;
@@ -1102,6 +1120,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_header_may_make_it_so, begin_long, end_long),
         TEST(a_restarted_send_has_what_is_there_now),
         TEST(a_restarted_receive_gets_what_comes_now),
+        TEST(a_persistent_receive_that_an_error_ends_is_forgotten),
         TEST(a_freed_receive_is_looked_after),
         TEST(freed_sends_arrive),
         TEST(any_of_mixed_requests),
