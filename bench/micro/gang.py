@@ -152,6 +152,8 @@ def watch(options):
             thread.start()
         while any(thread.is_alive() for thread in threads):
             samples.append(look())
+            if options.record:
+                print(json.dumps(samples[-1]), file=options.record, flush=True)
             time.sleep(1)
     finally:
         lab("down")
@@ -199,6 +201,8 @@ def main():
     parser.add_argument("--longest", type=int, default=60, metavar="S", help="job (60)")
     parser.add_argument("--pause", type=int, default=20, metavar="S", help="longest, between two jobs (20)")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--record", type=argparse.FileType("w", encoding="utf-8"), metavar="FILE",
+                        help="write every look there, a line of JSON each")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     processes.terminate_by_exception()
