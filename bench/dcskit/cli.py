@@ -98,7 +98,7 @@ def main(arguments=None):
         current = session.Session(options, site.Site(options), results, units)
         current.check()
         results.make()
-        environment.write(results, options)
+        environment.write(results, options, current.site.kept_mib)
         current.make_files()
         current.progress.announce()
         number = _hold(current)

@@ -12,11 +12,12 @@ from . import outcome, workloads
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 LAB_NAME = "cosched-lab-dcs"
+JOBS_MIB = 512  # what three programs and tools at once have, at most
 
 
 class Site(lab_site.LabSite):
     def __init__(self, options):
-        super().__init__(options, os.environ.get("COSCHED_DCS_LAB", LAB_NAME))
+        super().__init__(options, JOBS_MIB, os.environ.get("COSCHED_DCS_LAB", LAB_NAME))
 
     # -- what there is
 

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
 import threading
@@ -21,6 +22,8 @@ from labkit import processes
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-gang"]
 ROUND = 60  # slots
+STEP = 20  # slots: how soon jobs look for more at the earliest
+WANTED = 3  # points from the fair part at most
 PLACES = [("node0", "node1"), ("node2", "node3"), ("node0", "node2"), ("node1", "node3"),
           ("node0", "node1", "node2", "node3"), ("node0", "node3")]
 GRACE_S = 120  # for a job that shares its nodes with all others to come to its end
@@ -138,6 +141,39 @@ def shares(samples, shortest_s):
     return found
 
 
+def settling(samples, slot_s):
+    """{slots: (looks at a job, points on average, at most)}: how far what slots jobs have (those that all their nodes say) is
+    from the fair parts, by how many slots ago somebody came or went on any node, in steps of STEP."""
+    found, there, since = {}, None, None
+    for at_s, nodes in samples:
+        jobs_now = {name: frozenset(jobs) for name, jobs in nodes.items()}
+        if jobs_now != there:
+            there, since = jobs_now, at_s
+        parts = fair_parts([set(jobs) for jobs in nodes.values()])
+        step = min(int((at_s - since) / slot_s) // STEP * STEP, ROUND)
+        for job, sets in sets_of_jobs(nodes).items():
+            if len(parts) > 1:
+                found.setdefault(step, []).append(abs(100 * (len(frozenset.intersection(*sets)) / ROUND - parts[job])))
+    return {step: (len(points), sum(points) / len(points), max(points)) for step, points in sorted(found.items())}
+
+
+def stays(samples, shortest_s):
+    """Of each job on each node, if it was looked at there for so long: its part of the node's time minus the fair one, in points."""
+    seen = {}
+    for at_s, nodes in samples:
+        parts = fair_parts([set(jobs) for jobs in nodes.values()])
+        for name, jobs in nodes.items():
+            for job, record in jobs.items():
+                seen.setdefault((name, job), []).append((at_s, record["scheduled_s"], parts[job]))
+    found = []
+    for looks in seen.values():
+        stay_s = looks[-1][0] - looks[0][0]
+        if stay_s >= shortest_s:
+            due_s = sum((one[2] + next_[2]) / 2 * (next_[0] - one[0]) for one, next_ in itertools.pairwise(looks))
+            found.append(100 * (looks[-1][1] - looks[0][1] - due_s) / stay_s)
+    return found
+
+
 def watch(options):
     """Runs everything; returns the looks and (verified, status, text) of each job."""
     results, samples = [], []
@@ -182,6 +218,19 @@ def report(samples, results, options):
               f"{mean:.1f} on average\n"
               f"  minus an equal part of the jobs that it meets anywhere: {min(part[1] for part in parts):+.1f} "
               f"points at least")
+    settled = settling(samples, options.slot / 1000)
+    if settled:
+        print("a job's slots, by how many slots ago somebody came or went anywhere, from the fair part:")
+        for step, (number, mean, most) in settled.items():
+            end = f"to {step + STEP}" if step < ROUND else "and more"
+            print(f"  {step:2} {end:8}: {mean:4.1f} points on average, {most:4.1f} at most ({number} looks at a job)")
+    whole = stays(samples, round_s)
+    if whole:
+        # Above it is who fills slots that nobody else of the node can use.
+        below = sum(points < -WANTED for points in whole)
+        print(f"a job's part of a node's time over its whole stay, {len(whole)} of a round or longer, minus the fair part:\n"
+              f"  {min(whole):+.1f} points at least, {statistics.median(whole):+.1f} in the median; "
+              f"more than {WANTED} below it: {below}")
     for fine, status, text in results:
         if not fine:
             print(f"status {status}: {text[-500:]}", file=sys.stderr)

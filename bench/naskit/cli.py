@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from . import NasError, environment, hosts, lab_site, options as asked, plan, session, signals, store, times
+from . import NasError, environment, hosts, lab_site, memory, options as asked, plan, session, signals, store, times
 
 BENCH = lab_site.BENCH
 
@@ -46,8 +46,10 @@ def _print_plan(units):
     print(f"{len(units)} runs, about {times.left(sum(map(plan.nominal_s, units)))}")
 
 
-def _site(options):
-    return hosts.HostSite(options, asked.hosts_of(options)[0]) if options.hosts else lab_site.LabSite(options)
+def _site(options, units):
+    if options.hosts:
+        return hosts.HostSite(options, asked.hosts_of(options)[0])
+    return lab_site.LabSite(options, memory.jobs_mib(units))
 
 
 def _hold(current):
@@ -105,10 +107,10 @@ def main(arguments=None):
         if options.dry_run:
             _print_plan(units)
             return 0
-        current = session.Session(options, _site(options), results, units)
+        current = session.Session(options, _site(options, units), results, units)
         current.check()
         results.make()
-        environment.write(results, options)
+        environment.write(results, options, current.site.kept_mib)
         if not options.resume:
             results.write_json("plan.json", plan.to_json(options.seed, units, environment.kept(options)))
         current.progress.announce()

@@ -5,7 +5,7 @@ import platform
 import subprocess
 import time
 
-from . import NasError, memory
+from . import NasError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PATHS = ("build", "preloaded", "npb_dir", "hosts")  # options that are absolute paths
@@ -70,17 +70,17 @@ def taken_up(stored):
             for key, value in stored.items()}
 
 
-def _state(options):
+def _state(kept_mib):
     return {"kernel": platform.release(), "load_before": os.getloadavg()[0],
             "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
-            "cpu": _cpu_model(), "memory_kept_mib": 0 if getattr(options, "hosts", None) else memory.to_keep_mib(),
+            "cpu": _cpu_model(), "memory_kept_mib": kept_mib,
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
-def describe(options):
+def describe(options, kept_mib):
     return {
-        **_state(options),
+        **_state(kept_mib),
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
         "cpus": len(os.sched_getaffinity(0)),
         "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi},
@@ -88,11 +88,11 @@ def describe(options):
     }
 
 
-def write(results, options):
-    """Writes environment.json; of a session that goes on, adds where it did."""
+def write(results, options, kept_mib):
+    """Writes environment.json; of a session that goes on, adds where it did. `kept_mib`: memory that the site keeps."""
     if not options.resume:
-        results.write_json("environment.json", describe(options))
+        results.write_json("environment.json", describe(options, kept_mib))
         return
     known = results.read_json("environment.json")
-    known.setdefault("resumed", []).append(_state(options))
+    known.setdefault("resumed", []).append(_state(kept_mib))
     results.write_json("environment.json", known)

@@ -80,6 +80,7 @@ class HostSite:
     """Hosts whose daemons are somebody else's."""
 
     counts_cpu = False
+    kept_mib = 0
 
     def __init__(self, options, names):
         self.options = options

@@ -17,8 +17,10 @@ class LabSite:
 
     counts_cpu = True
 
-    def __init__(self, options, name=None):
+    def __init__(self, options, jobs_mib=memory.MOST_MIB, name=None):
+        """`jobs_mib`: what jobs that run at once need together, at most."""
         self.options = options
+        self.kept_mib = memory.to_keep_mib(jobs_mib)
         self.name = name or os.environ.get("COSCHED_NAS_LAB", LAB_NAME)
         self.nodes = [f"node{index}" for index in range(options.nodes)]
         self.daemons = None  # settings of those that run
@@ -41,8 +43,7 @@ class LabSite:
             raise NasError("the virtual cluster needs root")
 
     def up(self):
-        kept_mib = memory.to_keep_mib()
-        self.keeper = memory.Keeper(kept_mib) if kept_mib else None
+        self.keeper = memory.Keeper(self.kept_mib) if self.kept_mib else None
         self.is_up = True
         self._lab("up", "--nodes", str(len(self.nodes)), "--cpus-per-node",
                   str(self.options.cpus_per_node), "--build", self.options.build,

@@ -14,7 +14,10 @@ from . import NasError
 
 BALLOONS = "/sys/bus/virtio/drivers/virtio_balloon/virtio*"
 REPORTING = 5  # the feature's number, by the standard of virtio
-MOST_MIB = 4096  # for as many jobs as any experiment has at once
+MOST_MIB = 4096
+# What a job has beside its ranks' libraries, at most, by its class: FT's and MG's, rounded up.
+JOB_MIB = {"": 0, "S": 8, "W": 64, "A": 448}
+RANK_MIB = 16
 
 # Runs in a process of its own until its input ends, as when its owner has died. Argument: MiB.
 KEEPER = """
@@ -41,12 +44,21 @@ def is_given_back(balloons=BALLOONS):
     return False
 
 
-def to_keep_mib():
-    """How much a session keeps; 0 where nothing is given back."""
+def jobs_mib(units):
+    """What the jobs that run at once have together, at most, in any of the units (plan.Unit)."""
+    def at_once(unit):
+        sizes = sorted((JOB_MIB.get(submission.job.size, MOST_MIB) + RANK_MIB * submission.job.ranks
+                        for submission in unit.submissions), reverse=True)
+        return sum(sizes[:int(unit.limit) or None])
+    return max(map(at_once, units), default=0)
+
+
+def to_keep_mib(wanted_mib):
+    """How much of that a session keeps; 0 where nothing is given back."""
     if not is_given_back():
         return 0
     available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
-    return min(MOST_MIB, available // 4)
+    return min(wanted_mib, MOST_MIB, available // 4)
 
 
 class Keeper:

@@ -62,6 +62,28 @@ class Parts(unittest.TestCase):
         self.assertAlmostEqual(min(found)[0], -10)
         self.assertAlmostEqual(min(found)[1], 40 - 100 / 3)  # b, which meets a and c
 
+    def test_how_far_sets_are_from_the_fair_part_since_the_last_change(self):
+        half, rest, third = list(range(30)), list(range(30, 60)), list(range(20))
+        both = {"n": node(a=(half, 0), b=(rest, 0)), "m": node(a=(half, 0))}
+        late = {"n": node(a=(half, 0), b=(third, 0)), "m": node(a=(half, 0))}
+        unequal = {"n": node(a=(half, 0), b=(rest, 0)), "m": node(a=(third, 0))}
+        looks = [(0, {"n": node(a=([], 0))}), (10, late), (11, both), (14, both), (20, unequal)]
+        found = gang.settling(looks, 0.1)
+        self.assertEqual(sorted(found), [0, 40, 60])  # 0 and 10, 40, 100 slots; a job alone says nothing
+        self.assertEqual([found[step][0] for step in (0, 40, 60)], [4, 2, 2])
+        self.assertAlmostEqual(found[0][1], (50 / 3) / 4)
+        self.assertAlmostEqual(found[0][2], 50 / 3)
+        self.assertAlmostEqual(found[40][2], 0)
+        self.assertAlmostEqual(found[60][2], 50 / 3)  # what its nodes have in common
+
+    def test_a_whole_stay_against_what_was_fair_meanwhile(self):
+        looks = [(0, {"n": node(a=([], 0))}), (10, {"n": node(a=([], 10), b=([], 0))}),
+                 (20, {"n": node(a=([], 14), b=([], 6))}), (21, {"n": node(b=([], 7))})]
+        a, b = gang.stays(looks, 1)
+        self.assertAlmostEqual(a, 100 * (14 - (7.5 + 5)) / 20)  # its part goes from 1 to a half between two looks
+        self.assertAlmostEqual(b, 100 * (7 - (5 + 0.75)) / 11)
+        self.assertEqual(len(gang.stays(looks, 15)), 1)
+
 
 class FairParts(unittest.TestCase):
     def test_of_one_node_each_has_the_same(self):

@@ -1,6 +1,7 @@
 """bench/naskit/memory: that a host which takes memory back is known by its balloon, and that what is kept costs next to
 nothing and is gone with whoever kept it."""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "b
 sys.path.insert(0, BENCH)
 
 from labkit import processes  # noqa: E402
-from naskit import memory  # noqa: E402
+from naskit import memory, workload  # noqa: E402
 
 MIB = 64
 OWNER = f"""
@@ -49,6 +50,26 @@ class Reporting(unittest.TestCase):
 
     def test_nobody_takes_memory_without_a_balloon(self):
         self.assertFalse(self.asked())
+
+
+class Wanted(unittest.TestCase):
+    def unit(self, limit, *jobs):
+        return argparse.Namespace(limit=limit, submissions=[argparse.Namespace(job=workload.parse_job(job)) for job in jobs])
+
+    def test_is_what_jobs_have_that_run_at_once(self):
+        small, large = self.unit(0, "cg.S.2", "hog.2"), self.unit(0, "cg.A.2", "ft.A.2")
+        self.assertLess(memory.jobs_mib([small]), 100)
+        self.assertGreater(memory.jobs_mib([large]), 800)
+        self.assertEqual(memory.jobs_mib([small, large]), memory.jobs_mib([large]))
+        self.assertEqual(memory.jobs_mib([]), 0)
+
+    def test_counts_of_jobs_that_wait_the_largest(self):
+        one = memory.jobs_mib([self.unit(0, "ft.A.2")])
+        self.assertEqual(memory.jobs_mib([self.unit(1, "cg.S.2", "ft.A.2", "cg.W.2")]), one)
+        self.assertEqual(memory.jobs_mib([self.unit(2.0, *["ft.A.2"] * 5)]), 2 * one)
+
+    def test_is_bounded(self):
+        self.assertLessEqual(memory.to_keep_mib(1 << 30), memory.MOST_MIB)
 
 
 class Kept(unittest.TestCase):
