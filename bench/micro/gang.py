@@ -127,6 +127,12 @@ def fair(looks, job):
     return sum(parts) / len(parts)
 
 
+def held(begin, end):
+    """The part of its node's time that a job held between two looks, by that node's own clock: a look at all nodes takes seconds on
+    a busy machine."""
+    return (end["scheduled_s"] - begin["scheduled_s"]) / (end["registered_s"] - begin["registered_s"])
+
+
 def shares(samples, shortest_s):
     """Of each job in each such time: its part of the node's time minus the fair one, and minus one of as
     many as it met anywhere (its due), in points; and the time."""
@@ -135,8 +141,8 @@ def shares(samples, shortest_s):
         for looks in steady(samples, name, shortest_s):
             (begin_s, begin), (end_s, end) = looks[0], looks[-1]
             for job, record in end[name].items():
-                held = (record["scheduled_s"] - begin[name][job]["scheduled_s"]) / (end_s - begin_s)
-                found.append((100 * (held - fair(looks, job)), 100 * (held - 1 / jobs_met(looks, job)),
+                part = held(begin[name][job], record)
+                found.append((100 * (part - fair(looks, job)), 100 * (part - 1 / jobs_met(looks, job)),
                               end_s - begin_s))
     return found
 
@@ -164,13 +170,13 @@ def stays(samples, shortest_s):
         parts = fair_parts([set(jobs) for jobs in nodes.values()])
         for name, jobs in nodes.items():
             for job, record in jobs.items():
-                seen.setdefault((name, job), []).append((at_s, record["scheduled_s"], parts[job]))
+                seen.setdefault((name, job), []).append((at_s, record, parts[job]))
     found = []
     for looks in seen.values():
         stay_s = looks[-1][0] - looks[0][0]
         if stay_s >= shortest_s:
             due_s = sum((one[2] + next_[2]) / 2 * (next_[0] - one[0]) for one, next_ in itertools.pairwise(looks))
-            found.append(100 * (looks[-1][1] - looks[0][1] - due_s) / stay_s)
+            found.append(100 * (held(looks[0][1], looks[-1][1]) - due_s / stay_s))
     return found
 
 

@@ -11,9 +11,9 @@ import gang  # noqa: E402
 from fair_parts import fair_parts  # noqa: E402
 
 
-def node(**jobs):
-    """{job: record} from job=(slots, seconds scheduled)."""
-    return {job: {"slots": slots, "scheduled_s": held_s} for job, (slots, held_s) in jobs.items()}
+def node(at_s=0, **jobs):
+    """{job: record} from job=(slots, seconds scheduled), by the node's clock at that time."""
+    return {job: {"slots": slots, "scheduled_s": held_s, "registered_s": at_s} for job, (slots, held_s) in jobs.items()}
 
 
 class Sets(unittest.TestCase):
@@ -51,8 +51,8 @@ class Parts(unittest.TestCase):
         self.assertEqual(gang.steady(looks, "m", 1), [])
 
     def test_a_part_against_the_fair_one_and_the_due(self):
-        looks = [(10, {"n": node(a=([], 1), b=([], 1)), "m": node(b=([], 0), c=([], 0))}),
-                 (20, {"n": node(a=([], 7), b=([], 5)), "m": node(b=([], 5), c=([], 5))})]
+        looks = [(10, {"n": node(8, a=([], 1), b=([], 1)), "m": node(7, b=([], 0), c=([], 0))}),
+                 (20, {"n": node(18, a=([], 7), b=([], 5)), "m": node(27, b=([], 10), c=([], 10))})]
         found = gang.shares(looks, 10)
         self.assertEqual(len(found), 4)
         fair, due, seconds = max(found)  # a, which meets b alone
@@ -77,8 +77,8 @@ class Parts(unittest.TestCase):
         self.assertAlmostEqual(found[60][2], 50 / 3)  # what its nodes have in common
 
     def test_a_whole_stay_against_what_was_fair_meanwhile(self):
-        looks = [(0, {"n": node(a=([], 0))}), (10, {"n": node(a=([], 10), b=([], 0))}),
-                 (20, {"n": node(a=([], 14), b=([], 6))}), (21, {"n": node(b=([], 7))})]
+        looks = [(0, {"n": node(0, a=([], 0))}), (10, {"n": node(10, a=([], 10), b=([], 0))}),
+                 (20, {"n": node(20, a=([], 14), b=([], 6))}), (21, {"n": node(21, b=([], 7))})]
         a, b = gang.stays(looks, 1)
         self.assertAlmostEqual(a, 100 * (14 - (7.5 + 5)) / 20)  # its part goes from 1 to a half between two looks
         self.assertAlmostEqual(b, 100 * (7 - (5 + 0.75)) / 11)
