@@ -6,7 +6,6 @@ so much free memory in small pieces that little is given back, shows nothing eit
 """
 
 import argparse
-import mmap
 import os
 import statistics
 import sys
@@ -16,20 +15,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 from guard import guarded  # noqa: E402
 from naskit import memory  # noqa: E402
-
-MIB = 1 << 20
-
-
-def page_us(mib):
-    """Microseconds for each page of a fresh block."""
-    block = mmap.mmap(-1, mib * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    block.madvise(mmap.MADV_NOHUGEPAGE)
-    start = time.perf_counter()
-    for at in range(0, mib * MIB, mmap.PAGESIZE):
-        block[at] = 1
-    took_s = time.perf_counter() - start
-    block.close()
-    return took_s / (mib * MIB / mmap.PAGESIZE) * 1e6
 
 
 def row(title, values):
@@ -47,14 +32,14 @@ def main():
         parser.error("--mib and --runs: must be at least 1; --pause: at least 0")
     at_once, later, kept = [], [], []
     for _ in range(options.runs):
-        page_us(options.mib)
-        at_once.append(page_us(options.mib))
+        memory.page_us(options.mib)
+        at_once.append(memory.page_us(options.mib))
         time.sleep(options.pause)
-        later.append(page_us(options.mib))
+        later.append(memory.page_us(options.mib))
         keeper = memory.Keeper(2 * options.mib)
         keeper.wait()
         time.sleep(options.pause)
-        kept.append(page_us(options.mib))
+        kept.append(memory.page_us(options.mib))
         keeper.close()
     print(f"free memory is {'' if memory.is_given_back() else 'not '}given back to a host; a page of {options.mib} MiB, "
           f"median of {options.runs} (least-most):")

@@ -5,9 +5,10 @@ import platform
 import subprocess
 import time
 
-from . import NasError
+from . import NasError, memory
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+PAGES_MIB = 16  # to see what a page costs
 PATHS = ("build", "preloaded", "npb_dir", "hosts")  # options that are absolute paths
 
 
@@ -74,7 +75,7 @@ def _state(kept_mib):
     return {"kernel": platform.release(), "load_before": os.getloadavg()[0],
             "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
-            "cpu": _cpu_model(), "memory_kept_mib": kept_mib,
+            "cpu": _cpu_model(), "memory_kept_mib": kept_mib, "page_us": round(memory.page_us(PAGES_MIB), 2),
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 

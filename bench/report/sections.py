@@ -17,6 +17,8 @@ WORDS = (
                  "claimed that Student's does not allow"),
 )
 
+SLOW_PAGE_US = 5  # a fault and a cleared page; machines of one's own take a tenth of it
+
 
 def report(results, charts, rosters, paper):
     """All blocks. `charts` are lists of (GanttEntry, Gantt) that are drawn together; `rosters` of (GanttEntry, its
@@ -78,15 +80,24 @@ def _warnings(results, found):
     if differing:
         warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here "
                         "may have been measured with either. Ratios and stretch are of runs of one sitting.")
+    page_us = max((took for took in _states(results.environment or {}, "page_us") if isinstance(took, (int, float))), default=0)
+    if page_us > SLOW_PAGE_US:
+        warnings.append(f"Memory was slow to come by: the first touch of a page took {page_us:.0f} microseconds, many times what it takes "
+                        "on a real machine. Jobs that start or grow pay for that; short ones, and makespans of many, say little here.")
     return [Paragraph(text, "warning") for text in warnings]
+
+
+def _states(environment, key):
+    """What the sittings of a session have recorded there."""
+    resumed = environment.get("resumed")
+    states = [environment, *(state for state in (resumed if isinstance(resumed, list) else []) if isinstance(state, dict))]
+    return [state[key] for state in states if key in state]
 
 
 def _differing(environment):
     """What was not the same in all sittings of a session, in words."""
-    resumed = environment.get("resumed")
-    states = [environment, *(state for state in (resumed if isinstance(resumed, list) else []) if isinstance(state, dict))]
     return [word for word, key in (("commit", "git_commit"), ("kernel", "kernel"), ("CPU", "cpu"))
-            if len({str(state[key]) for state in states if key in state}) > 1]
+            if len(set(map(str, _states(environment, key)))) > 1]
 
 
 def _short(found, paper):

@@ -72,6 +72,11 @@ class Wanted(unittest.TestCase):
         self.assertLessEqual(memory.to_keep_mib(1 << 30), memory.MOST_MIB)
 
 
+class Pages(unittest.TestCase):
+    def test_take_some_time(self):
+        self.assertGreater(memory.page_us(1), 0)
+
+
 class Kept(unittest.TestCase):
     def test_costs_a_page_in_each_mebibyte(self):
         keeper = memory.Keeper(MIB)

@@ -299,6 +299,14 @@ class Pages(unittest.TestCase):
         old = {key: value for key, value in here.items() if key != "cpu"}
         self.assertNotIn("went on later with another", self.pages(summary, {**here, "cpu": "A", "resumed": [old]})[0])
 
+    def test_a_machine_whose_memory_is_slow_to_come_by_is_told(self):
+        summary, _ = reportkit.complete()
+        here = reportkit.ENVIRONMENT
+        for known, said in ((here, False), ({**here, "page_us": 2.1}, False), ({**here, "page_us": "9"}, False),
+                            ({**here, "page_us": 17.4}, True), ({**here, "page_us": 2.1, "resumed": [{"page_us": 16.8}]}, True)):
+            with self.subTest(environment=known):
+                self.assertEqual("page took 17 microseconds" in self.pages(summary, known)[0], said)
+
     def test_what_is_incomplete_or_missing_is_said(self):
         page, _ = self.pages({"format": 1, "complete": False,
                               "experiments": {"dom": reportkit.dom(reportkit.Maker(), MPICH)}})
