@@ -308,9 +308,10 @@ static void a_file_gives_back_what_was_written(void **state)
 static void bad_files_are_refused(void **state)
 {
     (void)state;
-#define FILE_WITH(jobs, events)                                                                    \
-    "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"jobs\":[" jobs        \
+#define FILE_OF_NODE(node, jobs, events)                                                           \
+    "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"" node "\",\"lost\":0,\"jobs\":[" jobs \
     "],\"events\":[" events "]}"
+#define FILE_WITH(jobs, events) FILE_OF_NODE("n", jobs, events)
     static const char *const bad[] = {
         "",
         "{}",
@@ -328,6 +329,7 @@ static void bad_files_are_refused(void **state)
         "{\"format\":\"cosched "
         "trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"until\":1,\"jobs\":[],"
         "\"events\":[[2,\"0\",8,0]]}",
+        FILE_OF_NODE("\\u001b[2J", "", ""), // which would clear the terminal that it is named on
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct recording recording;
@@ -347,6 +349,11 @@ static void names_of_nodes_fit_into_files(void **state)
     longest[RECORDING_NODE_MAX - 1] = 'n';
     assert_false(recording_node_valid(longest));
     assert_false(recording_node_valid("\xe9")); // not UTF-8
+    assert_true(recording_node_valid("Knoten-\xc3\xa4\xc2\xa0"));
+    static const char *const controls[] = {"\x1b[2J",  "a\n",       "\x7f",
+                                           "\xc2\x80", "a\xc2\x9b", "\xc2"};
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        assert_false(recording_node_valid(controls[i]));
 }
 
 static int write_json(void *user, FILE *stream)
