@@ -310,9 +310,28 @@ class Installed(unittest.TestCase):
                     for program in programs:
                         self.assertTrue(program.startswith(prefix + "/"), program)
                         self.assertTrue(os.access(top + program, os.X_OK), program)
-                doctor = subprocess.run([f"{top}{prefix}/bin/coschedctl", "--config", "/dev/null", "doctor"],
-                                        capture_output=True, text=True, check=False).stdout
-                self.assertNotIn("libcosched_pmpi.so", doctor)  # it is found
+                self.assertNotIn("libcosched_pmpi.so", self.doctor(top + prefix))  # it is found
+
+    def test_a_library_that_serves_no_mpi_is_a_fault(self):
+        with tempfile.TemporaryDirectory() as top:
+            subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", top], check=True,
+                           stdout=subprocess.DEVNULL)
+            variants = glob.glob(f"{top}/lib*/**/libcosched_pmpi_*.so", recursive=True)
+            self.assertEqual("serves no MPI" in self.doctor(top), not variants)
+            for variant in variants:
+                os.unlink(variant)
+            self.assertRegex(self.doctor(top), "(?m)^FAULT the library serves no MPI: .*-DCOSCHED_MPICC_mpich=")
+
+    def test_the_doctor_knows_launchers_by_their_names_only(self):
+        with tempfile.TemporaryDirectory() as empty:
+            said = subprocess.run([daemonkit.CTL, "--config", "/dev/null", "doctor"], capture_output=True, text=True,
+                                  check=False, env={**os.environ, "PATH": empty}).stdout
+        self.assertRegex(said, "(?m)^note  MPICH: no mpiexec.mpich in PATH$")
+        self.assertNotIn("is not installed", said)
+
+    def doctor(self, prefix):
+        return subprocess.run([f"{prefix}/bin/coschedctl", "--config", "/dev/null", "doctor"], capture_output=True,
+                              text=True, check=False).stdout
 
 
 if __name__ == "__main__":
