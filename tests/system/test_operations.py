@@ -287,6 +287,14 @@ class Watching(Node):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, r"(?m)^FAULT .*no classd is running")
 
+    def test_who_finds_no_classd_is_told_how_to_start_it(self):
+        remedy = r"\Acoschedctl: no classd is running at \S+; start it \(systemctl start cosched-classd\), or name its file "
+        self.classd.kill()  # and leaves its socket there
+        self.classd.wait()
+        self.assertRegex(self.ctl("status").stderr, remedy)
+        os.unlink(os.path.join(self.runtime_dir, "classd.socket"))
+        self.assertRegex(self.ctl("status").stderr, remedy)
+
     def test_the_doctor_sees_binding_conflicts(self):
         one = min(os.sched_getaffinity(0))
         clients = [self.job("a"), self.job("b")]
