@@ -224,8 +224,9 @@ class Trace(Node):
     def test_nonsense_is_explained(self):
         for words in (["trace"], ["trace", "paint"], ["trace", "export", "gif"]):
             run = self.ctl(*words)
-            self.assertEqual(run.returncode, 1)
+            self.assertEqual(run.returncode, 2)
             self.assertIn("export json|svg", run.stderr)
+        self.assertEqual(self.ctl("trace", "start", "many").returncode, 2)
         self.assertIn("nothing was recorded", self.ctl("trace", "export", "svg").stderr)
 
 
@@ -253,7 +254,8 @@ class Watching(Node):
         rows = {line.split()[0]: line for line in run.stdout.splitlines()[2:]}
         self.assertIn("scheduled", rows["a"])
         self.assertIn("idle", rows["b"])
-        self.assertEqual(self.ctl("top", "1").returncode, 1)
+        self.assertEqual(self.ctl("top", "1").returncode, 2)
+        self.assertEqual(self.ctl("top", "1ms").returncode, 2)
         self.assertEqual(self.ctl("top", "1s", "2s").returncode, 2)
 
     def test_top_needs_a_terminal_to_type_at(self):
@@ -289,8 +291,7 @@ class Watching(Node):
 
     def test_who_finds_no_classd_is_told_how_to_start_it(self):
         remedy = r"\Acoschedctl: no classd is running at \S+; start it \(systemctl start cosched-classd\), or name its file "
-        self.classd.kill()  # and leaves its socket there
-        self.classd.wait()
+        self.kill_classd()  # it leaves its socket there
         self.assertRegex(self.ctl("status").stderr, remedy)
         os.unlink(os.path.join(self.runtime_dir, "classd.socket"))
         self.assertRegex(self.ctl("status").stderr, remedy)
