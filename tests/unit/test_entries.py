@@ -1,8 +1,11 @@
 """The commands of bench/ install and build when they have to, and take no argument for what it is not."""
 
+import io
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -53,6 +56,20 @@ class Entries(unittest.TestCase):
         lines = self.run_entry(*arguments)[3]
         self.assertIn(" ".join(arguments[1:]), lines[-1])  # the measuring program gets all of them
         return "cmake --build --preset release" in lines
+
+
+class Help(unittest.TestCase):
+    def test_usage_has_the_name_of_the_command(self):
+        for entry in sorted(os.listdir(os.path.join(ROOT, "bench"))):
+            with open(os.path.join(ROOT, "bench", entry), encoding="ascii") if entry.endswith(".sh") else io.StringIO() as file:
+                program = re.search(r'python3 "\$root/(\S+\.py)"', file.read())
+            if program is None:
+                continue
+            with self.subTest(entry=entry):
+                done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, program[1]), "--help"], text=True,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True, timeout=60,
+                                      env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "bench")})
+                self.assertTrue(done.stdout.startswith(f"usage: {entry} "), done.stdout)
 
 
 class Prepare(Entries):
