@@ -246,6 +246,24 @@ static void turns_that_end_on_one_node_are_counted_apart(void **state)
     timeline_free(&timeline);
 }
 
+// A file may name fewer jobs than it has events of.
+static void a_job_has_a_lane_also_where_it_has_no_name(void **state)
+{
+    enum { NODES = 100 };
+    struct recording many[NODES];
+    struct timeline timeline;
+    (void)state;
+    for (size_t i = 0; i < NODES; i++) {
+        many[i] = nodes[0];
+        many[i].job_count = i == 0 ? nodes[0].job_count : 0;
+    }
+    assert_int_equal(timeline_build(many, NODES, &timeline, &err), 0);
+    assert_int_equal(timeline.job_count, 2);
+    assert_int_equal(timeline.lane_count, 2 * NODES);
+    assert_int_equal(timeline.lanes[2 * NODES - 1].node, NODES - 1);
+    timeline_free(&timeline);
+}
+
 static void nothing_recorded_is_said(void **state)
 {
     (void)state;
@@ -422,6 +440,7 @@ int main(void)
         cmocka_unit_test(of_what_was_lost_no_request_is_false),
         cmocka_unit_test(delays_are_from_the_first_node_to_the_last),
         cmocka_unit_test(turns_that_end_on_one_node_are_counted_apart),
+        cmocka_unit_test(a_job_has_a_lane_also_where_it_has_no_name),
         cmocka_unit_test(nothing_recorded_is_said),
         cmocka_unit_test(a_file_gives_back_what_was_written),
         cmocka_unit_test(bad_files_are_refused),
