@@ -1,10 +1,27 @@
 # Sourced by the entries of this folder: installs what is missing and builds build/release, unless the
-# caller names a build of its own or only asks for help or a plan. Sets $root.
+# caller names a build of its own or only asks for help or a plan. Sets $root. An entry that takes a program
+# with arguments of its own sets $flags before, to those of its options that have no value: so it is known where
+# the program stands.
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=yes
+is_value=no
 for argument; do
+    if [ "$is_value" = yes ]; then
+        is_value=no
+        continue
+    fi
     case $argument in
     --build | --build=* | -h | --help | --dry-run) build=no ;;
+    esac
+    [ -n "${flags+set}" ] || continue
+    case " $flags -h --help " in
+    *" $argument "*) continue ;;
+    esac
+    case $argument in
+    --) break ;;
+    --*=* | -[!-]?*) ;; # a value is in it
+    -?*) is_value=yes ;;
+    *) break ;;
     esac
 done
 if [ "$build" = yes ]; then

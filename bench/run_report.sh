@@ -16,7 +16,7 @@ if [ $# -ne 1 ] && [ "$#:${2:-}" != 3:--against ] && [ "$#:${2:-}" != 2:--togeth
     echo "run_report.sh: needs one results folder, or two with --against between them, or one and --together; try --help" >&2
     exit 2
 fi
-command -v gnuplot >/dev/null || "$root/tests/install_packages.sh"
+command -v gnuplot >/dev/null || "$root/tests/install_packages.sh" packages_report.txt
 # Safe: not what lies in the current folder and is called report, too.
 export PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1 PYTHONPATH="$root/bench"
 exec python3 -m report "$@"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 1024, VALVE_LINES_PER_MINUTE = 20 };
@@ -37,11 +38,24 @@ void log_set_level(const char *level)
     state.level = priority_named(level);
 }
 
+// As systemd.exec(5) says: the variable names the stream by device and inode, and is inherited by
+// those whose standard error is another.
+static bool is_journal(int fd)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat status;
+    char name[48];
+    if (stream == NULL || fstat(fd, &status) < 0)
+        return false;
+    snprintf(name, sizeof name, "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    return strcmp(stream, name) == 0;
+}
+
 void log_init(const char *program, const char *level)
 {
     state.program = program;
     log_set_level(level);
-    state.journal = getenv("JOURNAL_STREAM") != NULL;
+    state.journal = is_journal(STDERR_FILENO);
 }
 
 bool log_wants(int priority)

@@ -248,67 +248,108 @@ static bool overlap(const char *one, const char *other)
     return group_encloses(one, other) || group_encloses(other, one);
 }
 
+// The line at which the file gives the key of this field of struct config; 0: it does not.
+static int line_of(const struct pass *pass, size_t field)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (keys[i].offset == field)
+            return pass->seen[i];
+    }
+    return 0;
+}
+
+// Says in front of the error where the key to change is, or else the other one that it goes with.
+// At least one of them is in the file, as defaults go together.
+static int fail_together(struct pass *pass, size_t field, size_t other)
+{
+    int line = line_of(pass, field);
+    error_context(pass->err, "%s:%d", pass->name, line != 0 ? line : line_of(pass, other));
+    return -1;
+}
+
+#define FIELD(name) offsetof(struct config, name)
+
 static int check_groups(struct pass *pass)
 {
     const struct config *config = pass->config;
     char group[CONFIG_TEXT_MAX], later[CONFIG_TEXT_MAX];
     const char *at = config->sequential_groups;
     while (group_list_next(&at, group, sizeof group)) {
-        if (!group_path_valid(group))
-            return error_set(pass->err, EINVAL,
-                             "%s: [sequential] groups: \"%s\" must be relative to the mount point "
-                             "and without \"..\", for example user.slice",
-                             pass->name, group);
-        if (overlap(group, config->cgroup_root))
-            return error_set(pass->err, EINVAL,
-                             "%s: [sequential] groups: \"%s\" is [cgroup] root, above it or below "
-                             "it; processes that are nobody's job live elsewhere",
-                             pass->name, group);
+        if (!group_path_valid(group)) {
+            error_set(pass->err, EINVAL,
+                      "[sequential] groups: \"%s\" must be relative to the mount point and without "
+                      "\"..\", for example user.slice",
+                      group);
+            return fail_together(pass, FIELD(sequential_groups), FIELD(sequential_groups));
+        }
+        if (overlap(group, config->cgroup_root)) {
+            error_set(pass->err, EINVAL,
+                      "[sequential] groups: \"%s\" is [cgroup] root, above it or below it; "
+                      "processes that are nobody's job live elsewhere",
+                      group);
+            return fail_together(pass, FIELD(sequential_groups), FIELD(cgroup_root));
+        }
         for (const char *rest = at; group_list_next(&rest, later, sizeof later);) {
-            if (overlap(group, later))
-                return error_set(pass->err, EINVAL,
-                                 "%s: [sequential] groups: \"%s\" and \"%s\" are one group, or "
-                                 "above each other; name one of them",
-                                 pass->name, group, later);
+            if (!overlap(group, later))
+                continue;
+            error_set(pass->err, EINVAL,
+                      "[sequential] groups: \"%s\" and \"%s\" are one group, or above each other; "
+                      "name one of them",
+                      group, later);
+            return fail_together(pass, FIELD(sequential_groups), FIELD(sequential_groups));
         }
     }
     return 0;
 }
 
-// Rules between keys. Each message names the line of the key to change, when the file has it.
-static int check_together(struct pass *pass)
+static int check_times(struct pass *pass)
 {
     const struct config *config = pass->config;
     bool dcs = strcmp(config->policy, "dcs") == 0; // it has a quantum in place of GMET
-    if (dcs && config->dcs_quantum_ns > config->time_slice_ns)
-        return error_set(pass->err, EINVAL,
-                         "%s: [dcs] quantum is longer than time_slice; lower quantum or raise "
-                         "time_slice",
-                         pass->name);
-    if (config_is_gang(config) && !config->timer_align)
-        return error_set(pass->err, EINVAL,
-                         "%s: policy gang counts its slots by the wall clock; set [timer] align = "
-                         "yes",
-                         pass->name);
-    if (!dcs && !config_is_gang(config) && config->gmet_ns > config->time_slice_ns)
-        return error_set(pass->err, EINVAL,
-                         "%s: gmet is longer than time_slice, so no request could ever be granted; "
-                         "lower gmet or raise time_slice",
-                         pass->name);
-    if (!group_path_valid(config->cgroup_root))
-        return error_set(pass->err, EINVAL,
-                         "%s: [cgroup] root must be relative, without \"..\", \".\" and empty "
-                         "parts, for example cosched",
-                         pass->name);
-    if (config->runtime_dir[0] != '/')
-        return error_set(pass->err, EINVAL, "%s: [daemon] runtime_dir must be an absolute path",
-                         pass->name);
-    if (strlen(config->runtime_dir) > 80)
-        return error_set(pass->err, EINVAL,
-                         "%s: [daemon] runtime_dir is too long for a socket; use at most 80 "
-                         "characters",
-                         pass->name);
-    return check_groups(pass);
+    if (dcs && config->dcs_quantum_ns > config->time_slice_ns) {
+        error_set(pass->err, EINVAL,
+                  "[dcs] quantum is longer than time_slice; lower quantum or raise time_slice");
+        return fail_together(pass, FIELD(dcs_quantum_ns), FIELD(time_slice_ns));
+    }
+    if (config_is_gang(config) && !config->timer_align) {
+        error_set(pass->err, EINVAL,
+                  "policy gang counts its slots by the wall clock; set [timer] align = yes");
+        return fail_together(pass, FIELD(timer_align), FIELD(policy));
+    }
+    if (!dcs && !config_is_gang(config) && config->gmet_ns > config->time_slice_ns) {
+        error_set(pass->err, EINVAL,
+                  "gmet is longer than time_slice, so no request could ever be granted; lower gmet "
+                  "or raise time_slice");
+        return fail_together(pass, FIELD(gmet_ns), FIELD(time_slice_ns));
+    }
+    return 0;
+}
+
+static int check_paths(struct pass *pass)
+{
+    const struct config *config = pass->config;
+    if (!group_path_valid(config->cgroup_root)) {
+        error_set(pass->err, EINVAL,
+                  "[cgroup] root must be relative, without \"..\", \".\" and empty parts, for "
+                  "example cosched");
+        return fail_together(pass, FIELD(cgroup_root), FIELD(cgroup_root));
+    }
+    if (config->runtime_dir[0] != '/') {
+        error_set(pass->err, EINVAL, "[daemon] runtime_dir must be an absolute path");
+        return fail_together(pass, FIELD(runtime_dir), FIELD(runtime_dir));
+    }
+    if (strlen(config->runtime_dir) > 80) {
+        error_set(pass->err, EINVAL,
+                  "[daemon] runtime_dir is too long for a socket; use at most 80 characters");
+        return fail_together(pass, FIELD(runtime_dir), FIELD(runtime_dir));
+    }
+    return 0;
+}
+
+// Rules between keys, and those that a value is held to when all are known.
+static int check_together(struct pass *pass)
+{
+    return check_times(pass) == 0 && check_paths(pass) == 0 ? check_groups(pass) : -1;
 }
 
 int config_load_stream(FILE *stream, const char *name, struct config *config, struct error *err)

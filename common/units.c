@@ -69,7 +69,7 @@ int units_parse_duration(const char *text, uint64_t *duration_ns, struct error *
     }
     return error_set(err, EINVAL,
                      "\"%s\" is not a duration; write a number with one of the units h, min, s, "
-                     "ms, us, for example 15s",
+                     "ms, us, ns, for example 15s",
                      text);
 }
 

@@ -266,6 +266,7 @@ static void check_library(struct doctor *doctor)
 {
     static const char *const variants[] = {"mpich", "openmpi"};
     char directory[PATH_MAX];
+    unsigned served = 0;
     if (!find_library_directory(directory, sizeof directory) ||
         !exists(directory, "libcosched_pmpi.so")) {
         fault(doctor, "no %s/libcosched_pmpi.so: run cmake --install", directory);
@@ -274,11 +275,16 @@ static void check_library(struct doctor *doctor)
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         char name[64];
         snprintf(name, sizeof name, "libcosched_pmpi_%s.so", variants[i]);
-        if (exists(directory, name))
+        if (exists(directory, name)) {
             well("the library serves %s", variants[i]);
-        else
+            served++;
+        } else {
             note("no %s/%s: programs of this MPI run without cosched", directory, name);
+        }
     }
+    if (served == 0)
+        fault(doctor, "the library serves no MPI: configure with -DCOSCHED_MPICC_mpich=MPICC or "
+                      "-DCOSCHED_MPICC_openmpi=MPICC, build and install again");
 }
 
 static void check_mpis(void)
@@ -292,7 +298,7 @@ static void check_mpis(void)
     };
     for (size_t i = 0; i < sizeof mpis / sizeof *mpis; i++) {
         if (!in_path(mpis[i].launcher)) {
-            note("%s is not installed (no %s)", mpis[i].name, mpis[i].launcher);
+            note("%s: no %s in PATH", mpis[i].name, mpis[i].launcher); // perhaps under another name
             continue;
         }
         well("%s: %s; %s", mpis[i].name, mpis[i].forward,

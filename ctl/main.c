@@ -69,14 +69,33 @@ static int do_metrics(const struct config *config, const struct wishes *wishes, 
     return 0;
 }
 
+static int top_interval(const struct wishes *wishes, uint64_t *interval_ns, struct error *err)
+{
+    *interval_ns = NS_PER_SEC;
+    if (wishes->count == 1 && units_parse_duration(wishes->arguments[0], interval_ns, err) < 0)
+        return -1;
+    if (*interval_ns < 100 * NS_PER_MS || *interval_ns > 3600 * NS_PER_SEC)
+        return error_set(err, EINVAL, "the interval must be between 100ms and 1h");
+    return 0;
+}
+
+static int check_top(const struct wishes *wishes, struct error *err)
+{
+    uint64_t interval_ns;
+    return top_interval(wishes, &interval_ns, err);
+}
+
 static int do_top(const struct config *config, const struct wishes *wishes, struct error *err)
 {
-    uint64_t interval_ns = NS_PER_SEC;
-    if (wishes->count == 1 && units_parse_duration(wishes->arguments[0], &interval_ns, err) < 0)
+    uint64_t interval_ns;
+    if (top_interval(wishes, &interval_ns, err) < 0)
         return -1;
-    if (interval_ns < 100 * NS_PER_MS || interval_ns > 3600 * NS_PER_SEC)
-        return error_set(err, EINVAL, "the interval must be between 100ms and 1h");
     return top_run(config, (double)interval_ns / (double)NS_PER_SEC, err);
+}
+
+static int check_trace(const struct wishes *wishes, struct error *err)
+{
+    return trace_check(wishes->count, wishes->arguments, err);
 }
 
 static int do_trace(const struct config *config, const struct wishes *wishes, struct error *err)
@@ -140,15 +159,24 @@ static int do_shutdown(const struct config *config, const struct wishes *wishes,
     return 0;
 }
 
+static struct track_wish track_wish_of(const struct wishes *wishes, enum protocol_command command)
+{
+    return (struct track_wish){.command = command,
+                               .job = wishes->count > 0 ? wishes->arguments[0] : NULL,
+                               .means = wishes->means,
+                               .subtree = wishes->subtree};
+}
+
+static int check_track(const struct wishes *wishes, struct error *err)
+{
+    struct track_wish wish = track_wish_of(wishes, PROTOCOL_SUSPEND); // any of the three
+    return track_check(&wish, err);
+}
+
 static int track(const struct config *config, const struct wishes *wishes,
                  enum protocol_command command, struct error *err)
 {
-    struct track_wish wish = {.command = command,
-                              .job = wishes->arguments[0],
-                              .means = wishes->means,
-                              .subtree = wishes->subtree};
-    if (wishes->count != 1)
-        return error_set(err, EINVAL, "which job? See coschedctl jobs");
+    struct track_wish wish = track_wish_of(wishes, command);
     return track_run(config, &wish, wishes->json, err);
 }
 
@@ -170,26 +198,27 @@ static int do_kill(const struct config *config, const struct wishes *wishes, str
 static const struct command {
     const char *name;
     int (*run)(const struct config *config, const struct wishes *wishes, struct error *err);
-    int most;         // arguments
-    unsigned options; // that mean something with it
+    int (*check)(const struct wishes *wishes, struct error *err); // null: nothing to misunderstand
+    int most;                                                     // arguments
+    unsigned options;                                             // that mean something with it
     const char *meaning;
 } commands[] = {
-    {"status", do_status, 0, JSON, "the node, its policy and what was switched so far"},
-    {"jobs", do_jobs, 0, JSON, "the jobs on this node: your own, or as root all"},
-    {"top", do_top, 1, 0, "the jobs, refreshed; top INTERVAL"},
-    {"metrics", do_metrics, 0, 0, "the same as OpenMetrics text"},
-    {"trace", do_trace, INT_MAX, 0,
+    {"status", do_status, NULL, 0, JSON, "the node, its policy and what was switched so far"},
+    {"jobs", do_jobs, NULL, 0, JSON, "the jobs on this node: your own, or as root all"},
+    {"top", do_top, check_top, 1, 0, "the jobs, refreshed; top INTERVAL"},
+    {"metrics", do_metrics, NULL, 0, 0, "the same as OpenMetrics text"},
+    {"trace", do_trace, check_trace, INT_MAX, 0,
      "records what is scheduled when, and draws it: see coschedctl(1)"},
-    {"doctor", do_doctor, 0, 0, "what on this node would keep cosched from working"},
-    {"suspend", do_suspend, 1, JSON | MEANS | SUBTREE,
+    {"doctor", do_doctor, NULL, 0, 0, "what on this node would keep cosched from working"},
+    {"suspend", do_suspend, check_track, 1, JSON | MEANS | SUBTREE,
      "stop a job, or a subtree of it, on this node: suspend [USER/]JOB"},
-    {"resume", do_resume, 1, JSON, "continue it"},
-    {"kill", do_kill, 1, JSON | SUBTREE,
+    {"resume", do_resume, check_track, 1, JSON, "continue it"},
+    {"kill", do_kill, check_track, 1, JSON | SUBTREE,
      "end all processes of a job, or of a subtree of it, on this node"},
-    {"reload", do_reload, 0, JSON, "have classd read its configuration again"},
-    {"release", do_release, 0, JSON | FORCE,
+    {"reload", do_reload, NULL, 0, JSON, "have classd read its configuration again"},
+    {"release", do_release, NULL, 0, JSON | FORCE,
      "lift every limit when classd does not run; --force: even if it does"},
-    {"shutdown", do_shutdown, 0, JSON, "end classd; every job then runs without a limit"},
+    {"shutdown", do_shutdown, NULL, 0, JSON, "end classd; every job then runs without a limit"},
 };
 
 static const struct command *find_command(const char *name)
@@ -253,6 +282,26 @@ static const char *useless_option(const struct command *command, const struct wi
                                                                           : NULL;
 }
 
+// Whether what the command is given can be understood; if not, it has been said why.
+static bool understood(const struct command *command, const struct wishes *wishes)
+{
+    const char *useless = useless_option(command, wishes);
+    struct error err = {0};
+    if (wishes->count > command->most) {
+        misused("too many arguments for ", command->name);
+        return false;
+    }
+    if (useless != NULL) {
+        fprintf(stderr, "coschedctl: %s means nothing with %s; leave it out\n", useless,
+                command->name);
+        return false;
+    }
+    if (command->check == NULL || command->check(wishes, &err) == 0)
+        return true;
+    fprintf(stderr, "coschedctl: %s\n", err.text);
+    return false;
+}
+
 static int execute(const char *config_file, const struct command *command,
                    const struct wishes *wishes)
 {
@@ -309,13 +358,5 @@ int main(int argc, char **argv)
         return misused("no such command: ", argv[optind]);
     wishes.count = argc - optind - 1;
     wishes.arguments = argv + optind + 1;
-    if (wishes.count > command->most)
-        return misused("too many arguments for ", command->name);
-    const char *useless = useless_option(command, &wishes);
-    if (useless != NULL) {
-        fprintf(stderr, "coschedctl: %s means nothing with %s; leave it out\n", useless,
-                command->name);
-        return EXIT_USAGE;
-    }
-    return execute(config_file, command, &wishes);
+    return understood(command, &wishes) ? execute(config_file, command, &wishes) : EXIT_USAGE;
 }

@@ -12,9 +12,22 @@
 
 enum { TIMEOUT_MS = 3000, EVENTS_MAX = 1 << 22, JOBS_MAX = 1 << 16, JOB_TEXT_MAX = 24 };
 
+#define NODE_RULE "the node's name must be UTF-8 of at most %d bytes, without control characters"
+
+// Of UTF-8, in which U+0080 to U+009F are two bytes each.
+static bool moves_no_cursor(const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        if (*at < ' ' || *at == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0))
+            return false;
+    }
+    return true;
+}
+
 bool recording_node_valid(const char *node)
 {
-    json_t *text = strlen(node) < RECORDING_NODE_MAX ? json_string(node) : NULL; // UTF-8 only
+    bool fits = strlen(node) < RECORDING_NODE_MAX && moves_no_cursor(node);
+    json_t *text = fits ? json_string(node) : NULL; // UTF-8 only
     json_decref(text);
     return text != NULL;
 }
@@ -130,8 +143,7 @@ int recording_fetch(int fd, const char *node, struct recording *recording, struc
 {
     *recording = (struct recording){0};
     if (!recording_node_valid(node))
-        return error_set(err, EINVAL, "the node's name must be UTF-8 of at most %d bytes",
-                         RECORDING_NODE_MAX - 1);
+        return error_set(err, EINVAL, NODE_RULE, RECORDING_NODE_MAX - 1);
     snprintf(recording->node, sizeof recording->node, "%s", node);
     if (fetch_events(fd, recording, err) == 0 && fetch_jobs(fd, recording, err) == 0) {
         recording->until_ns = read_until_ns(recording);
@@ -245,8 +257,8 @@ static int read_whole(const json_t *whole, struct recording *recording, struct e
     if (version != 1)
         return error_set(err, EBADMSG, "trace of version %d; this program reads version 1",
                          (int)version);
-    if (strlen(node) >= sizeof recording->node)
-        return error_set(err, EBADMSG, "the node's name is too long");
+    if (!recording_node_valid(node)) // it may have been written by anybody
+        return error_set(err, EBADMSG, NODE_RULE, RECORDING_NODE_MAX - 1);
     snprintf(recording->node, sizeof recording->node, "%s", node);
     recording->lost = lost > 0 ? (uint64_t)lost : 0;
     recording->until_ns = until > 0 ? (uint64_t)until : 0;

@@ -35,7 +35,7 @@ struct recording {
     size_t event_count;
 };
 
-// Whether a node may be called so.
+// Whether a node may be called so: its name is printed as it is.
 bool recording_node_valid(const char *node);
 
 // Reads what classd has recorded so far. `node` is the name that the node gets.

@@ -14,9 +14,11 @@ enum {
 int talk_connect(const struct config *config, struct error *err)
 {
     int fd = client_connect_within(config->runtime_dir, TIMEOUT_MS, err);
-    if (fd < 0 && err->code == ENOENT)
-        return error_set(err, ENOENT,
-                         "no classd is running at %s; start it, or name its file with --config",
+    // Refused: its socket is still there, as it was killed.
+    if (fd < 0 && (err->code == ENOENT || err->code == ECONNREFUSED))
+        return error_set(err, err->code,
+                         "no classd is running at %s; start it (systemctl start cosched-classd), "
+                         "or name its file with --config",
                          config->runtime_dir);
     return fd;
 }

@@ -18,8 +18,7 @@ static int merge_jobs(struct timeline *timeline, struct error *err)
     for (size_t i = 0; i < timeline->node_count; i++)
         room += timeline->recordings[i].job_count;
     timeline->jobs = calloc(room + 1, sizeof *timeline->jobs);
-    timeline->lanes = calloc(room + 1, sizeof *timeline->lanes);
-    if (timeline->jobs == NULL || timeline->lanes == NULL)
+    if (timeline->jobs == NULL)
         return error_errno(err, ENOMEM, "timeline");
     for (size_t i = 0; i < timeline->node_count; i++) {
         const struct recording *recording = &timeline->recordings[i];
@@ -103,19 +102,38 @@ static int fill_lane(struct lane *lane, const struct recording *recording, uint6
     return 0;
 }
 
+// Null with ENOMEM. There may be more lanes than the recordings name jobs: a file may have events
+// of a job that only another one names.
+static struct lane *add_lane(struct timeline *timeline, size_t *room, struct error *err)
+{
+    if (timeline->lane_count == *room) {
+        *room = *room > 0 ? 2 * *room : 64;
+        void *longer = realloc(timeline->lanes, *room * sizeof *timeline->lanes);
+        if (longer == NULL) {
+            error_errno(err, ENOMEM, "timeline");
+            return NULL;
+        }
+        timeline->lanes = longer;
+    }
+    return &timeline->lanes[timeline->lane_count++];
+}
+
 static int fill_lanes(struct timeline *timeline, struct error *err)
 {
+    size_t room = 0;
     for (size_t job = 0; job < timeline->job_count; job++) {
         for (size_t node = 0; node < timeline->node_count; node++) {
-            struct lane *lane = &timeline->lanes[timeline->lane_count];
+            struct lane *lane = add_lane(timeline, &room, err);
+            if (lane == NULL)
+                return -1;
             *lane = (struct lane){.node = node, .job = job};
             if (fill_lane(lane, &timeline->recordings[node], timeline->jobs[job].job,
                           timeline->to_ns, err) < 0)
                 return -1;
             if (lane->span_count > 0)
-                timeline->lane_count++;
-            else
-                free(lane->spans);
+                continue;
+            free(lane->spans);
+            timeline->lane_count--;
         }
     }
     return 0;

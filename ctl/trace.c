@@ -127,8 +127,6 @@ static int draw(const char *what, const struct recording *recordings, size_t cou
 static int show(const struct config *config, const char *what, int count, char *const *files,
                 struct error *err)
 {
-    if (count > FILES_MAX)
-        return error_set(err, EINVAL, "more than %d files", FILES_MAX);
     struct recording *recordings = calloc((size_t)count + 1, sizeof *recordings);
     if (recordings == NULL)
         return error_errno(err, ENOMEM, "trace");
@@ -143,25 +141,51 @@ static int show(const struct config *config, const char *what, int count, char *
     return rc;
 }
 
-int trace_command(const struct config *config, int count, char *const *arguments, struct error *err)
+static bool is_picture(const char *word)
+{
+    return strcmp(word, "json") == 0 || strcmp(word, "svg") == 0;
+}
+
+static bool is_report(const char *word)
+{
+    return strcmp(word, "coscheduled") == 0 || strcmp(word, "delays") == 0 ||
+           strcmp(word, "requests") == 0;
+}
+
+int trace_check(int count, char *const *arguments, struct error *err)
 {
     const char *what = count > 0 ? arguments[0] : "";
-    uint64_t capacity = 0;
-    if (strcmp(what, "start") == 0 && count <= 2)
-        return count == 2 && units_parse_count(arguments[1], &capacity, err) < 0
-                   ? -1
-                   : switch_trace(config, true, capacity, err);
-    if (strcmp(what, "stop") == 0 && count == 1)
-        return switch_trace(config, false, 0, err);
-    if (strcmp(what, "dump") == 0 && count <= 2)
-        return dump(config, count == 2 ? arguments[1] : NULL, err);
-    if (strcmp(what, "coscheduled") == 0 || strcmp(what, "delays") == 0 ||
-        strcmp(what, "requests") == 0)
-        return show(config, what, count - 1, arguments + 1, err);
-    if (strcmp(what, "export") == 0 && count >= 2 &&
-        (strcmp(arguments[1], "json") == 0 || strcmp(arguments[1], "svg") == 0))
-        return show(config, arguments[1], count - 2, arguments + 2, err);
+    bool draws = strcmp(what, "export") == 0 && count >= 2 && is_picture(arguments[1]);
+    uint64_t capacity;
+    if (is_report(what) || draws)
+        return count - (draws ? 2 : 1) > FILES_MAX
+                   ? error_set(err, EINVAL, "more than %d files", FILES_MAX)
+                   : 0;
+    if (strcmp(what, "start") == 0 && count == 2)
+        return units_parse_count(arguments[1], &capacity, err);
+    if ((strcmp(what, "start") == 0 && count == 1) || (strcmp(what, "stop") == 0 && count == 1) ||
+        (strcmp(what, "dump") == 0 && count <= 2))
+        return 0;
     return error_set(err, EINVAL,
                      "trace start [EVENTS], stop, dump [NODE], export json|svg [FILE...], "
                      "coscheduled [FILE...], delays [FILE...] or requests [FILE...]");
+}
+
+int trace_command(const struct config *config, int count, char *const *arguments, struct error *err)
+{
+    uint64_t capacity = 0;
+    if (trace_check(count, arguments, err) < 0)
+        return -1;
+    const char *what = arguments[0];
+    if (strcmp(what, "start") == 0)
+        return count == 2 && units_parse_count(arguments[1], &capacity, err) < 0
+                   ? -1
+                   : switch_trace(config, true, capacity, err);
+    if (strcmp(what, "stop") == 0)
+        return switch_trace(config, false, 0, err);
+    if (strcmp(what, "dump") == 0)
+        return dump(config, count == 2 ? arguments[1] : NULL, err);
+    if (is_report(what))
+        return show(config, what, count - 1, arguments + 1, err);
+    return show(config, arguments[1], count - 2, arguments + 2, err);
 }

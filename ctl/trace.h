@@ -5,9 +5,11 @@
 #include "common/config.h"
 #include "common/error.h"
 
+// 0 when `arguments` can be understood, else -1 with EINVAL and what there is.
+int trace_check(int count, char *const *arguments, struct error *err);
+
 // Carries out `arguments`: "start [EVENTS]", "stop", "dump [NODE]", "export json|svg [FILE...]" or
-// "coscheduled|delays|requests [FILE...]". Without files the running classd is asked. err->code is
-// EINVAL when they were not understood.
+// "coscheduled|delays|requests [FILE...]". Without files the running classd is asked.
 int trace_command(const struct config *config, int count, char *const *arguments,
                   struct error *err);
 

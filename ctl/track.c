@@ -23,9 +23,13 @@ static int parse_number(const char *text, unsigned long most, uint32_t *number)
     return 0;
 }
 
-static int parse_user(const char *job, size_t length, uint32_t *uid, struct error *err)
+// *uid stays where the job is named without its user.
+static int find_user(const char *job, uint32_t *uid, struct error *err)
 {
-    cleanup_free char *user = strndup(job, length);
+    const char *slash = strchr(job, '/');
+    if (slash == NULL)
+        return 0;
+    cleanup_free char *user = strndup(job, (size_t)(slash - job));
     if (user == NULL)
         return error_errno(err, ENOMEM, "%s", job);
     const struct passwd *entry = getpwnam(user);
@@ -46,12 +50,13 @@ static int parse_means(const char *word, uint32_t *means, struct error *err)
     return error_set(err, EINVAL, "--means %s: there are share, freezer and signals", word);
 }
 
+// All but the user, which only this node knows.
 static int parse(const struct track_wish *wish, struct protocol_target *target, struct error *err)
 {
-    const char *slash = strchr(wish->job, '/'), *name = slash != NULL ? slash + 1 : wish->job;
     *target = (struct protocol_target){.uid = PROTOCOL_NO_UID};
-    if (slash != NULL && parse_user(wish->job, (size_t)(slash - wish->job), &target->uid, err) != 0)
-        return -1;
+    if (wish->job == NULL)
+        return error_set(err, EINVAL, "which job? See coschedctl jobs");
+    const char *slash = strchr(wish->job, '/'), *name = slash != NULL ? slash + 1 : wish->job;
     if (strlen(name) < sizeof target->job_id)
         memcpy(target->job_id, name, strlen(name));
     if (!protocol_job_id_valid(target->job_id))
@@ -64,12 +69,18 @@ static int parse(const struct track_wish *wish, struct protocol_target *target, 
     return 0;
 }
 
+int track_check(const struct track_wish *wish, struct error *err)
+{
+    struct protocol_target target;
+    return parse(wish, &target, err);
+}
+
 int track_run(const struct config *config, const struct track_wish *wish, bool json,
               struct error *err)
 {
     struct protocol_target target;
     struct protocol_tracked tracked;
-    if (parse(wish, &target, err) != 0)
+    if (parse(wish, &target, err) != 0 || find_user(wish->job, &target.uid, err) != 0)
         return -1;
     cleanup_close int fd = talk_connect(config, err);
     if (fd < 0 || talk_track(fd, wish->command, &target, &tracked, err) != 0)

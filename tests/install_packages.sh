@@ -10,6 +10,10 @@ for package in $(sed 's/#.*//' "$list"); do
 done
 [ -n "$missing" ] || exit 0
 
+if ! command -v apt-get >/dev/null; then
+    echo "install_packages.sh: no apt-get here: install what corresponds to $list, build, and give bench/run_*.sh --build DIR" >&2
+    exit 1
+fi
 echo "installing:$missing" >&2
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo

@@ -31,7 +31,7 @@ def parser():
                      help="of Barrier's computing between barriers: 0 (as in the paper's figure) to 100")
     top.add_argument("--slice", default="100ms", metavar="T", help="time-slice (default: 100ms, the shortest)")
     top.add_argument("--quick", action="store_true",
-                     help="does it work? about a minute: one competitor, programs a tenth as long, one run")
+                     help="does it work? about two minutes: one competitor, programs a tenth as long, one run")
     top.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
                      help="any other setting of cosched.ini")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs")

@@ -21,7 +21,8 @@ from labkit import processes
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="run_alone.sh", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="run_alone.sh", description=__doc__.splitlines()[0],
+                                     allow_abbrev=False)  # run_alone.sh has to know where options end
     parser.add_argument("--build",
                         default=os.path.join(os.path.dirname(interleave.BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")

@@ -244,7 +244,8 @@ def report(samples, results, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="run_gang.sh", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     root = os.path.dirname(BENCH)
     parser.add_argument("--build", default=os.path.join(root, "build", "release"), metavar="DIR")
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")

@@ -115,7 +115,8 @@ def put_away(job):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="run_waiting.sh", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="run_waiting.sh", description=__doc__.splitlines()[0],
+                                     allow_abbrev=False)  # run_waiting.sh has to know where options end
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("-n", dest="ranks", type=int, default=4)

@@ -65,6 +65,18 @@ static void list_name(struct settings *settings)
             name, GANG_LIST_NAME_MAX - 1);
 }
 
+// Absolute only: a program may change its directory before the library connects.
+static void runtime_dir(struct settings *settings)
+{
+    const char *path = getenv("COSCHED_RUNTIME_DIR");
+    bool usable = path != NULL && path[0] == '/';
+    if (path != NULL && *path != '\0' && !usable)
+        snprintf(settings->complaint, sizeof settings->complaint,
+                 "COSCHED_RUNTIME_DIR=%.40s is not an absolute path; it is ignored", path);
+    snprintf(settings->runtime_dir, sizeof settings->runtime_dir, "%s",
+             usable ? path : "/run/cosched");
+}
+
 void settings_read(struct settings *settings)
 {
     static const char *const waits[] = {"auto", "spin", "yield", "block", NULL};
@@ -75,10 +87,7 @@ void settings_read(struct settings *settings)
     settings->piggyback = (enum piggyback)choice(settings, "COSCHED_PIGGYBACK", carriers);
     list_name(settings);
     settings->stats = choice(settings, "COSCHED_STATS", flags) == 2;
-    const char *runtime_dir = getenv("COSCHED_RUNTIME_DIR");
-    if (runtime_dir == NULL || runtime_dir[0] != '/')
-        runtime_dir = "/run/cosched";
-    snprintf(settings->runtime_dir, sizeof settings->runtime_dir, "%s", runtime_dir);
+    runtime_dir(settings);
     settings->init_timeout_ns = 60 * NS_PER_SEC;
     settings->spin_limit_ns = SETTINGS_UNSET;
     duration(settings, "COSCHED_INIT_TIMEOUT", INIT_TIMEOUT_MAX_NS, &settings->init_timeout_ns);

@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     *) break ;;
     esac
 done
-[ $# -gt 0 ] || set -- packets adoption page runtime config reply
+[ $# -gt 0 ] || set -- packets adoption page runtime config reply recording
 mkdir -p "$build/findings"
 cd "$top"
 

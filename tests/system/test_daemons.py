@@ -447,10 +447,12 @@ class Systemd(Node):
             path = os.path.join(self.folder, "notify")
             systemd.bind(path)
             systemd.settimeout(DEADLINE_S)
-            daemon = subprocess.Popen([program, "--config", self.config], stdin=subprocess.DEVNULL,
-                                      stderr=subprocess.PIPE, text=True,
-                                      env={**os.environ, "NOTIFY_SOCKET": path,
-                                           "WATCHDOG_USEC": "100000", "JOURNAL_STREAM": "8:1"})
+            journal, stream = os.pipe()
+            about = os.fstat(stream)
+            daemon = subprocess.Popen([program, "--config", self.config], stdin=subprocess.DEVNULL, stderr=stream,
+                                      env={**os.environ, "NOTIFY_SOCKET": path, "WATCHDOG_USEC": "100000",
+                                           "JOURNAL_STREAM": f"{about.st_dev}:{about.st_ino}"})
+            os.close(stream)
             self.daemons.append(daemon)
             self.assertEqual(systemd.recv(100), b"READY=1")
             for _ in range(3):
@@ -461,9 +463,9 @@ class Systemd(Node):
                 said = systemd.recv(100)
             self.assertEqual(said, b"STOPPING=1")
             os.unlink(path)
-            _, lines = daemon.communicate(timeout=DEADLINE_S)
-            self.assertEqual(daemon.returncode, 0)
-            self.assertRegex(lines, "^<5>")
+            self.assertEqual(daemon.wait(DEADLINE_S), 0)
+            with open(journal, encoding="ascii") as lines:
+                self.assertRegex(lines.read(), "^<5>")
 
     def test_classd_notifies(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)

@@ -224,8 +224,9 @@ class Trace(Node):
     def test_nonsense_is_explained(self):
         for words in (["trace"], ["trace", "paint"], ["trace", "export", "gif"]):
             run = self.ctl(*words)
-            self.assertEqual(run.returncode, 1)
+            self.assertEqual(run.returncode, 2)
             self.assertIn("export json|svg", run.stderr)
+        self.assertEqual(self.ctl("trace", "start", "many").returncode, 2)
         self.assertIn("nothing was recorded", self.ctl("trace", "export", "svg").stderr)
 
 
@@ -253,7 +254,8 @@ class Watching(Node):
         rows = {line.split()[0]: line for line in run.stdout.splitlines()[2:]}
         self.assertIn("scheduled", rows["a"])
         self.assertIn("idle", rows["b"])
-        self.assertEqual(self.ctl("top", "1").returncode, 1)
+        self.assertEqual(self.ctl("top", "1").returncode, 2)
+        self.assertEqual(self.ctl("top", "1ms").returncode, 2)
         self.assertEqual(self.ctl("top", "1s", "2s").returncode, 2)
 
     def test_top_needs_a_terminal_to_type_at(self):
@@ -287,6 +289,13 @@ class Watching(Node):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, r"(?m)^FAULT .*no classd is running")
 
+    def test_who_finds_no_classd_is_told_how_to_start_it(self):
+        remedy = r"\Acoschedctl: no classd is running at \S+; start it \(systemctl start cosched-classd\), or name its file "
+        self.kill_classd()  # it leaves its socket there
+        self.assertRegex(self.ctl("status").stderr, remedy)
+        os.unlink(os.path.join(self.runtime_dir, "classd.socket"))
+        self.assertRegex(self.ctl("status").stderr, remedy)
+
     def test_the_doctor_sees_binding_conflicts(self):
         one = min(os.sched_getaffinity(0))
         clients = [self.job("a"), self.job("b")]
@@ -310,9 +319,28 @@ class Installed(unittest.TestCase):
                     for program in programs:
                         self.assertTrue(program.startswith(prefix + "/"), program)
                         self.assertTrue(os.access(top + program, os.X_OK), program)
-                doctor = subprocess.run([f"{top}{prefix}/bin/coschedctl", "--config", "/dev/null", "doctor"],
-                                        capture_output=True, text=True, check=False).stdout
-                self.assertNotIn("libcosched_pmpi.so", doctor)  # it is found
+                self.assertNotIn("libcosched_pmpi.so", self.doctor(top + prefix))  # it is found
+
+    def test_a_library_that_serves_no_mpi_is_a_fault(self):
+        with tempfile.TemporaryDirectory() as top:
+            subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", top], check=True,
+                           stdout=subprocess.DEVNULL)
+            variants = glob.glob(f"{top}/lib*/**/libcosched_pmpi_*.so", recursive=True)
+            self.assertEqual("serves no MPI" in self.doctor(top), not variants)
+            for variant in variants:
+                os.unlink(variant)
+            self.assertRegex(self.doctor(top), "(?m)^FAULT the library serves no MPI: .*-DCOSCHED_MPICC_mpich=")
+
+    def test_the_doctor_knows_launchers_by_their_names_only(self):
+        with tempfile.TemporaryDirectory() as empty:
+            said = subprocess.run([daemonkit.CTL, "--config", "/dev/null", "doctor"], capture_output=True, text=True,
+                                  check=False, env={**os.environ, "PATH": empty}).stdout
+        self.assertRegex(said, "(?m)^note  MPICH: no mpiexec.mpich in PATH$")
+        self.assertNotIn("is not installed", said)
+
+    def doctor(self, prefix):
+        return subprocess.run([f"{prefix}/bin/coschedctl", "--config", "/dev/null", "doctor"], capture_output=True,
+                              text=True, check=False).stdout
 
 
 if __name__ == "__main__":

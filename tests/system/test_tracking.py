@@ -144,16 +144,19 @@ class OneNode(Node):
 
     def test_words_that_make_no_sense(self):
         self.job("a")
-        for arguments, word in ((["suspend"], "which job"), (["suspend", "nothing"], "no job nothing"),
-                                (["suspend", "a/b/c"], "no user"), (["suspend", "nobody/.."], "no job id"),
-                                (["suspend", "a", "--means", "force"], "share, freezer and signals"),
-                                (["suspend", "a", "--subtree", "x"], "process id"),
-                                (["suspend", "a", "--subtree", str(os.getpid())], "not in class"),
-                                (["suspend", "a", "--subtree", str(os.getpid()), "--means", "freezer"], "signals"),
-                                (["resume", "a"], "not suspended")):
+        own = str(os.getpid())
+        for arguments, status, word in ((["suspend"], 2, "which job"), (["kill"], 2, "which job"),
+                                        (["suspend", "nothing"], 1, "no job nothing"),
+                                        (["suspend", "a/b/c"], 2, "no job id"), (["suspend", "nobody/.."], 2, "no job id"),
+                                        (["suspend", "no.such.user/b"], 1, "no user"),
+                                        (["suspend", "a", "--means", "force"], 2, "share, freezer and signals"),
+                                        (["suspend", "a", "--subtree", "x"], 2, "process id"),
+                                        (["suspend", "a", "--subtree", own], 1, "not in class"),
+                                        (["suspend", "a", "--subtree", own, "--means", "freezer"], 1, "signals"),
+                                        (["resume", "a"], 1, "not suspended")):
             with self.subTest(arguments=arguments):
                 run = self.ctl(*arguments)
-                self.assertEqual(run.returncode, 1)
+                self.assertEqual(run.returncode, status)
                 self.assertIn(word, run.stderr)
                 self.assertEqual(len(run.stderr.splitlines()), 1)
 

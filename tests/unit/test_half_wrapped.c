@@ -121,6 +121,25 @@ static void a_time_limit_has_a_limit(void **state)
     assert_string_not_equal(settings.complaint, "");
 }
 
+static void a_relative_runtime_directory_is_complained_of(void **state)
+{
+    struct settings settings;
+    (void)state;
+    unsetenv("COSCHED_INIT_TIMEOUT");
+    static const char *const good[] = {"", "/tmp/cosched"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        setenv("COSCHED_RUNTIME_DIR", good[i], 1);
+        settings_read(&settings);
+        assert_string_equal(settings.runtime_dir, *good[i] != '\0' ? good[i] : "/run/cosched");
+        assert_string_equal(settings.complaint, "");
+    }
+    setenv("COSCHED_RUNTIME_DIR", "run/cosched", 1);
+    settings_read(&settings);
+    assert_string_equal(settings.runtime_dir, "/run/cosched");
+    assert_string_equal(settings.complaint,
+                        "COSCHED_RUNTIME_DIR=run/cosched is not an absolute path; it is ignored");
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -137,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_job_goes_on_when_all_answer),
         cmocka_unit_test(a_job_goes_on_when_all_have_come),
         cmocka_unit_test(a_time_limit_has_a_limit),
+        cmocka_unit_test(a_relative_runtime_directory_is_complained_of),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

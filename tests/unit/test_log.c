@@ -4,18 +4,33 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-// What a line of the log is, with standard error caught.
-static void logged(const char *text, char *line, size_t size)
+// What a line of the log is, with standard error caught; `off` is added to its inode in what
+// JOURNAL_STREAM says, which is not set when it is negative.
+static void logged_to(int off, const char *text, char *line, size_t size)
 {
     int ends[2], kept = dup(STDERR_FILENO);
+    struct stat status;
+    char stream[64];
     assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fstat(ends[1], &status), 0);
     dup2(ends[1], STDERR_FILENO);
+    snprintf(stream, sizeof stream, "%ju:%ju", (uintmax_t)status.st_dev,
+             (uintmax_t)status.st_ino + (unsigned)off);
+    if (off < 0)
+        unsetenv("JOURNAL_STREAM");
+    else
+        setenv("JOURNAL_STREAM", stream, 1);
+    log_init("test", "info");
+    unsetenv("JOURNAL_STREAM");
     log_line(LOG_ERR, "job of \"%s\"", text);
     dup2(kept, STDERR_FILENO);
     close(kept);
@@ -26,12 +41,25 @@ static void logged(const char *text, char *line, size_t size)
     line[length] = '\0';
 }
 
+static void logged(const char *text, char *line, size_t size)
+{
+    logged_to(-1, text, line, size);
+}
+
+static void only_lines_for_the_journal_begin_with_their_priority(void **state)
+{
+    char line[2048];
+    (void)state;
+    logged_to(0, "a", line, sizeof line);
+    assert_string_equal(line, "<3>job of \"a\"\n");
+    logged_to(1, "a", line, sizeof line); // another's, inherited
+    assert_string_equal(line, "test: job of \"a\"\n");
+}
+
 static void a_line_is_printable_whatever_it_quotes(void **state)
 {
     char line[2048];
     (void)state;
-    unsetenv("JOURNAL_STREAM");
-    log_init("test", "info");
     logged("\x1b[2J\nforged: line\x7f\xff\xc2\x9b", line, sizeof line);
     assert_string_equal(line, "test: job of \"?[2J?forged: line????\"\n");
 }
@@ -50,6 +78,7 @@ static void a_long_line_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_lines_for_the_journal_begin_with_their_priority),
         cmocka_unit_test(a_line_is_printable_whatever_it_quotes),
         cmocka_unit_test(a_long_line_is_cut),
     };

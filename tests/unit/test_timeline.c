@@ -246,6 +246,24 @@ static void turns_that_end_on_one_node_are_counted_apart(void **state)
     timeline_free(&timeline);
 }
 
+// A file may name fewer jobs than it has events of.
+static void a_job_has_a_lane_also_where_it_has_no_name(void **state)
+{
+    enum { NODES = 100 };
+    struct recording many[NODES];
+    struct timeline timeline;
+    (void)state;
+    for (size_t i = 0; i < NODES; i++) {
+        many[i] = nodes[0];
+        many[i].job_count = i == 0 ? nodes[0].job_count : 0;
+    }
+    assert_int_equal(timeline_build(many, NODES, &timeline, &err), 0);
+    assert_int_equal(timeline.job_count, 2);
+    assert_int_equal(timeline.lane_count, 2 * NODES);
+    assert_int_equal(timeline.lanes[2 * NODES - 1].node, NODES - 1);
+    timeline_free(&timeline);
+}
+
 static void nothing_recorded_is_said(void **state)
 {
     (void)state;
@@ -308,9 +326,10 @@ static void a_file_gives_back_what_was_written(void **state)
 static void bad_files_are_refused(void **state)
 {
     (void)state;
-#define FILE_WITH(jobs, events)                                                                    \
-    "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"jobs\":[" jobs        \
+#define FILE_OF_NODE(node, jobs, events)                                                           \
+    "{\"format\":\"cosched trace\",\"version\":1,\"node\":\"" node "\",\"lost\":0,\"jobs\":[" jobs \
     "],\"events\":[" events "]}"
+#define FILE_WITH(jobs, events) FILE_OF_NODE("n", jobs, events)
     static const char *const bad[] = {
         "",
         "{}",
@@ -328,6 +347,7 @@ static void bad_files_are_refused(void **state)
         "{\"format\":\"cosched "
         "trace\",\"version\":1,\"node\":\"n\",\"lost\":0,\"until\":1,\"jobs\":[],"
         "\"events\":[[2,\"0\",8,0]]}",
+        FILE_OF_NODE("\\u001b[2J", "", ""), // which would clear the terminal that it is named on
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct recording recording;
@@ -347,6 +367,11 @@ static void names_of_nodes_fit_into_files(void **state)
     longest[RECORDING_NODE_MAX - 1] = 'n';
     assert_false(recording_node_valid(longest));
     assert_false(recording_node_valid("\xe9")); // not UTF-8
+    assert_true(recording_node_valid("Knoten-\xc3\xa4\xc2\xa0"));
+    static const char *const controls[] = {"\x1b[2J",  "a\n",       "\x7f",
+                                           "\xc2\x80", "a\xc2\x9b", "\xc2"};
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        assert_false(recording_node_valid(controls[i]));
 }
 
 static int write_json(void *user, FILE *stream)
@@ -415,6 +440,7 @@ int main(void)
         cmocka_unit_test(of_what_was_lost_no_request_is_false),
         cmocka_unit_test(delays_are_from_the_first_node_to_the_last),
         cmocka_unit_test(turns_that_end_on_one_node_are_counted_apart),
+        cmocka_unit_test(a_job_has_a_lane_also_where_it_has_no_name),
         cmocka_unit_test(nothing_recorded_is_said),
         cmocka_unit_test(a_file_gives_back_what_was_written),
         cmocka_unit_test(bad_files_are_refused),

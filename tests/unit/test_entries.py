@@ -1,0 +1,129 @@
+"""The commands of bench/ install and build when they have to, and take no argument for what it is not."""
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
+SAYS_SO = '#!/bin/sh\necho "$(basename -- "$0")" "$@" >>"$RECORD"\n'
+TOOLS = ("sh", "basename", "dirname", "sed")
+
+
+class Entries(unittest.TestCase):
+    """A copy of the entries, in which whatever they call only leaves a line in a record."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = folder.name
+        self.record = os.path.join(self.top, "record")
+        for name in os.listdir(os.path.join(ROOT, "bench")):
+            if name.endswith(".sh"):
+                self.copy("bench", name)
+        self.program("tests/own_python.sh", "")
+        self.program("tests/install_packages.sh")
+        for name in ("cmake", "python3", "dpkg-query"):
+            self.program("path/" + name)
+        for name in TOOLS:
+            os.symlink(shutil.which(name), os.path.join(self.top, "path", name))
+
+    def copy(self, folder, name):
+        os.makedirs(os.path.join(self.top, folder), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, folder, name), os.path.join(self.top, folder, name))
+
+    def program(self, path, text=SAYS_SO):
+        path = os.path.join(self.top, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    def run_entry(self, entry, *arguments, **environment):
+        """(status, standard output, standard error, lines of the record)"""
+        open(self.record, "w", encoding="ascii").close()
+        done = subprocess.run([os.path.join(self.top, entry), *arguments], stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, check=False, timeout=60,
+                              env={"PATH": os.path.join(self.top, "path"), "RECORD": self.record, **environment})
+        with open(self.record, encoding="ascii") as file:
+            return done.returncode, done.stdout, done.stderr, file.read().splitlines()
+
+    def builds(self, *arguments):
+        lines = self.run_entry(*arguments)[3]
+        self.assertIn(" ".join(arguments[1:]), lines[-1])  # the measuring program gets all of them
+        return "cmake --build --preset release" in lines
+
+
+class Help(unittest.TestCase):
+    def test_usage_has_the_name_of_the_command(self):
+        for entry in sorted(os.listdir(os.path.join(ROOT, "bench"))):
+            with open(os.path.join(ROOT, "bench", entry), encoding="ascii") if entry.endswith(".sh") else io.StringIO() as file:
+                program = re.search(r'python3 "\$root/(\S+\.py)"', file.read())
+            if program is None:
+                continue
+            with self.subTest(entry=entry):
+                done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, program[1]), "--help"], text=True,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True, timeout=60,
+                                      env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "bench")})
+                self.assertTrue(done.stdout.startswith(f"usage: {entry} "), done.stdout)
+
+
+class Prepare(Entries):
+    def test_a_build_help_or_a_plan_needs_none(self):
+        self.assertTrue(self.builds("bench/run_nas.sh", "quick", "--runs", "3"))
+        for word in ("--build=there", "-h", "--help", "--dry-run"):
+            self.assertFalse(self.builds("bench/run_nas.sh", "quick", word), word)
+        self.assertFalse(self.builds("bench/run_nas.sh", "quick", "--build", "there"))
+
+    def test_what_stands_behind_a_program_is_the_programs(self):
+        for entry, flag in (("bench/run_waiting.sh", "--hogs"), ("bench/run_alone.sh", "--against-itself")):
+            for before in ([], ["--runs", "5"], ["-n", "2", flag], ["-n2", "--mpi=openmpi"], [flag, "--"]):
+                for own in (["-h", "5"], ["--build", "x"], ["--dry-run"]):
+                    with self.subTest(entry=entry, before=before, own=own):
+                        self.assertTrue(self.builds(entry, *before, "./program", *own))
+            for before in (["--build", "there"], [flag, "--build=there"], ["--runs", "5", "--help"], ["-h"]):
+                with self.subTest(entry=entry, before=before):
+                    self.assertFalse(self.builds(entry, *before, "./program", "x"))
+
+
+class Switches(Entries):
+    def test_a_build_is_used_as_it_is(self):
+        self.program("there/bench/micro/switches")
+        self.assertEqual(self.run_entry("bench/run_switches.sh", "--build", os.path.join(self.top, "there"))[3][-1], "switches")
+
+    def test_help_and_nonsense_build_nothing(self):
+        status, said, _, lines = self.run_entry("bench/run_switches.sh", "--help")
+        self.assertEqual((status, lines), (0, []))
+        self.assertIn("Usage: bench/run_switches.sh [--build DIR]", said)
+        for words in (["--bogus"], ["5"], ["--build"], ["--build", "x", "y"]):
+            with self.subTest(words=words):
+                status, said, error, lines = self.run_entry("bench/run_switches.sh", *words)
+                self.assertEqual((status, said, lines), (2, "", []))
+                self.assertIn("--help", error)
+
+
+class Report(Entries):
+    def test_only_what_draws_is_installed(self):
+        self.assertEqual(self.run_entry("bench/run_report.sh", "results")[3],
+                         ["install_packages.sh packages_report.txt", "python3 -m report results"])
+        self.program("path/gnuplot")
+        self.assertEqual(self.run_entry("bench/run_report.sh", "results")[3], ["python3 -m report results"])
+
+
+class Packages(Entries):
+    def test_where_there_is_no_apt_get_the_remedy_is_said(self):
+        for name in ("install_packages.sh", "packages_report.txt"):
+            self.copy("tests", name)
+        status, _, error, _ = self.run_entry("tests/install_packages.sh", "packages_report.txt")
+        self.assertEqual(status, 1)
+        self.assertRegex(error, r"\A[^\n]*no apt-get here: install what corresponds to \S*packages_report.txt, build, .*--build DIR\n\Z")
+        self.program("path/dpkg-query", "#!/bin/sh\nprintf installed\n")
+        self.assertEqual(self.run_entry("tests/install_packages.sh", "packages_report.txt")[0::2], (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
