@@ -96,6 +96,18 @@ int groups_find_stopped(class_t *base, struct suspension *suspension, struct err
     return note_ours(suspension, &found, err) >= 0 ? 0 : -1;
 }
 
+// Whoever is gone needs no finding. An owner who continues, forks and kills without end would have
+// the list, and its record, grow for as long. Returns whether there was somebody.
+static bool drop_gone(struct genealogy *ours, const struct genealogy *found)
+{
+    size_t before = ours->count, kept = 0;
+    for (size_t i = 0; i < before; i++)
+        if (genealogy_find(found, ours->list[i].pid, ours->list[i].start_time) != NULL)
+            ours->list[kept++] = ours->list[i];
+    ours->count = kept;
+    return kept < before;
+}
+
 // Who had stopped before, and was continued by somebody else since, is stopped by us now.
 static void drop_runners(struct genealogy *others, const struct genealogy *found)
 {
@@ -117,10 +129,11 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
         check_count(&found, err) != 0)
         return -1;
     drop_runners(&suspension->others, &found);
+    bool dropped = drop_gone(&suspension->ours, &found);
     int noted = note_ours(suspension, &found, err);
     if (noted < 0)
         return -1;
-    if ((suspension->others.count != others || noted > 0) &&
+    if ((suspension->others.count != others || dropped || noted > 0) &&
         suspension_write(base->suspensions, base->name, suspension, err) != 0)
         return -1;
     if (signals_stop(&found, err) != 0)

@@ -431,6 +431,58 @@ static void who_was_stopped_with_a_subtree_is_continued_whoever_has_died(void **
             assert_true(tries < DEADLINE_MS / 200);
 }
 
+static size_t recorded_of_subtree(void)
+{
+    char directory[64];
+    struct suspension suspension;
+    snprintf(directory, sizeof directory, "%s/" SUSPENSION_DIRECTORY, records);
+    assert_int_equal(suspension_read(directory, "a", &suspension, &err), 1);
+    size_t count = suspension.ours.count;
+    suspension_forget(&suspension);
+    return count;
+}
+
+// The root of a subtree that its owner may continue, and then forks a child at a time.
+static void breeder(void)
+{
+    sign_in();
+    for (unsigned born = 0;; born++) {
+        while (atomic_load(&board->go) <= born)
+            nap_ms(1);
+        if (fork() == 0) {
+            sign_in();
+            for (;;)
+                pause();
+        }
+    }
+}
+
+// By continuing, forking and killing its owner could have the record grow without end.
+static void the_dead_of_a_subtree_are_not_kept_in_mind(void **state)
+{
+    (void)state;
+    begin(breeder);
+    wait_for(1);
+    const struct class_suspension how = {
+        .means = CLASS_BY_SIGNALS, .root = head, .root_start = start_time_of(head)};
+    suspend(&how);
+    for (unsigned child = 1; child < 20; child++) {
+        atomic_fetch_add(&board->go, 1);
+        assert_int_equal(kill(head, SIGCONT), 0);
+        wait_for(child + 1);
+        suspend(&how);
+        assert_int_equal(recorded_of_subtree(), 2);
+        pid_t pid = atomic_load(&board->pids[child]);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        for (int ms = 0; is_member(pid); ms++) {
+            assert_true(ms < DEADLINE_MS);
+            nap_ms(1);
+        }
+    }
+    suspend(&how);
+    assert_int_equal(recorded_of_subtree(), 1);
+}
+
 // ---- who cannot stop
 
 // Waits for a child that it has forked as vfork() does, in the kernel and without a look at
@@ -719,6 +771,7 @@ int main(void)
         real(outlives_the_daemon),
         real(a_subtree_alone_is_stopped_and_killed),
         real(who_was_stopped_with_a_subtree_is_continued_whoever_has_died),
+        real(the_dead_of_a_subtree_are_not_kept_in_mind),
         real(a_suspension_that_fails_leaves_nobody_about_to_stop),
         real(who_cannot_stop_is_killed_in_the_last_pass),
         real(nobody_escapes),
