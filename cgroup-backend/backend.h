@@ -176,13 +176,15 @@ int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_on
 
 // Continues who was stopped, expels what is left, removes the group and releases the class. A group
 // that is already gone is no error. Waits for processes that are about to end, for 100 ms at most.
-// On error the class is released all the same.
+// On error the class is released all the same. EBUSY: its group stays, with the record of its
+// suspension if somebody could not be continued.
 int class_remove(class_t *class_, struct error *err);
 
 // The same in steps that wait for nothing, each of which expels at most `limit` processes from each
 // of the class's groups. EAGAIN: the class is not limited any more, holds no descriptor once who
 // was stopped is continued, and is still the caller's, who calls again a little later, or
-// class_remove() or class_close(), and nothing else.
+// class_remove() or class_close(), and nothing else. So it is, too, while descriptors or memory are
+// short, or somebody cannot be continued for another reason.
 int class_remove_step(class_t *class_, size_t limit, struct error *err);
 
 // Calls `each` for every class, below the root or in place, until it returns non-zero. Returns 0 or

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -662,6 +663,60 @@ static void who_cannot_stop_is_killed_in_the_last_pass(void **state)
     }
 }
 
+// No descriptor is to be had meanwhile.
+static int in_want(int (*work)(class_t *class_, struct error *err))
+{
+    struct rlimit plenty, none;
+    getrlimit(RLIMIT_NOFILE, &plenty);
+    none = plenty;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    int rc = work(class_, &err);
+    setrlimit(RLIMIT_NOFILE, &plenty);
+    return rc;
+}
+
+static int begin_removal(class_t *one, struct error *why)
+{
+    return class_remove_step(one, SIZE_MAX, why);
+}
+
+static void who_cannot_be_continued_keeps_his_class_and_its_record(void **state)
+{
+    (void)state;
+    struct class_suspension how = {.means = CLASS_BY_SIGNALS}, known = {0};
+    begin(tree_of_seven);
+    wait_for(7);
+    suspend(&how);
+    check(class_set_share(class_, 10000, &err));
+    assert_int_equal(in_want(begin_removal), -1);
+    assert_int_equal(err.code, EAGAIN);
+    assert_int_equal(in_want(class_remove), -1);
+    assert_int_equal(err.code, EBUSY);
+    check(class_open(backend, "a", &class_, &err));
+    assert_true(class_suspended(class_, &known));
+    assert_int_equal(known.means, CLASS_BY_SIGNALS);
+    assert_int_equal(members(), 7);
+    resume();
+    assert_true(all_beat(7));
+    kill_part(0, 0);
+}
+
+static void a_class_that_cannot_go_for_want_of_descriptors_goes_later(void **state)
+{
+    (void)state;
+    if (!take_freezer())
+        skip();
+    begin(tree_of_seven);
+    wait_for(7);
+    assert_int_equal(in_want(begin_removal), -1);
+    assert_int_equal(err.code, EAGAIN);
+    for (unsigned i = 0; i < 7; i++)
+        kill(atomic_load(&board->pids[i]), SIGKILL);
+    check(class_remove(class_, &err));
+    check(class_open(backend, "a", &class_, &err));
+}
+
 // SIGKILL to a fixed point, after SIGSTOP for a subtree.
 static void none_is_left_without_a_freezer(void **state)
 {
@@ -774,6 +829,8 @@ int main(void)
         real(the_dead_of_a_subtree_are_not_kept_in_mind),
         real(a_suspension_that_fails_leaves_nobody_about_to_stop),
         real(who_cannot_stop_is_killed_in_the_last_pass),
+        real(who_cannot_be_continued_keeps_his_class_and_its_record),
+        real(a_class_that_cannot_go_for_want_of_descriptors_goes_later),
         real(nobody_escapes),
         real(none_is_left_without_a_freezer),
         real(a_fork_storm_ends),
