@@ -173,14 +173,24 @@ static void print_help(void)
          "  --help           print this text");
 }
 
-// Without a file at the default place the defaults hold.
+// Without a file at the default place the defaults hold. What classd has read may have been sound:
+// a broken file is no reason for its limits to be without a dead man's switch.
 static int load(const char *given, struct config *config, struct error *err)
 {
-    if (config_load(given != NULL ? given : COSCHED_CONFIG_FILE, config, err) == 0)
+    const char *path = given != NULL ? given : COSCHED_CONFIG_FILE;
+    if (config_load(path, config, err) == 0)
         return 0;
-    if (given != NULL || err->code != ENOENT)
+    if (err->code == ENOENT && given != NULL)
         return -1;
-    config_defaults(config);
+    if (err->code == ENOENT) {
+        config_defaults(config);
+    } else {
+        config_salvage(path, config);
+        log_line(
+            LOG_WARNING,
+            "%s; going on by the rest, below the root \"%s\": restart timerd when it is mended",
+            err->text, config->cgroup_root);
+    }
     *err = (struct error){0};
     return 0;
 }

@@ -638,6 +638,18 @@ class Timer(Node):
         self.eventually(self.both_limited, "the woken classd limits again")
         self.eventually(lambda: "classd answers again" in self.log_text(), "a line")
 
+    def test_a_broken_configuration_is_no_reason_to_limit_for_ever(self):
+        self.job("a"), self.job("b")
+        with open(self.config, "a", encoding="ascii") as file:
+            file.write("[scheduler]\nspeed = 11\n[cg")
+        timerd = self.start(TIMERD)
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        self.assertIn(f'going on by the rest, below the root "{ROOT}"', self.log_text())
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(self.lifted, "timerd lifts the limits")
+        self.assertIsNone(timerd.poll())
+        self.configure()
+
     def test_timerd_may_start_first(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
         self.start(TIMERD)
