@@ -441,6 +441,32 @@ class Privileges(Node):
             self.assertEqual(os.sched_getparam(daemon.pid).sched_priority, 1)
 
 
+class Hidden(Node):
+    """classd in a mount namespace of its own, whose /proc shows no other user's processes."""
+
+    settings = {"daemon__log_level": "info"}
+    options, groups = "hidepid=2", ()
+
+    def start(self, program):
+        script = f'mount -t proc -o {self.options} proc /proc && exec "$0" --config "$1"'
+        daemon = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", script, program, self.config],
+                                  stdin=subprocess.DEVNULL, stderr=self.log, extra_groups=self.groups)
+        self.daemons.append(daemon)
+        return daemon
+
+    def test_the_remedy_is_said_once(self):
+        for name in ("a", "b"):
+            self.assertEqual(self.client(NOBODY).register(name)["status"], errno.EACCES)
+        self.assertEqual(self.log_text().count("SupplementaryGroups="), 1)
+
+    def test_the_remedy_helps(self):
+        group = 54321  # nobody else's
+        self.kill_classd()
+        self.options, self.groups = f"hidepid=2,gid={group}", (group,)
+        self.classd = self.start_classd()
+        self.assertEqual(self.client(NOBODY).register("a")["status"], 0)
+
+
 class Systemd(Node):
     def check(self, program):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -702,6 +703,35 @@ static void who_cannot_be_continued_keeps_his_class_and_its_record(void **state)
     kill_part(0, 0);
 }
 
+// A process of its own resumes the class, to whom /proc shows nobody. 77: there is no such /proc.
+static int resume_unseeing(void)
+{
+    struct class_suspension known;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("proc", "/proc", "proc", 0, "hidepid=2") != 0 || seteuid(99) != 0)
+        return 77;
+    int rc = class_resume(class_, &err);
+    return rc != 0 && err.code == EACCES && class_suspended(class_, &known) ? 0 : 1;
+}
+
+static void who_is_hidden_is_not_taken_for_gone(void **state)
+{
+    (void)state;
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    int status;
+    begin(tree_of_seven);
+    wait_for(7);
+    suspend(&how);
+    pid_t unseeing = fork();
+    if (unseeing == 0)
+        _exit(resume_unseeing());
+    assert_int_equal(waitpid(unseeing, &status, 0), unseeing);
+    kill_part(0, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 static void a_class_that_cannot_go_for_want_of_descriptors_goes_later(void **state)
 {
     (void)state;
@@ -830,6 +860,7 @@ int main(void)
         real(a_suspension_that_fails_leaves_nobody_about_to_stop),
         real(who_cannot_stop_is_killed_in_the_last_pass),
         real(who_cannot_be_continued_keeps_his_class_and_its_record),
+        real(who_is_hidden_is_not_taken_for_gone),
         real(a_class_that_cannot_go_for_want_of_descriptors_goes_later),
         real(nobody_escapes),
         real(none_is_left_without_a_freezer),
