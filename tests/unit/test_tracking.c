@@ -664,6 +664,53 @@ static void who_cannot_stop_is_killed_in_the_last_pass(void **state)
     }
 }
 
+// As when a daemon dies between two passes.
+static void a_kill_that_nobody_finishes_leaves_nobody_stopped(void **state)
+{
+    (void)state;
+    struct class_suspension known;
+    if (!take_freezer())
+        skip();
+    begin(wait_in_the_kernel);
+    wait_for(1);
+    assert_int_equal(class_kill_pass(class_, head, start_time_of(head), false, &err), -1);
+    assert_int_equal(err.code, EAGAIN);
+    class_close(class_);
+    assert_int_equal(backend_release_all(backend, NULL, &err), 0);
+    check(class_open(backend, "a", &class_, &err));
+    atomic_store(&board->go, 1);
+    wait_for(2);
+    for (int tries = 0; !beats(1); tries++)
+        assert_true(tries < DEADLINE_MS / 200);
+    assert_true(class_suspended(class_, &known)); // or is killed again
+    assert_int_equal(known.root, head);
+    resume();
+}
+
+static void a_kill_ends_without_a_suspension_of_its_own(void **state)
+{
+    (void)state;
+    struct class_suspension how = {.means = CLASS_BY_SHARE};
+    if (!take_freezer())
+        skip();
+    begin(family_with_orphan);
+    wait_for(5);
+    pid_t part = atomic_load(&board->pids[2]);
+    kill_part(part, start_time_of(part));
+    assert_false(class_suspended(class_, &how));
+    suspend(&how);
+    part = atomic_load(&board->pids[1]);
+    kill_part(part, start_time_of(part));
+    for (int adopted = 0; adopted < 2; adopted++) {
+        assert_true(class_suspended(class_, &how));
+        assert_int_equal(how.means, CLASS_BY_SHARE);
+        class_close(class_);
+        check(class_open(backend, "a", &class_, &err));
+    }
+    resume();
+    assert_true(beats(0) && beats(4));
+}
+
 // No descriptor is to be had meanwhile.
 static int in_want(int (*work)(class_t *class_, struct error *err))
 {
@@ -859,6 +906,8 @@ int main(void)
         real(the_dead_of_a_subtree_are_not_kept_in_mind),
         real(a_suspension_that_fails_leaves_nobody_about_to_stop),
         real(who_cannot_stop_is_killed_in_the_last_pass),
+        real(a_kill_that_nobody_finishes_leaves_nobody_stopped),
+        real(a_kill_ends_without_a_suspension_of_its_own),
         real(who_cannot_be_continued_keeps_his_class_and_its_record),
         real(who_is_hidden_is_not_taken_for_gone),
         real(a_class_that_cannot_go_for_want_of_descriptors_goes_later),
