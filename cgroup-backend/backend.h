@@ -34,7 +34,8 @@ struct backend_settings {
     unsigned cpus;      // CPUs of the node: a share of 100 % is this many CPUs
     uint64_t period_ns; // of bandwidth limits, 1 ms to 1 s; longer for the smallest shares
     // Directory in which the groups are remembered whose classes are in place, the daemon's runtime
-    // directory; null: there are none.
+    // directory; null, or one that others than root and this process's user can change: there are
+    // none.
     const char *records;
     // To lift limits, or to look: no group is made, neither the root nor a class (ENOENT), and the
     // root may be one in which no class could be made any more. No record goes, and
