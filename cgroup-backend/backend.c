@@ -55,6 +55,11 @@ static int check_settings(const struct backend_settings *settings, struct error 
                          "cgroup root \"%s\": give a path relative to the mount point, such as "
                          "cosched or lab/node0",
                          settings->root);
+    if (group_is_unit(settings->root))
+        return error_set(err, EINVAL,
+                         "cgroup root \"%s\" is systemd's, which limits the groups below it; name "
+                         "a group of cosched's own, such as cosched",
+                         settings->root);
     if (settings->cpus == 0)
         return error_set(err, EINVAL, "a node has at least one CPU");
     if (settings->period_ns < NS_PER_MS || settings->period_ns > NS_PER_SEC)

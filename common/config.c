@@ -275,6 +275,18 @@ static int check_groups(struct pass *pass)
     return 0;
 }
 
+// Every group below the root is taken for a class, and its limit lifted.
+static int check_root(struct pass *pass)
+{
+    const char *root = pass->config->cgroup_root;
+    if (!group_is_unit(root))
+        return 0;
+    return error_set(pass->err, EINVAL,
+                     "%s: [cgroup] root: \"%s\" is systemd's; name a group of cosched's own, such "
+                     "as cosched",
+                     pass->name, root);
+}
+
 // Rules between keys. Each message names the line of the key to change, when the file has it.
 static int check_together(struct pass *pass)
 {
@@ -308,6 +320,8 @@ static int check_together(struct pass *pass)
                          "%s: [daemon] runtime_dir is too long for a socket; use at most 80 "
                          "characters",
                          pass->name);
+    if (check_root(pass) != 0)
+        return -1;
     return check_groups(pass);
 }
 
