@@ -93,7 +93,7 @@ static void take_news(struct timer *timer)
     if (news == PULSE_REFUSED && !timer->refused)
         log_line(LOG_ERR, "%s%s", timer->pulse.last_fault.text,
                  timer->pulse.last_fault.code == EPERM
-                     ? "; run timerd as root or as [daemon] service_user"
+                     ? "; run timerd as root, who may lift limits, too, when classd is silent"
                      : "");
     timer->refused = news == PULSE_REFUSED;
     outage_end(&timer->outage);
@@ -148,6 +148,11 @@ static int serve(struct config *config, struct error *err)
     pulse_init(&timer.pulse, config, clock_now_ns());
     if (privileges_drop(err) == 0)
         timer.signals = open_signals(err);
+    if (!privileges_reach_all_groups())
+        log_line(LOG_WARNING,
+                 "neither root nor with CAP_DAC_OVERRIDE: should classd hang, limits stay but for "
+                 "those of user %u's own groups",
+                 (unsigned)geteuid());
     if (timer.signals >= 0)
         timer.tick = tick_open(config->time_slice_ns, config->timer_align, err);
     if (timer.tick >= 0) {

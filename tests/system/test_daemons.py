@@ -298,6 +298,41 @@ class Outsiders(Node):
         self.assertEqual(user.query_job(0)["job_id"], "a")
 
 
+class ServiceUser(Node):
+    settings = {"scheduler__time_slice": "100ms", "scheduler__gmet": "50ms"}
+    warning = "neither root nor with CAP_DAC_OVERRIDE"
+
+    def start_as_nobody(self, *options):
+        command = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", *options, TIMERD, "--config", self.config]
+        self.daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=self.log))
+
+    def asked(self):
+        return self.ctl_json("status")["switches"] > 0
+
+    def test_another_timerd_is_told_who_may(self):
+        self.start_as_nobody()
+        self.eventually(lambda: "run timerd as root, who may lift limits" in self.log_text(), "a remedy")
+
+    def test_a_timerd_that_can_lift_nothing_says_so(self):
+        self.kill_classd()
+        self.configure(daemon__service_user="nobody")
+        self.classd = self.start_classd()
+        self.start_as_nobody()
+        self.eventually(self.asked, "it may ask")
+        self.assertEqual(self.log_text().count(self.warning), 1)
+
+    def test_one_that_can_does_not(self):
+        self.kill_classd()
+        self.configure(daemon__service_user="nobody")
+        self.classd = self.start_classd()
+        self.job("a"), self.job("b")
+        self.start_as_nobody("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+        self.eventually(self.asked, "it may ask")
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(lambda: (quota("a"), quota("b")) == (-1, -1), "it lifts")
+        self.assertNotIn(self.warning, self.log_text())
+
+
 class Ends(Node):
     def test_sigterm_lifts_and_keeps_classes(self):
         a, b = self.job("a"), self.job("b")
