@@ -8,6 +8,7 @@
 #include "ctl/talk.h"
 
 #include <inttypes.h>
+#include <mntent.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -74,6 +75,33 @@ static void check_kernel(struct doctor *doctor)
              name.release);
     else
         well("Linux %s", name.release);
+}
+
+// Whom /proc hides classd cannot know, and does not limit.
+static void check_sight(struct doctor *doctor)
+{
+    char buffer[4096];
+    struct mntent entry;
+    bool hides = false;
+    int gid = -1;
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    while (mounts != NULL && getmntent_r(mounts, &entry, buffer, sizeof buffer) != NULL) {
+        if (strcmp(entry.mnt_dir, "/proc") != 0)
+            continue;
+        const char *group = hasmntopt(&entry, "gid");
+        hides = hasmntopt(&entry, "hidepid") != NULL;
+        if (group == NULL || sscanf(group, "gid=%d", &gid) != 1)
+            gid = -1;
+    }
+    if (mounts != NULL)
+        endmntent(mounts);
+    if (hides && gid < 0)
+        fault(doctor, "/proc is mounted with hidepid, which hides jobs: mount it with gid=GID, "
+                      "too, and set SupplementaryGroups=GID in the units of classd and timerd");
+    else if (hides)
+        note("/proc is mounted with hidepid: classd and timerd need SupplementaryGroups=%d in "
+             "their units",
+             gid);
 }
 
 static bool has_word(const char *directory, const char *file, const char *word)
@@ -380,6 +408,7 @@ int doctor_run(const struct config *config)
 {
     struct doctor doctor = {.config = config};
     check_kernel(&doctor);
+    check_sight(&doctor);
     check_cgroups(&doctor);
     check_daemons(&doctor);
     check_clock(&doctor);

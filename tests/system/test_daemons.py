@@ -494,6 +494,15 @@ class Hidden(Node):
             self.assertEqual(self.client(NOBODY).register(name)["status"], errno.EACCES)
         self.assertEqual(self.log_text().count("SupplementaryGroups="), 1)
 
+    def test_the_doctor_says_so(self):
+        script = 'mount -t proc -o "$2" proc /proc && "$0" --config "$1" doctor'
+        for options, expected in (("hidepid=2", "FAULT /proc is mounted with hidepid, .* gid=GID"),
+                                  ("hidepid=2,gid=54321", "note  /proc is mounted with hidepid: .*SupplementaryGroups=54321")):
+            run = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script, CTL, self.config, options],
+                                 capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            self.assertRegex(run.stdout, f"(?m)^{expected}")
+        self.assertNotIn("hidepid", self.ctl("doctor").stdout)
+
     def test_the_remedy_helps(self):
         group = 54321  # nobody else's
         self.kill_classd()
