@@ -53,8 +53,8 @@ static int find_start_time(const struct peer *peer, uint64_t *start_time, struct
     if (!pidfd_hidden(peer->pid))
         return error_set(err, fault.code, "%s", fault.text);
     return error_set(err, EACCES,
-                     "/proc is mounted with hidepid= and hides process %d: mount it with gid=GID, "
-                     "too, and set SupplementaryGroups=GID in the units of classd and timerd",
+                     "/proc is mounted with hidepid= and gid=, and hides process %d: set "
+                     "SupplementaryGroups= to that group in the units of classd and timerd",
                      (int)peer->pid);
 }
 

@@ -52,7 +52,7 @@ static void no_process_is_no_process_for_whatever_reason(void **state)
 static bool mount_hiding(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 && setuid(99) == 0;
+           mount("proc", "/proc", "proc", 0, "hidepid=2,gid=54321") == 0 && setuid(99) == 0;
 }
 
 static void who_is_hidden_is_told_from_who_is_gone(void **state)
