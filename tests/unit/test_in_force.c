@@ -95,13 +95,25 @@ static struct backend_settings at(const char *root)
     return (struct backend_settings){"auto", root, 2, 100 * NS_PER_MS, directory, false};
 }
 
+static backend_t *open_with(const struct backend_settings *settings)
+{
+    backend_t *backend = NULL;
+    if (backend_open(settings, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+    return backend;
+}
+
 static backend_t *open_at(const char *root)
 {
     struct backend_settings settings = at(root);
-    backend_t *backend = NULL;
-    if (backend_open(&settings, &backend, &err) != 0)
-        fail_msg("%s", err.text);
-    return backend;
+    return open_with(&settings);
+}
+
+static backend_t *open_as_it_is(const char *root)
+{
+    struct backend_settings settings = at(root);
+    settings.as_it_is = true;
+    return open_with(&settings);
 }
 
 static class_t *limited(backend_t *backend)
@@ -234,10 +246,15 @@ static void nobody_elses_directory_is_believed(void **state)
     backend_t *backend = open_at(root);
     class_t *class_ = limited(backend);
     record_in_place(placed, root);
+    assert_int_equal(in_force_write(directory, backend, root, &err), 0);
     assert_int_equal(chown(directory, 1000, (gid_t)-1), 0);
     int rc = in_force_release(&settings, NULL, &err);
+    backend_t *looker = open_as_it_is(new_root);
+    int looker_rc = backend_release_all(looker, NULL, NULL);
     bool kept = is_limited(root);
+    backend_close(looker);
     assert_int_equal(chown(directory, 0, (gid_t)-1), 0);
+    unlink(note); // what is recorded is enough
     int trusted_rc = in_force_release(&settings, NULL, NULL);
     bool lifted = !is_limited(root);
     record_remove(placed, "x");
@@ -247,6 +264,7 @@ static void nobody_elses_directory_is_believed(void **state)
     remove_groups(top);
     assert_int_equal(rc, -1);
     assert_int_equal(err.code, EPERM);
+    assert_int_equal(looker_rc, 0);
     assert_true(kept);
     assert_int_equal(trusted_rc, 0);
     assert_true(lifted);
