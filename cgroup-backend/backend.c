@@ -55,6 +55,11 @@ static int check_settings(const struct backend_settings *settings, struct error 
                          "cgroup root \"%s\": give a path relative to the mount point, such as "
                          "cosched or lab/node0",
                          settings->root);
+    if (group_is_unit(settings->root))
+        return error_set(err, EINVAL,
+                         "cgroup root \"%s\" is systemd's, which limits the groups below it; name "
+                         "a group of cosched's own, such as cosched",
+                         settings->root);
     if (settings->cpus == 0)
         return error_set(err, EINVAL, "a node has at least one CPU");
     if (settings->period_ns < NS_PER_MS || settings->period_ns > NS_PER_SEC)
@@ -242,11 +247,17 @@ int class_kill(class_t *class_, struct error *err)
     return class_->ops->kill(class_, err);
 }
 
+// Without its group there is nobody left to continue.
+static bool group_is_gone(int code)
+{
+    return code == ENOENT || code == ENODEV;
+}
+
 int class_remove_step(class_t *class_, size_t limit, struct error *err)
 {
     struct error fault = {0};
-    // Nobody shall leave it stopped.
-    if (class_resume(class_, &fault) != 0 && fault.code == EAGAIN) {
+    // Nobody shall leave it stopped, nor its record go before he runs: it alone tells of him.
+    if (class_resume(class_, &fault) != 0 && !group_is_gone(fault.code)) {
         class_set_share(class_, BACKEND_UNLIMITED, NULL);
         return error_set(err, EAGAIN, "%s", fault.text);
     }
@@ -264,9 +275,8 @@ int class_remove(class_t *class_, struct error *err)
         if (fault.code != EAGAIN)
             return error_set(err, fault.code, "%s", fault.text);
     }
-    suspension_remove(class_->suspensions, class_->name);
-    suspension_forget(&class_->suspension);
-    if (class_->ops->remove_step(class_, SIZE_MAX, &fault) == 0)
+    // Whoever is still stopped stays where the next daemon, or whoever releases, finds him.
+    if (!class_->suspension.on && class_->ops->remove_step(class_, SIZE_MAX, &fault) == 0)
         return 0;
     if (fault.code == EAGAIN)
         class_->ops->close(class_);

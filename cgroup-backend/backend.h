@@ -34,7 +34,8 @@ struct backend_settings {
     unsigned cpus;      // CPUs of the node: a share of 100 % is this many CPUs
     uint64_t period_ns; // of bandwidth limits, 1 ms to 1 s; longer for the smallest shares
     // Directory in which the groups are remembered whose classes are in place, the daemon's runtime
-    // directory; null: there are none.
+    // directory; null, or one that others than root and this process's user can change: there are
+    // none.
     const char *records;
     // To lift limits, or to look: no group is made, neither the root nor a class (ENOENT), and the
     // root may be one in which no class could be made any more. No record goes, and
@@ -176,13 +177,15 @@ int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_on
 
 // Continues who was stopped, expels what is left, removes the group and releases the class. A group
 // that is already gone is no error. Waits for processes that are about to end, for 100 ms at most.
-// On error the class is released all the same.
+// On error the class is released all the same. EBUSY: its group stays, with the record of its
+// suspension if somebody could not be continued.
 int class_remove(class_t *class_, struct error *err);
 
 // The same in steps that wait for nothing, each of which expels at most `limit` processes from each
 // of the class's groups. EAGAIN: the class is not limited any more, holds no descriptor once who
 // was stopped is continued, and is still the caller's, who calls again a little later, or
-// class_remove() or class_close(), and nothing else.
+// class_remove() or class_close(), and nothing else. So it is, too, while descriptors or memory are
+// short, or somebody cannot be continued for another reason.
 int class_remove_step(class_t *class_, size_t limit, struct error *err);
 
 // Calls `each` for every class, below the root or in place, until it returns non-zero. Returns 0 or

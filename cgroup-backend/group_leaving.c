@@ -40,6 +40,12 @@ static int expel_members(const struct group *group, size_t limit, struct error *
     return 0;
 }
 
+// Of descriptors or memory, which will be there again.
+static bool is_shortage(int code)
+{
+    return code == EMFILE || code == ENFILE || code == ENOMEM;
+}
+
 // The first of the class's directories that is still there, or null.
 static const struct group *first_left(const struct cgroup_class *class_)
 {
@@ -73,6 +79,8 @@ int groups_remove_step(struct cgroup_class *class_, size_t limit,
 {
     struct error fault = {0};
     int rc = remove_step(class_, limit, try_delete, &fault);
+    if (rc != 0 && is_shortage(fault.code))
+        fault.code = EAGAIN;
     if (rc != 0) {
         error_set(err, fault.code, "%s", fault.text);
         error_context(err, "class %s", class_->base.name);

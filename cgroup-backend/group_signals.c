@@ -96,6 +96,18 @@ int groups_find_stopped(class_t *base, struct suspension *suspension, struct err
     return note_ours(suspension, &found, err) >= 0 ? 0 : -1;
 }
 
+// Whoever is gone needs no finding. An owner who continues, forks and kills without end would have
+// the list, and its record, grow for as long. Returns whether there was somebody.
+static bool drop_gone(struct genealogy *ours, const struct genealogy *found)
+{
+    size_t before = ours->count, kept = 0;
+    for (size_t i = 0; i < before; i++)
+        if (genealogy_find(found, ours->list[i].pid, ours->list[i].start_time) != NULL)
+            ours->list[kept++] = ours->list[i];
+    ours->count = kept;
+    return kept < before;
+}
+
 // Who had stopped before, and was continued by somebody else since, is stopped by us now.
 static void drop_runners(struct genealogy *others, const struct genealogy *found)
 {
@@ -117,10 +129,11 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
         check_count(&found, err) != 0)
         return -1;
     drop_runners(&suspension->others, &found);
+    bool dropped = drop_gone(&suspension->ours, &found);
     int noted = note_ours(suspension, &found, err);
     if (noted < 0)
         return -1;
-    if ((suspension->others.count != others || noted > 0) &&
+    if ((suspension->others.count != others || dropped || noted > 0) &&
         suspension_write(base->suspensions, base->name, suspension, err) != 0)
         return -1;
     if (signals_stop(&found, err) != 0)
@@ -198,15 +211,53 @@ static int census_of_all(const struct cgroup_class *class_, pid_t root, uint64_t
     return signals_census("/proc", &members, genealogy, err);
 }
 
+// Noted as a suspension, lest a daemon that dies between two passes leaves them stopped. Where that
+// cannot be written they run until the last pass.
+static int stop_victims(class_t *base, pid_t root, uint64_t root_start, struct genealogy *found,
+                        struct error *err)
+{
+    struct suspension *suspension = &base->suspension;
+    struct error fault = {0};
+    if (!suspension->on || suspension->how.means != CLASS_BY_SIGNALS) {
+        base->holds = true;
+        base->wish = suspension->on ? suspension->how : (struct class_suspension){0};
+        suspension->on = true;
+        suspension->how = (struct class_suspension){CLASS_BY_SIGNALS, root, root_start};
+    }
+    if (note_ours(suspension, found, err) < 0)
+        return -1;
+    // That of a whole class tells of them already.
+    if (suspension->how.root != 0 &&
+        suspension_write(base->suspensions, base->name, suspension, &fault) != 0)
+        return error_set(err, EAGAIN, "%s", fault.text);
+    return signals_stop(found, err);
+}
+
+// Who could not be killed is continued, or stays suspended until he can be.
+static void let_go(class_t *base, bool killed)
+{
+    base->holds = false;
+    if (!killed && groups_continue_pass(base, &base->suspension, NULL) != 0)
+        return;
+    suspension_forget(&base->suspension);
+    if (base->wish.means == 0) {
+        suspension_remove(base->suspensions, base->name);
+        return;
+    }
+    base->suspension = (struct suspension){.on = true, .how = base->wish};
+    suspension_write(base->suspensions, base->name, &base->suspension, NULL);
+}
+
 // Frozen processes do not fork. Without a freezer those of a subtree are stopped first: its
 // descendants could not be told from others any more once their parents have died.
-static int hold_still(class_t *base, bool subtree, struct genealogy *found, struct error *err)
+static int hold_still(class_t *base, pid_t root, uint64_t root_start, struct genealogy *found,
+                      struct error *err)
 {
     if (class_has_freezer(base)) {
         int rc = base->ops->freeze_pass(base, err);
-        return rc == 0 || !subtree ? 0 : rc;
+        return rc == 0 || root == 0 ? 0 : rc;
     }
-    return subtree ? signals_stop(found, err) : 0;
+    return root != 0 ? stop_victims(base, root, root_start, found, err) : 0;
 }
 
 static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
@@ -217,7 +268,7 @@ static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_sta
     if (!class_has_freezer(base) && root != 0 &&
         census_of_all(class_, root, root_start, &found, err) != 0)
         return -1;
-    if (hold_still(base, root != 0, &found, at_once ? NULL : err) != 0 && !at_once)
+    if (hold_still(base, root, root_start, &found, at_once ? NULL : err) != 0 && !at_once)
         return -1;
     genealogy_free(&found);
     if (census_of_all(class_, root, root_start, &found, err) != 0)
@@ -230,7 +281,7 @@ static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_sta
     return 0;
 }
 
-int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
+static int kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
                      int (*doom)(class_t *class_), struct error *err)
 {
     class_t *base = &class_->base;
@@ -249,4 +300,15 @@ int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_star
     return count == 0
                ? 0
                : error_set(err, EAGAIN, "%zu processes are still there after SIGKILL", count);
+}
+
+int groups_kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_start, bool at_once,
+                     int (*doom)(class_t *class_), struct error *err)
+{
+    struct error fault = {0};
+    int rc = kill_pass(class_, root, root_start, at_once, doom, &fault);
+    bool killed = rc == 0 || (at_once && fault.code == EAGAIN);
+    if (class_->base.holds && (killed || fault.code != EAGAIN))
+        let_go(&class_->base, killed);
+    return rc == 0 ? 0 : error_set(err, fault.code, "%s", fault.text);
 }

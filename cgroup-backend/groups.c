@@ -5,6 +5,7 @@
 #include "cgroup-backend/record.h"
 #include "common/cleanup.h"
 #include "common/pidfd.h"
+#include "common/trust.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,20 +20,38 @@
 
 enum { KILL_LIMIT_MS = 2000 };
 
+// What others can have written there names groups to write to, and processes to stop: it counts as
+// none. -1 when it cannot be known whose it is.
+static int find_records(const struct backend_settings *settings, const char **records,
+                        struct error *err)
+{
+    struct error fault = {0};
+    *records = settings->records;
+    if (*records == NULL)
+        return 0;
+    cleanup_close int fd = trust_open(*records, &fault);
+    if (fd >= 0 || fault.code == ENOENT || fault.code == ENOTDIR || fault.code == EACCES)
+        return 0; // or there is nothing to be read
+    *records = NULL;
+    return fault.code == EPERM ? 0 : error_set(err, fault.code, "%s", fault.text);
+}
+
 struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
                                           const struct backend_settings *settings,
                                           struct error *err)
 {
+    const char *records;
+    if (find_records(settings, &records, err) != 0)
+        return NULL;
     struct cgroup_backend *backend = calloc(1, sizeof *backend);
     if (backend != NULL)
         backend->root = strdup(settings->root);
-    if (backend != NULL && settings->records != NULL)
-        backend->records = path_join(settings->records, "placed");
-    if (backend != NULL && settings->records != NULL)
-        backend->base.suspensions = path_join(settings->records, SUSPENSION_DIRECTORY);
+    if (backend != NULL && records != NULL)
+        backend->records = path_join(records, "placed");
+    if (backend != NULL && records != NULL)
+        backend->base.suspensions = path_join(records, SUSPENSION_DIRECTORY);
     if (backend == NULL || backend->root == NULL ||
-        (settings->records != NULL &&
-         (backend->records == NULL || backend->base.suspensions == NULL))) {
+        (records != NULL && (backend->records == NULL || backend->base.suspensions == NULL))) {
         if (backend != NULL)
             groups_backend_close(&backend->base);
         error_errno(err, ENOMEM, "cgroup backend");

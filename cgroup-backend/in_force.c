@@ -3,6 +3,7 @@
 #include "cgroup-backend/files.h"
 #include "common/cleanup.h"
 #include "common/group_list.h"
+#include "common/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,13 +113,26 @@ static int release(backend_t *backend, unsigned *lifted, struct error *err)
     return rc == 0 ? 0 : -1;
 }
 
-int in_force_release(const struct backend_settings *settings, unsigned *lifted, struct error *err)
+// What is noted in a directory that others can change is not believed; the error says so.
+static bool is_believed(const struct backend_settings *settings, struct error *err)
 {
     struct error fault = {0};
+    cleanup_close int fd = settings->records != NULL ? trust_open(settings->records, &fault) : -1;
+    if (fault.code != EPERM)
+        return true;
+    error_set(err, EPERM, "%s: by what is noted there nothing is lifted", fault.text);
+    return false;
+}
+
+int in_force_release(const struct backend_settings *settings, unsigned *lifted, struct error *err)
+{
+    struct error fault = {0}, doubt = {0};
     struct backend_settings place = *settings;
     backend_t *own = NULL, *other = NULL;
     unsigned count = 0;
     place.as_it_is = true;
+    if (!is_believed(settings, &doubt))
+        place.records = NULL;
     bool opened = backend_open(&place, &own, &fault) == 0;
     int there = in_force_open_other(&place, &other, opened ? err : NULL);
     int rc = opened && there >= 0 ? 0 : -1;
@@ -128,5 +142,7 @@ int in_force_release(const struct backend_settings *settings, unsigned *lifted, 
         rc = -1;
     if (lifted != NULL)
         *lifted = count;
-    return opened || there > 0 ? rc : error_set(err, fault.code, "%s", fault.text);
+    if (!opened && there <= 0)
+        return error_set(err, fault.code, "%s", fault.text);
+    return rc == 0 && doubt.code != 0 ? error_set(err, doubt.code, "%s", doubt.text) : rc;
 }

@@ -32,7 +32,8 @@ int in_force_open_other(const struct backend_settings *settings, backend_t **oth
 
 // backend_release_all() at the place that the settings name and at the one that is noted. Where the
 // settings' cannot be opened, the noted one is enough. *lifted may be null. Returns 0 when no limit
-// is left, or -1.
+// is left, or -1; so also, EPERM, when others can change settings->records, of which nothing is
+// believed then.
 int in_force_release(const struct backend_settings *settings, unsigned *lifted, struct error *err);
 
 #endif

@@ -54,6 +54,8 @@ struct backend_class {
     const char *suspensions; // directory of their records, the backend's; null: there is none
     struct suspension suspension;
     struct genealogy victims; // killed, and perhaps not dead yet
+    bool holds; // the suspension is of victims that a kill has stopped first, nobody's wish
+    struct class_suspension wish; // instead of which it is; means 0: there was none
 };
 
 // What is recorded of the class `name`, before it is opened. A record that is none says nothing,

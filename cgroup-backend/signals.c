@@ -14,12 +14,16 @@
 #include <unistd.h>
 
 // State, parent, group, session and start time behind the name, which may hold anything; the last
-// parenthesis ends it.
-static bool read_stat(const char *directory, char *state, struct genealogy_process *process)
+// parenthesis ends it. 1, 0 when it is gone, or -1 when that cannot be told.
+static int read_stat(const char *directory, char *state, struct genealogy_process *process,
+                     struct error *err)
 {
     char text[1024];
-    if (file_read(directory, "stat", text, sizeof text, NULL) != 0)
-        return false;
+    struct error fault = {0};
+    if (file_read(directory, "stat", text, sizeof text, &fault) != 0) {
+        bool gone = fault.code == ENOENT || fault.code == ESRCH;
+        return gone ? 0 : error_set(err, fault.code, "%s", fault.text);
+    }
     const char *fields = strrchr(text, ')');
     return fields != NULL &&
            sscanf(fields,
@@ -41,39 +45,49 @@ static bool stands(char state)
 }
 
 // A process has stopped when all its threads have: the first one to see the signal is followed by
-// the others.
-static bool all_threads_stand(const char *directory)
+// the others. 1, 0, or -1 when that cannot be told.
+static int all_threads_stand(const char *directory, struct error *err)
 {
     cleanup_free char *path = path_join(directory, "task");
     cleanup_closedir DIR *threads = path != NULL ? opendir(path) : NULL;
     if (threads == NULL)
-        return true; // gone
+        return path != NULL && errno == ENOENT ? 1 : error_errno(err, errno, "%s/task", directory);
     for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
         struct genealogy_process ignored;
         char state = 'X';
         if (entry->d_name[0] == '.')
             continue;
         cleanup_free char *thread = path_join(path, entry->d_name);
-        if (thread != NULL && read_stat(thread, &state, &ignored) && !stands(state))
-            return false;
+        int seen = thread != NULL ? read_stat(thread, &state, &ignored, err)
+                                  : error_errno(err, ENOMEM, "%s", path);
+        if (seen < 0 || (seen > 0 && !stands(state)))
+            return seen < 0 ? -1 : 0;
     }
-    return true;
+    return 1;
 }
 
-// False when the process is gone or has ended.
-static bool look(const char *proc, pid_t pid, struct genealogy_process *process)
+// 1, 0 when the process is gone or has ended, or -1 when that cannot be told: whoever may have been
+// stopped is not to be forgotten for want of descriptors, or as /proc hides him.
+static int look(const char *proc, pid_t pid, struct genealogy_process *process, struct error *err)
 {
     char directory[256], state = 'X';
     *process = (struct genealogy_process){.pid = pid};
     snprintf(directory, sizeof directory, "%s/%d", proc, (int)pid);
-    if (!read_stat(directory, &state, process))
-        return false;
+    int seen = read_stat(directory, &state, process, err);
+    if (seen == 0 && pidfd_hidden(pid))
+        return error_set(err, EACCES, "%s hides process %d, see hidepid in proc(5)", proc,
+                         (int)pid);
+    if (seen <= 0)
+        return seen;
+    int stand = stands(state) ? all_threads_stand(directory, err) : 0;
+    if (stand < 0)
+        return -1;
     // A leader that has ended while other threads live is no zombie to anybody but itself.
-    if (has_ended(state) && all_threads_stand(directory))
-        return false;
+    if (has_ended(state) && stand > 0)
+        return 0;
     process->traced = state == 't';
-    process->stopped = stands(state) && all_threads_stand(directory);
-    return true;
+    process->stopped = stand > 0;
+    return 1;
 }
 
 int signals_census(const char *proc, const struct pid_list *members, struct genealogy *genealogy,
@@ -81,7 +95,8 @@ int signals_census(const char *proc, const struct pid_list *members, struct gene
 {
     for (size_t i = 0; i < members->count; i++) {
         struct genealogy_process process;
-        if (look(proc, members->pids[i], &process) && genealogy_add(genealogy, &process, err) != 0)
+        int seen = look(proc, members->pids[i], &process, err);
+        if (seen < 0 || (seen > 0 && genealogy_add(genealogy, &process, err) != 0))
             return -1;
     }
     return 0;
@@ -96,8 +111,9 @@ static int send(const struct genealogy_process *process, int signal, struct erro
         return 0;
     if (pidfd < 0)
         return error_errno(err, errno, "pidfd of process %d", (int)process->pid);
-    if (!look("/proc", process->pid, &now) || now.start_time != process->start_time)
-        return 0;
+    int seen = look("/proc", process->pid, &now, err);
+    if (seen <= 0 || now.start_time != process->start_time)
+        return seen < 0 ? -1 : 0;
     if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0 || errno == ESRCH)
         return 0;
     int code = errno;
@@ -105,11 +121,13 @@ static int send(const struct genealogy_process *process, int signal, struct erro
                        (int)process->pid, code == EPERM ? " (needs CAP_KILL)" : "");
 }
 
+// Where it cannot be told, it is as it was: the next pass looks.
 static void look_again(struct genealogy_process *process)
 {
     struct genealogy_process now;
-    process->stopped =
-        !look("/proc", process->pid, &now) || now.start_time != process->start_time || now.stopped;
+    int seen = look("/proc", process->pid, &now, NULL);
+    if (seen >= 0)
+        process->stopped = seen == 0 || now.start_time != process->start_time || now.stopped;
 }
 
 static int again(size_t left, const char *what, struct error *err)

@@ -9,7 +9,8 @@
 #include "cgroup-backend/processes.h"
 
 // Reads what `proc` says about the members of a class behind what *genealogy has; those that are
-// gone, or have ended, are left out.
+// gone, or have ended, are left out. -1 when somebody's state cannot be told: EACCES when /proc
+// hides him, EMFILE, ...
 int signals_census(const char *proc, const struct pid_list *members, struct genealogy *genealogy,
                    struct error *err);
 

@@ -22,6 +22,16 @@ static struct process *registered(const struct commands *commands, const struct 
     return scheduler_find(commands->scheduler, caller->peer.pid, caller->serial);
 }
 
+static void log_refusal(struct commands *commands, const struct peer *peer, bool hidden,
+                        const struct error *err, uint64_t now_ns)
+{
+    bool loud = hidden ? !commands->told_hidden
+                       : err->code == E2BIG && log_valve_open(&commands->refusals_valve, now_ns);
+    commands->told_hidden |= hidden;
+    log_line(loud ? LOG_NOTICE : LOG_DEBUG, "REGISTER of process %d of user %u refused: %s",
+             (int)peer->pid, (unsigned)peer->uid, err->text);
+}
+
 static int do_register(struct commands *commands, struct caller *caller,
                        const struct protocol_request *request, uint64_t now_ns,
                        struct protocol_reply *reply, int *page_fd)
@@ -30,12 +40,11 @@ static int do_register(struct commands *commands, struct caller *caller,
     struct process *process = NULL;
     struct applicant applicant = {
         .uid = caller->peer.uid, .pid = caller->peer.pid, .wish = &request->register_};
-    if (peer_pin(caller->socket_fd, &caller->peer, &applicant.pidfd, &applicant.start_time, &err) <
-            0 ||
+    bool pinned = peer_pin(caller->socket_fd, &caller->peer, &applicant.pidfd,
+                           &applicant.start_time, &err) == 0;
+    if (!pinned ||
         scheduler_register(commands->scheduler, &applicant, now_ns, &process, &err) < 0) {
-        bool loud = err.code == E2BIG && log_valve_open(&commands->refusals_valve, now_ns);
-        log_line(loud ? LOG_NOTICE : LOG_DEBUG, "REGISTER of process %d of user %u refused: %s",
-                 (int)caller->peer.pid, (unsigned)caller->peer.uid, err.text);
+        log_refusal(commands, &caller->peer, !pinned && err.code == EACCES, &err, now_ns);
         return err.code;
     }
     caller->serial = process->serial;

@@ -1,6 +1,7 @@
 #include "classd/peer.h"
 
 #include "classd/process.h"
+#include "common/pidfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,19 @@ static int check_number(int socket_fd, const struct peer *peer, struct error *er
     return 0;
 }
 
+static int find_start_time(const struct peer *peer, uint64_t *start_time, struct error *err)
+{
+    struct error fault = {0};
+    if (process_start_time(peer->pid, start_time, &fault) == 0)
+        return 0;
+    if (!pidfd_hidden(peer->pid))
+        return error_set(err, fault.code, "%s", fault.text);
+    return error_set(err, EACCES,
+                     "/proc is mounted with hidepid= and gid=, and hides process %d: set "
+                     "SupplementaryGroups= to that group in the units of classd and timerd",
+                     (int)peer->pid);
+}
+
 int peer_pin(int socket_fd, const struct peer *peer, int *pidfd, uint64_t *start_time,
              struct error *err)
 {
@@ -52,7 +66,7 @@ int peer_pin(int socket_fd, const struct peer *peer, int *pidfd, uint64_t *start
     // It does not wait for the answer any more, and its job has gone on without a scheduler.
     if (hung_up(socket_fd))
         return error_set(err, ETIMEDOUT, "process %d has given up", (int)peer->pid);
-    if (process_start_time(peer->pid, start_time, err) < 0)
+    if (find_start_time(peer, start_time, err) < 0)
         return -1;
     int fd = -1;
     socklen_t size = sizeof fd;

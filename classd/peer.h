@@ -17,7 +17,8 @@ int peer_identify(int socket_fd, struct peer *peer, struct error *err);
 
 // Pins that process: *pidfd (close-on-exec, the caller closes it) and *start_time belong to the
 // process that made the connection, even if its pid was used again since. Errors: EPERM when its
-// pid cannot be seen from here, ESRCH when it has ended, ETIMEDOUT when it has hung up.
+// pid cannot be seen from here, EACCES when /proc hides it, ESRCH when it has ended, ETIMEDOUT when
+// it has hung up.
 int peer_pin(int socket_fd, const struct peer *peer, int *pidfd, uint64_t *start_time,
              struct error *err);
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 int privileges_drop(struct error *err)
 {
@@ -26,4 +27,10 @@ int privileges_drop(struct error *err)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return error_errno(err, errno, "give up new privileges");
     return 0;
+}
+
+bool privileges_reach_all_groups(void)
+{
+    return geteuid() == 0 || (capng_get_caps_process() == 0 &&
+                              capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE) != 0);
 }

@@ -1,6 +1,7 @@
 #include "classd/runtime.h"
 
 #include "common/cleanup.h"
+#include "common/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +25,7 @@ static int open_directory(const char *path, struct error *err)
         chmod(path, 0755); // whatever the umask is: clients of all users must reach the socket
     else if (errno != EEXIST)
         return error_errno(err, errno, "make the runtime directory %s", path);
-    cleanup_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) < 0)
-        return error_errno(err, errno, "runtime directory %s", path);
-    if ((status.st_uid != 0 && status.st_uid != geteuid()) || (status.st_mode & 022) != 0)
-        return error_set(err, EPERM,
-                         "runtime directory %s can be changed by others; it must belong to root "
-                         "and have mode 0755",
-                         path);
-    int kept = fd;
-    fd = -1;
-    return kept;
+    return trust_open(path, err);
 }
 
 // The lock lives as long as the descriptor, so a killed classd leaves none behind. Who can open the

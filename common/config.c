@@ -334,6 +334,13 @@ static int check_paths(struct pass *pass)
                   "example cosched");
         return fail_together(pass, FIELD(cgroup_root), FIELD(cgroup_root));
     }
+    if (group_is_unit(config->cgroup_root)) { // every group below it is taken for a class
+        error_set(pass->err, EINVAL,
+                  "[cgroup] root: \"%s\" is systemd's; name a group of cosched's own, such as "
+                  "cosched",
+                  config->cgroup_root);
+        return fail_together(pass, FIELD(cgroup_root), FIELD(cgroup_root));
+    }
     if (config->runtime_dir[0] != '/') {
         error_set(pass->err, EINVAL, "[daemon] runtime_dir must be an absolute path");
         return fail_together(pass, FIELD(runtime_dir), FIELD(runtime_dir));

@@ -27,6 +27,17 @@ bool group_path_valid(const char *group)
     }
 }
 
+bool group_is_unit(const char *group)
+{
+    static const char *const kinds[] = {".slice", ".scope", ".service"};
+    const char *last = strrchr(group, '/');
+    const char *dot = strrchr(last != NULL ? last : group, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(dot, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
 bool group_encloses(const char *outer, const char *inner)
 {
     size_t length = strlen(outer);

@@ -13,6 +13,10 @@ bool group_list_next(const char **at, char *group, size_t size);
 // True for a path that stays below a mount point: relative, no empty, "." or ".." component.
 bool group_path_valid(const char *group);
 
+// True for a unit of systemd, by its name: the groups below it are systemd's, but for those of a
+// unit that has them delegated.
+bool group_is_unit(const char *group);
+
 // True when `inner` is `outer` or a group below it.
 bool group_encloses(const char *outer, const char *inner);
 

@@ -93,7 +93,7 @@ static void take_news(struct timer *timer)
     if (news == PULSE_REFUSED && !timer->refused)
         log_line(LOG_ERR, "%s%s", timer->pulse.last_fault.text,
                  timer->pulse.last_fault.code == EPERM
-                     ? "; run timerd as root or as [daemon] service_user"
+                     ? "; run timerd as root, who may lift limits, too, when classd is silent"
                      : "");
     timer->refused = news == PULSE_REFUSED;
     outage_end(&timer->outage);
@@ -148,6 +148,11 @@ static int serve(struct config *config, struct error *err)
     pulse_init(&timer.pulse, config, clock_now_ns());
     if (privileges_drop(err) == 0)
         timer.signals = open_signals(err);
+    if (!privileges_reach_all_groups())
+        log_line(LOG_WARNING,
+                 "neither root nor with CAP_DAC_OVERRIDE: should classd hang, limits stay but for "
+                 "those of user %u's own groups",
+                 (unsigned)geteuid());
     if (timer.signals >= 0)
         timer.tick = tick_open(config->time_slice_ns, config->timer_align, err);
     if (timer.tick >= 0) {
@@ -173,14 +178,24 @@ static void print_help(void)
          "  --help           print this text");
 }
 
-// Without a file at the default place the defaults hold.
+// Without a file at the default place the defaults hold. What classd has read may have been sound:
+// a broken file is no reason for its limits to be without a dead man's switch.
 static int load(const char *given, struct config *config, struct error *err)
 {
-    if (config_load(given != NULL ? given : COSCHED_CONFIG_FILE, config, err) == 0)
+    const char *path = given != NULL ? given : COSCHED_CONFIG_FILE;
+    if (config_load(path, config, err) == 0)
         return 0;
-    if (given != NULL || err->code != ENOENT)
+    if (err->code == ENOENT && given != NULL)
         return -1;
-    config_defaults(config);
+    if (err->code == ENOENT) {
+        config_defaults(config);
+    } else {
+        config_salvage(path, config);
+        log_line(
+            LOG_WARNING,
+            "%s; going on by the rest, below the root \"%s\": restart timerd when it is mended",
+            err->text, config->cgroup_root);
+    }
     *err = (struct error){0};
     return 0;
 }

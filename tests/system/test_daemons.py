@@ -298,6 +298,41 @@ class Outsiders(Node):
         self.assertEqual(user.query_job(0)["job_id"], "a")
 
 
+class ServiceUser(Node):
+    settings = {"scheduler__time_slice": "100ms", "scheduler__gmet": "50ms"}
+    warning = "neither root nor with CAP_DAC_OVERRIDE"
+
+    def start_as_nobody(self, *options):
+        command = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", *options, TIMERD, "--config", self.config]
+        self.daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=self.log))
+
+    def asked(self):
+        return self.ctl_json("status")["switches"] > 0
+
+    def test_another_timerd_is_told_who_may(self):
+        self.start_as_nobody()
+        self.eventually(lambda: "run timerd as root, who may lift limits" in self.log_text(), "a remedy")
+
+    def test_a_timerd_that_can_lift_nothing_says_so(self):
+        self.kill_classd()
+        self.configure(daemon__service_user="nobody")
+        self.classd = self.start_classd()
+        self.start_as_nobody()
+        self.eventually(self.asked, "it may ask")
+        self.assertEqual(self.log_text().count(self.warning), 1)
+
+    def test_one_that_can_does_not(self):
+        self.kill_classd()
+        self.configure(daemon__service_user="nobody")
+        self.classd = self.start_classd()
+        self.job("a"), self.job("b")
+        self.start_as_nobody("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+        self.eventually(self.asked, "it may ask")
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(lambda: (quota("a"), quota("b")) == (-1, -1), "it lifts")
+        self.assertNotIn(self.warning, self.log_text())
+
+
 class Ends(Node):
     def test_sigterm_lifts_and_keeps_classes(self):
         a, b = self.job("a"), self.job("b")
@@ -439,6 +474,39 @@ class Privileges(Node):
         for daemon in (self.classd, timerd):
             self.eventually(lambda: os.sched_getscheduler(daemon.pid) == realtime, "it runs in real-time")
             self.assertEqual(os.sched_getparam(daemon.pid).sched_priority, 1)
+
+
+class Hidden(Node):
+    """classd in a mount namespace of its own, whose /proc shows other users' processes to one group only."""
+
+    GROUP = 54321  # nobody else's
+    settings = {"daemon__log_level": "info"}
+    groups = ()
+
+    def hiding(self, program, *arguments):
+        script = f'mount -t proc -o hidepid=2,gid={self.GROUP} proc /proc && exec "$0" "$@"'
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, program, "--config", self.config, *arguments]
+
+    def start(self, program):
+        daemon = subprocess.Popen(self.hiding(program), stdin=subprocess.DEVNULL, stderr=self.log, extra_groups=self.groups)
+        self.daemons.append(daemon)
+        return daemon
+
+    def test_the_remedy_is_said_once(self):
+        for name in ("a", "b"):
+            self.assertEqual(self.client(NOBODY).register(name)["status"], errno.EACCES)
+        self.assertEqual(self.log_text().count("SupplementaryGroups="), 1)
+
+    def test_the_remedy_helps(self):
+        self.kill_classd()
+        self.groups = (self.GROUP,)
+        self.classd = self.start_classd()
+        self.assertEqual(self.client(NOBODY).register("a")["status"], 0)
+
+    def test_the_doctor_names_the_group(self):
+        run = subprocess.run(self.hiding(CTL, "doctor"), capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertRegex(run.stdout, f"(?m)^note  /proc is mounted with hidepid: .*SupplementaryGroups={self.GROUP}")
+        self.assertNotIn("hidepid", self.ctl("doctor").stdout)
 
 
 class Systemd(Node):
@@ -639,6 +707,18 @@ class Timer(Node):
         self.classd.send_signal(signal.SIGCONT)
         self.eventually(self.both_limited, "the woken classd limits again")
         self.eventually(lambda: "classd answers again" in self.log_text(), "a line")
+
+    def test_a_broken_configuration_is_no_reason_to_limit_for_ever(self):
+        self.job("a"), self.job("b")
+        with open(self.config, "a", encoding="ascii") as file:
+            file.write("[scheduler]\nspeed = 11\n[cg")
+        timerd = self.start(TIMERD)
+        self.eventually(lambda: f'going on by the rest, below the root "{ROOT}"' in self.log_text(), "a line")
+        self.configure()  # for coschedctl; timerd reads it once
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(self.lifted, "timerd lifts the limits")
+        self.assertIsNone(timerd.poll())
 
     def test_timerd_may_start_first(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)

@@ -208,6 +208,7 @@ static void bad_names_and_settings(void **state)
         {version->kind, "a/../../b", 2, 100 * NS_PER_MS, NULL, false},
         {version->kind, "a//b", 2, 100 * NS_PER_MS, NULL, false},
         {version->kind, "a/", 2, 100 * NS_PER_MS, NULL, false},
+        {version->kind, "cosched-test-none.slice", 2, 100 * NS_PER_MS, NULL, false},
         {version->kind, root, 0, 100 * NS_PER_MS, NULL, false},
         {version->kind, root, 2, 999999, NULL, false},
         {version->kind, root, 2, NS_PER_SEC + 1, NULL, false},

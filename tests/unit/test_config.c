@@ -133,6 +133,9 @@ static void config_errors_name_file_and_line(void **state)
         {"[cgroup]\nroot = cosched/\n", "empty parts"},
         {"[cgroup]\nroot = a//b\n", "empty parts"},
         {"[cgroup]\nroot = .\n", "empty parts"},
+        {"[cgroup]\nroot = system.slice\n", "\"system.slice\" is systemd's; name a group of"},
+        {"[cgroup]\nroot = a.slice/b.scope\n", "is systemd's"},
+        {"[cgroup]\nroot = cosched-classd.service\n", "is systemd's"},
         {"[dcs]\nexponent = -17\n", "x.ini:2: [dcs] exponent: -17 is out of range; use -16 to 16"},
         {"[dcs]\nexponent = 17\n", "17 is out of range"},
         {"[dcs]\nexponent = 0.5\n", "x.ini:2: [dcs] exponent: \"0.5\" is not a whole number"},
@@ -190,6 +193,19 @@ static void config_errors_name_file_and_line(void **state)
         if (strstr(err.text, bad[i].part) == NULL)
             fail_msg("\"%s\" is not in \"%s\"", bad[i].part, err.text);
         assert_null(strchr(err.text, '\n'));
+    }
+}
+
+static void a_group_below_a_unit_is_no_unit(void **state)
+{
+    static const char *const roots[] = {"cosched-classd.service/jobs", "a.slice/b", "slice",
+                                        "a.slices", "lab.service.d/node0"};
+    (void)state;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        struct config config;
+        char text[96];
+        snprintf(text, sizeof text, "[cgroup]\nroot = %s\n", roots[i]);
+        assert_int_equal(load(text, &config, NULL), 0);
     }
 }
 
@@ -296,6 +312,7 @@ int main(void)
         cmocka_unit_test(config_of_gang),
         cmocka_unit_test(lists_of_gang),
         cmocka_unit_test(config_errors_name_file_and_line),
+        cmocka_unit_test(a_group_below_a_unit_is_no_unit),
         cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
         cmocka_unit_test(indented_lines_are_lines),

@@ -3,6 +3,7 @@
 // below a root of this test's own.
 #include "cgroup-backend/discovery.h"
 #include "cgroup-backend/in_force.h"
+#include "cgroup-backend/record.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -94,13 +95,25 @@ static struct backend_settings at(const char *root)
     return (struct backend_settings){"auto", root, 2, 100 * NS_PER_MS, directory, false};
 }
 
+static backend_t *open_with(const struct backend_settings *settings)
+{
+    backend_t *backend = NULL;
+    if (backend_open(settings, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+    return backend;
+}
+
 static backend_t *open_at(const char *root)
 {
     struct backend_settings settings = at(root);
-    backend_t *backend = NULL;
-    if (backend_open(&settings, &backend, &err) != 0)
-        fail_msg("%s", err.text);
-    return backend;
+    return open_with(&settings);
+}
+
+static backend_t *open_as_it_is(const char *root)
+{
+    struct backend_settings settings = at(root);
+    settings.as_it_is = true;
+    return open_with(&settings);
 }
 
 static class_t *limited(backend_t *backend)
@@ -201,6 +214,62 @@ static void lifting_makes_no_root(void **state)
     assert_false(made);
 }
 
+// A record that says that the class "a" below `root` is somebody's, limited by us.
+static void record_in_place(const char *placed, const char *root)
+{
+    struct record record = {.manager = PLACEMENT_NAMED,
+                            .own = {LIMIT_NONE, 100000},
+                            .set = {{2000, 100000}, {2000, 100000}}};
+    struct discovery found;
+    struct stat status;
+    char path[512];
+    assert_int_equal(discovery_find(&found, NULL), 0);
+    snprintf(path, sizeof path, "%s/%s/a", found.v2 != NULL ? found.v2 : found.cpu, root);
+    discovery_free(&found);
+    assert_int_equal(stat(path, &status), 0);
+    record.inode = status.st_ino;
+    snprintf(record.group, sizeof record.group, "/%s/a", root);
+    int fd = record_write(placed, "x", &record, &err);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void nobody_elses_directory_is_believed(void **state)
+{
+    (void)state;
+    char top[64], root[80], new_root[80], placed[96];
+    snprintf(top, sizeof top, "cosched-test-%d", (int)getpid());
+    snprintf(root, sizeof root, "%s/old", top);
+    snprintf(new_root, sizeof new_root, "%s/new", top);
+    snprintf(placed, sizeof placed, "%s/placed", directory);
+    struct backend_settings settings = at(new_root);
+    backend_t *backend = open_at(root);
+    class_t *class_ = limited(backend);
+    record_in_place(placed, root);
+    assert_int_equal(in_force_write(directory, backend, root, &err), 0);
+    assert_int_equal(chown(directory, 1000, (gid_t)-1), 0);
+    int rc = in_force_release(&settings, NULL, &err);
+    backend_t *looker = open_as_it_is(new_root);
+    int looker_rc = backend_release_all(looker, NULL, NULL);
+    bool kept = is_limited(root);
+    backend_close(looker);
+    assert_int_equal(chown(directory, 0, (gid_t)-1), 0);
+    unlink(note); // what is recorded is enough
+    int trusted_rc = in_force_release(&settings, NULL, NULL);
+    bool lifted = !is_limited(root);
+    record_remove(placed, "x");
+    assert_int_equal(class_remove(class_, NULL), 0);
+    backend_close(backend);
+    remove_groups(root);
+    remove_groups(top);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, EPERM);
+    assert_int_equal(looker_rc, 0);
+    assert_true(kept);
+    assert_int_equal(trusted_rc, 0);
+    assert_true(lifted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +279,7 @@ int main(void)
     const struct CMUnitTest real[] = {
         cmocka_unit_test_setup_teardown(both_places_are_lifted, set_up, clean_up),
         cmocka_unit_test_setup_teardown(lifting_makes_no_root, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(nobody_elses_directory_is_believed, set_up, clean_up),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     struct discovery found;

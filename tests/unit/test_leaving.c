@@ -222,22 +222,29 @@ static void a_job_that_cannot_begin_forgets_no_class(void **state)
     assert_int_equal(class_set_share(process->job->class_, 10000, NULL), 0); // it is its own now
 }
 
-static void who_is_not_continued_yet_is_not_limited(void **state)
+static void end_while_nobody_is_continued(struct node *node, int code)
 {
-    struct node *node = *state;
     struct process *process = NULL;
     struct error err = {0};
     struct tracking_result result;
     const struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
     assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0);
     assert_true(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
-    test_backend_fail(node->backend, "continue", EAGAIN, 3);
+    test_backend_fail(node->backend, "continue", code, 3);
     test_backend_clear_log(node->backend);
     scheduler_exit(node->scheduler, process, node->now_ns);
     assert_non_null(strstr(test_backend_log(node->backend), "share job-1000-a max\n"));
+    assert_null(strstr(test_backend_log(node->backend), "remove job-1000-a\n"));
     leave_on(node, UINT64_MAX, 0);
     assert_non_null(strstr(test_backend_log(node->backend), "continue job-1000-a\n"));
     assert_non_null(strstr(test_backend_log(node->backend), "remove job-1000-a\n"));
+}
+
+static void who_is_not_continued_yet_is_not_limited(void **state)
+{
+    static const int codes[] = {EAGAIN, EMFILE, ENOMEM, EPERM};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        end_while_nobody_is_continued(*state, codes[i]);
 }
 
 static void there_is_room_for_every_class(void **state)

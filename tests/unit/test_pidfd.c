@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -44,10 +48,40 @@ static void no_process_is_no_process_for_whatever_reason(void **state)
     pthread_barrier_destroy(&told);
 }
 
+// A mount of the calling process's own.
+static bool mount_hiding(void)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("proc", "/proc", "proc", 0, "hidepid=2,gid=54321") == 0 && setuid(99) == 0;
+}
+
+static void who_is_hidden_is_told_from_who_is_gone(void **state)
+{
+    (void)state;
+    int status;
+    pid_t gone = fork(), looker;
+    if (gone == 0)
+        _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    assert_false(pidfd_hidden(getpid()));
+    assert_false(pidfd_hidden(gone));
+    looker = fork();
+    if (looker == 0) {
+        if (!mount_hiding())
+            _exit(77);
+        _exit(!pidfd_hidden(getppid()) + 2 * pidfd_hidden(getpid()) + 4 * pidfd_hidden(gone));
+    }
+    assert_int_equal(waitpid(looker, &status, 0), looker);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_process_is_no_process_for_whatever_reason),
+        cmocka_unit_test(who_is_hidden_is_told_from_who_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -431,6 +433,58 @@ static void who_was_stopped_with_a_subtree_is_continued_whoever_has_died(void **
             assert_true(tries < DEADLINE_MS / 200);
 }
 
+static size_t recorded_of_subtree(void)
+{
+    char directory[64];
+    struct suspension suspension;
+    snprintf(directory, sizeof directory, "%s/" SUSPENSION_DIRECTORY, records);
+    assert_int_equal(suspension_read(directory, "a", &suspension, &err), 1);
+    size_t count = suspension.ours.count;
+    suspension_forget(&suspension);
+    return count;
+}
+
+// The root of a subtree that its owner may continue, and then forks a child at a time.
+static void breeder(void)
+{
+    sign_in();
+    for (unsigned born = 0;; born++) {
+        while (atomic_load(&board->go) <= born)
+            nap_ms(1);
+        if (fork() == 0) {
+            sign_in();
+            for (;;)
+                pause();
+        }
+    }
+}
+
+// By continuing, forking and killing its owner could have the record grow without end.
+static void the_dead_of_a_subtree_are_not_kept_in_mind(void **state)
+{
+    (void)state;
+    begin(breeder);
+    wait_for(1);
+    const struct class_suspension how = {
+        .means = CLASS_BY_SIGNALS, .root = head, .root_start = start_time_of(head)};
+    suspend(&how);
+    for (unsigned child = 1; child < 20; child++) {
+        atomic_fetch_add(&board->go, 1);
+        assert_int_equal(kill(head, SIGCONT), 0);
+        wait_for(child + 1);
+        suspend(&how);
+        assert_int_equal(recorded_of_subtree(), 2);
+        pid_t pid = atomic_load(&board->pids[child]);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        for (int ms = 0; is_member(pid); ms++) {
+            assert_true(ms < DEADLINE_MS);
+            nap_ms(1);
+        }
+    }
+    suspend(&how);
+    assert_int_equal(recorded_of_subtree(), 1);
+}
+
 // ---- who cannot stop
 
 // Waits for a child that it has forked as vfork() does, in the kernel and without a look at
@@ -610,6 +664,136 @@ static void who_cannot_stop_is_killed_in_the_last_pass(void **state)
     }
 }
 
+// As when a daemon dies between two passes.
+static void a_kill_that_nobody_finishes_leaves_nobody_stopped(void **state)
+{
+    (void)state;
+    struct class_suspension known;
+    if (!take_freezer())
+        skip();
+    begin(wait_in_the_kernel);
+    wait_for(1);
+    assert_int_equal(class_kill_pass(class_, head, start_time_of(head), false, &err), -1);
+    assert_int_equal(err.code, EAGAIN);
+    class_close(class_);
+    assert_int_equal(backend_release_all(backend, NULL, &err), 0);
+    check(class_open(backend, "a", &class_, &err));
+    atomic_store(&board->go, 1);
+    wait_for(2);
+    for (int tries = 0; !beats(1); tries++)
+        assert_true(tries < DEADLINE_MS / 200);
+    assert_true(class_suspended(class_, &known)); // or is killed again
+    assert_int_equal(known.root, head);
+    resume();
+}
+
+static void a_kill_ends_without_a_suspension_of_its_own(void **state)
+{
+    (void)state;
+    struct class_suspension how = {.means = CLASS_BY_SHARE};
+    if (!take_freezer())
+        skip();
+    begin(family_with_orphan);
+    wait_for(5);
+    pid_t part = atomic_load(&board->pids[2]);
+    kill_part(part, start_time_of(part));
+    assert_false(class_suspended(class_, &how));
+    suspend(&how);
+    part = atomic_load(&board->pids[1]);
+    kill_part(part, start_time_of(part));
+    for (int adopted = 0; adopted < 2; adopted++) {
+        assert_true(class_suspended(class_, &how));
+        assert_int_equal(how.means, CLASS_BY_SHARE);
+        class_close(class_);
+        check(class_open(backend, "a", &class_, &err));
+    }
+    resume();
+    assert_true(beats(0) && beats(4));
+}
+
+// No descriptor is to be had meanwhile.
+static int in_want(int (*work)(class_t *class_, struct error *err))
+{
+    struct rlimit plenty, none;
+    getrlimit(RLIMIT_NOFILE, &plenty);
+    none = plenty;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    int rc = work(class_, &err);
+    setrlimit(RLIMIT_NOFILE, &plenty);
+    return rc;
+}
+
+static int begin_removal(class_t *one, struct error *why)
+{
+    return class_remove_step(one, SIZE_MAX, why);
+}
+
+static void who_cannot_be_continued_keeps_his_class_and_its_record(void **state)
+{
+    (void)state;
+    struct class_suspension how = {.means = CLASS_BY_SIGNALS}, known = {0};
+    begin(tree_of_seven);
+    wait_for(7);
+    suspend(&how);
+    check(class_set_share(class_, 10000, &err));
+    assert_int_equal(in_want(begin_removal), -1);
+    assert_int_equal(err.code, EAGAIN);
+    assert_int_equal(in_want(class_remove), -1);
+    assert_int_equal(err.code, EBUSY);
+    check(class_open(backend, "a", &class_, &err));
+    assert_true(class_suspended(class_, &known));
+    assert_int_equal(known.means, CLASS_BY_SIGNALS);
+    assert_int_equal(members(), 7);
+    resume();
+    assert_true(all_beat(7));
+    kill_part(0, 0);
+}
+
+// A process of its own resumes the class, to whom /proc shows nobody. 77: there is no such /proc.
+static int resume_unseeing(void)
+{
+    struct class_suspension known;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("proc", "/proc", "proc", 0, "hidepid=2,gid=54321") != 0 || setuid(99) != 0)
+        return 77;
+    int rc = class_resume(class_, &err);
+    return rc != 0 && err.code == EACCES && class_suspended(class_, &known) ? 0 : 1;
+}
+
+static void who_is_hidden_is_not_taken_for_gone(void **state)
+{
+    (void)state;
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    int status;
+    begin(tree_of_seven);
+    wait_for(7);
+    suspend(&how);
+    pid_t unseeing = fork();
+    if (unseeing == 0)
+        _exit(resume_unseeing());
+    assert_int_equal(waitpid(unseeing, &status, 0), unseeing);
+    kill_part(0, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
+static void a_class_that_cannot_go_for_want_of_descriptors_goes_later(void **state)
+{
+    (void)state;
+    if (!take_freezer())
+        skip();
+    begin(tree_of_seven);
+    wait_for(7);
+    assert_int_equal(in_want(begin_removal), -1);
+    assert_int_equal(err.code, EAGAIN);
+    for (unsigned i = 0; i < 7; i++)
+        kill(atomic_load(&board->pids[i]), SIGKILL);
+    check(class_remove(class_, &err));
+    check(class_open(backend, "a", &class_, &err));
+}
+
 // SIGKILL to a fixed point, after SIGSTOP for a subtree.
 static void none_is_left_without_a_freezer(void **state)
 {
@@ -719,8 +903,14 @@ int main(void)
         real(outlives_the_daemon),
         real(a_subtree_alone_is_stopped_and_killed),
         real(who_was_stopped_with_a_subtree_is_continued_whoever_has_died),
+        real(the_dead_of_a_subtree_are_not_kept_in_mind),
         real(a_suspension_that_fails_leaves_nobody_about_to_stop),
         real(who_cannot_stop_is_killed_in_the_last_pass),
+        real(a_kill_that_nobody_finishes_leaves_nobody_stopped),
+        real(a_kill_ends_without_a_suspension_of_its_own),
+        real(who_cannot_be_continued_keeps_his_class_and_its_record),
+        real(who_is_hidden_is_not_taken_for_gone),
+        real(a_class_that_cannot_go_for_want_of_descriptors_goes_later),
         real(nobody_escapes),
         real(none_is_left_without_a_freezer),
         real(a_fork_storm_ends),

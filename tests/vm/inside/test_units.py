@@ -109,6 +109,9 @@ class Units(unittest.TestCase):
         self.assertEqual(limits(), before)
         self.assertEqual(limited(), [CLASS_B])
 
+    def test_no_controller_but_cpu_is_switched_on(self):
+        self.assertEqual(show(CLASSD, "DelegateControllers"), "cpu")
+
     def test_their_weight_counts_beside_the_jobs(self):
         for unit in UNITS:
             self.assertEqual(show(unit, "ControlGroup"), f"/{unit}")
