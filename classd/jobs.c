@@ -206,21 +206,17 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     sequential_review(scheduler, now_ns);
 }
 
-static int change_width(struct scheduler *scheduler, struct process *process, uint32_t width,
-                        uint64_t now_ns, struct error *err)
+static void change_width(struct scheduler *scheduler, struct process *process, uint32_t width,
+                         uint64_t now_ns)
 {
     struct job *job = process->job;
-    struct engine_event come = {
-        .kind = ENGINE_REGISTER, .job = job->id, .width = width, .name = job_name_hash(job)};
-    struct engine_event go = {.kind = ENGINE_EXIT, .job = job->id, .width = process->width};
+    struct engine_event event = {
+        .kind = ENGINE_WIDTH, .job = job->id, .width = width, .width_before = process->width};
     if (width == process->width)
-        return 0;
-    if (decisions_take(scheduler, come, now_ns) != ENGINE_DONE)
-        return error_errno(err, ENOMEM, "job %s", job->job_id);
-    decisions_take(scheduler, go, now_ns);
+        return;
+    decisions_take(scheduler, event, now_ns);
     process->width = width;
     job->page->members[process->slot].width = width;
-    return 0;
 }
 
 static int register_again(struct scheduler *scheduler, struct process *process,
@@ -230,8 +226,7 @@ static int register_again(struct scheduler *scheduler, struct process *process,
     if (job->uid != applicant->uid || strcmp(job->job_id, applicant->wish->job_id) != 0)
         return error_set(err, EBUSY, "process %d is in job %u/%s already", (int)process->pid,
                          (unsigned)job->uid, job->job_id);
-    if (change_width(scheduler, process, applicant->wish->width, now_ns, err) < 0)
-        return -1;
+    change_width(scheduler, process, applicant->wish->width, now_ns);
     process->serial = table_next_serial(scheduler->table);
     process->parts = false;
     return 0;

@@ -167,6 +167,23 @@ static uint64_t width_of_process(const struct engine_event *event)
     return event->width > 0 ? event->width : 1;
 }
 
+// A caller that mixes up widths must not make a job vanish.
+static void narrow(struct policy_job *job, uint64_t gone)
+{
+    job->width = job->width > gone ? job->width - gone : 0;
+    if (job->width < job->processes)
+        job->width = job->processes;
+}
+
+// In one step: with what it had and what it gets together the job would drive others out.
+static void change_width(engine_t *engine, const struct engine_event *event)
+{
+    struct policy_job *job = find_job(engine, event->job);
+    uint64_t gone = event->width_before > 0 ? event->width_before : 1;
+    job->width += width_of_process(event);
+    narrow(job, gone);
+}
+
 static void add_process(engine_t *engine, const struct engine_event *event)
 {
     struct policy_node *node = &engine->node;
@@ -179,6 +196,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .name = event->name,
                                    .arrival = ++engine->arrivals,
                                    .came_ns = node->now_ns,
+                                   .runnable_ns = node->now_ns,
                                    .list = event->list,
                                    .sequential = event->sequential,
                                    .from_turn = event->from_turn,
@@ -235,7 +253,7 @@ static void resume(engine_t *engine, engine_job_t id)
         resumed.service_ns = least_ns;
         resumed.lead_ns = 0;
     }
-    resumed.boosted_ns = node->now_ns;
+    resumed.boosted_ns = resumed.runnable_ns = node->now_ns;
     resumed.tick_service_ns = resumed.service_ns;
     take_out(engine->suspended, &engine->suspended_count, job);
     put_in(node->jobs, &node->count, &resumed);
@@ -290,11 +308,7 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
         remember_lead(engine, &gone);
         return;
     }
-    // A caller that mixes up widths must not make a job vanish.
-    uint64_t gone = width_of_process(event);
-    job->width = job->width > gone ? job->width - gone : 0;
-    if (job->width < job->processes)
-        job->width = job->processes;
+    narrow(job, width_of_process(event));
 }
 
 // Who held the node for a whole slice had it all, however much of it he used, as nobody else did.
@@ -525,6 +539,7 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     case ENGINE_USAGE:
     case ENGINE_SUSPEND:
     case ENGINE_RESUME:
+    case ENGINE_WIDTH:
         return find_job(engine, event->job) != NULL;
     case ENGINE_SWITCH:
     case ENGINE_SETTINGS:
@@ -544,6 +559,8 @@ static void change(engine_t *engine, const struct engine_event *event)
         suspend(engine, event->job);
     else if (event->kind == ENGINE_RESUME)
         resume(engine, event->job);
+    else if (event->kind == ENGINE_WIDTH)
+        change_width(engine, event);
     else if (event->kind == ENGINE_SETTINGS)
         apply(engine, event->settings);
 }

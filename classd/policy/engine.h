@@ -73,6 +73,7 @@ enum engine_event_kind {
     ENGINE_ADOPT,        // a process as with REGISTER, of a job that a former engine left: the job
                          // starts with `account`. Nothing is decided before the next event of
                          // another kind but USAGE, when all are there
+    ENGINE_WIDTH,        // a process of `job` that came with `width_before` can use `width` CPUs
 };
 
 // What an engine knows of a job beside its processes, so that another one can go on where it
@@ -94,9 +95,10 @@ struct engine_account {
 struct engine_event {
     enum engine_event_kind kind;
     engine_job_t job;
-    uint32_t width;    // REGISTER, EXIT, ADOPT
-    uint64_t usage_ns; // USAGE
-    bool sequential;   // REGISTER: the job is the sequential class; `width` is the whole node's
+    uint32_t width;        // REGISTER, EXIT, ADOPT, WIDTH
+    uint32_t width_before; // WIDTH
+    uint64_t usage_ns;     // USAGE
+    bool sequential;       // REGISTER: the job is the sequential class; `width` is the whole node's
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
     uint64_t name;      // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
     unsigned list;      // REGISTER, ADOPT: of policy gang, the one in which the job begins

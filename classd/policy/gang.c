@@ -32,10 +32,14 @@ static unsigned longest_gap(uint64_t slots)
 // its slots time and again, or where they are always those in which somebody else is overdue. As
 // of all who are overdue the one that has waited longest goes first, nobody waits for longer than
 // that and once for each other job.
-static bool is_overdue(const struct policy_job *job, uint64_t slots)
+static bool is_overdue(const struct policy_node *node, const struct policy_job *job, uint64_t slots)
 {
+    // Not before it has waited a slot: who comes, or is continued, before each of them and goes
+    // again would have them all.
+    uint64_t slot_ns = node->time_slice_ns - node->time_slice_ns / 8;
     if (slots == 0)
-        return job->slices_waited != 0 && job->slices_waited + 1 >= job->most_jobs;
+        return job->slices_waited != 0 && job->slices_waited + 1 >= job->most_jobs &&
+               node->now_ns - job->runnable_ns >= slot_ns;
     return job->slices_waited > job->most_jobs &&
            job->slices_waited - job->most_jobs >= longest_gap(slots);
 }
@@ -52,7 +56,7 @@ static bool is_its_turn(const struct policy_node *node, const struct policy_job 
 static enum right right_of(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t slots = office_slots(node, job);
-    if (is_overdue(job, slots) || is_its_turn(node, job))
+    if (is_overdue(node, job, slots) || is_its_turn(node, job))
         return OVERDUE;
     return slots >> node->last_turn % ENGINE_ROUND & 1 ? OWNER : FILLER;
 }

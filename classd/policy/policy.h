@@ -40,8 +40,9 @@ struct policy_job {
     // change; what the office has promised it beside them, and until when; see office.h.
     uint64_t slots;
     uint32_t term;
-    unsigned list;    // in which it began; see round.h
-    uint64_t came_ns; // when it was registered
+    unsigned list;        // in which it began; see round.h
+    uint64_t came_ns;     // when it was registered
+    uint64_t runnable_ns; // and since when it has not been suspended
     uint64_t promised;
     uint64_t promised_until_ns;
     uint32_t taken;         // the office's, while it works

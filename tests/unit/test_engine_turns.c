@@ -451,6 +451,34 @@ static void test_who_uses_less_has_no_more_than_his_part(void **state)
     }
 }
 
+// Somebody whose job leaves just before each tick and comes again under the name that has the turn.
+static void test_who_comes_anew_before_each_tick_has_no_more_than_his_part(void **state)
+{
+    enum { STAYER = 1, TURNS = 100 };
+    struct clocked node;
+    (void)state;
+    clocked_open(&node, TURNS + 2, 1);
+    struct engine_event come = {
+        .kind = ENGINE_REGISTER, .job = STAYER, .width = 1, .owner = 1, .name = UINT64_C(1) << 63};
+    engine_event(node.engine, &come, node.now_ns);
+    clocked_use(&node, STAYER, 0);
+    for (uint64_t slice = 1; slice <= TURNS; slice++) {
+        uint64_t turn = 5000 + slice;
+        bool second = (uint32_t)turn * UINT32_C(0x9e3779b9) >> 31;
+        come = (struct engine_event){.kind = ENGINE_REGISTER,
+                                     .job = STAYER + slice,
+                                     .width = 1,
+                                     .owner = 2,
+                                     .name = second ? UINT64_MAX : 1};
+        engine_event(node.engine, &come, node.now_ns);
+        clocked_use(&node, STAYER + slice, 0); // as classd reads it, when a job comes
+        run_slice(&node, turn);
+        clocked_leave(&node, STAYER + slice);
+    }
+    assert_in_range(node.usage_ns[STAYER], TURNS * SLICE * 45 / 100, TURNS * SLICE);
+    engine_free(node.engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_nodes_agree_though_one_was_restarted),
         cmocka_unit_test(test_nodes_agree_though_one_has_been_asked),
         cmocka_unit_test(test_nodes_agree_while_jobs_come_and_go),
+        cmocka_unit_test(test_who_comes_anew_before_each_tick_has_no_more_than_his_part),
         cmocka_unit_test(test_nodes_agree_while_a_users_jobs_come_and_go),
         cmocka_unit_test(test_nodes_agree_about_newcomers_that_say_from_when),
         cmocka_unit_test(test_who_is_alone_need_not_wait_for_his_first_turn),

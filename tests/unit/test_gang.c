@@ -1116,10 +1116,40 @@ static void test_random_sets(void **state)
     random_run_histories(run_history, 200);
 }
 
+// Another job, or the same one after a suspension, which is gone for a moment before each slot.
+#define LATE (SLOT / 10)
+static void test_who_comes_before_each_slot_has_no_more_than_his_part(void **state)
+{
+    (void)state;
+    for (int suspended = 0; suspended < 2; suspended++) {
+        struct node node;
+        unsigned out = 0;
+        node_open(&node, 1);
+        enter(&node, A, 1);
+        claim(&node, A, ENGINE_ALL_SLOTS);
+        for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+            node.caller.now_ns += SLOT - LATE;
+            if (i > 0)
+                caller_event(&node.caller, suspended ? ENGINE_SUSPEND : ENGINE_EXIT,
+                             suspended ? B : B + i - 1, 1, 0);
+            if (i > 0 && suspended)
+                caller_event(&node.caller, ENGINE_RESUME, B, 0, 0);
+            else
+                enter(&node, B + i, 1);
+            node.caller.now_ns -= SLOT - LATE; // tick() has it
+            tick(&node);
+            out += is_out(&node, A);
+        }
+        assert_in_range(out, ENGINE_ROUND / 2 - 1, ENGINE_ROUND);
+        node_close(&node);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_slot_decides),
+        cmocka_unit_test(test_who_comes_before_each_slot_has_no_more_than_his_part),
         cmocka_unit_test(test_an_empty_slot_is_filled),
         cmocka_unit_test(test_nodes_fill_alike),
         cmocka_unit_test(test_packing),

@@ -62,10 +62,11 @@ static int set_up(void **state)
 }
 
 static uint64_t starts_ns; // of who comes
+static uint32_t width = 1; // likewise
 
 static int try(struct node *node, const char *job_id, pid_t pid, struct process **process)
 {
-    struct protocol_register wish = {.width = 1, .ranks = 1, .starts_ns = starts_ns};
+    struct protocol_register wish = {.width = width, .ranks = 1, .starts_ns = starts_ns};
     struct error err = {0};
     uint64_t start_time = 1;
     snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
@@ -556,6 +557,30 @@ static void registering_again_renews_the_serial(void **state)
     assert_null(scheduler_find(node->scheduler, A, serial));
     assert_ptr_equal(scheduler_find(node->scheduler, A, process->serial), process);
     assert_int_equal(process->job->process_count, 1);
+}
+
+// Nobody goes for the sum of what the process had and what it gets.
+static void another_width_disturbs_nobody_who_fits(void **state)
+{
+    struct node *node = *state;
+    node_stop(node);
+    node->config.cpus = 4;
+    node_start(node);
+    width = 2;
+    come(node, "a", A);
+    width = 1;
+    come(node, "b", B);
+    clear(node);
+    width = 2;
+    come(node, "b", B);
+    width = 1;
+    assert_string_equal(effects.text, "");
+    assert_string_equal(test_backend_log(node->backend), "");
+    assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
+    width = 3; // together they are too wide now
+    come(node, "b", B);
+    width = 1;
+    assert_string_not_equal(effects.text, "");
 }
 
 static void exit_expels_and_the_last_one_removes(void **state)
@@ -1698,6 +1723,7 @@ int main(void)
         TEST(who_ends_while_it_is_placed_is_no_member),
         TEST(limits_of_the_configuration_hold),
         TEST(registering_again_renews_the_serial),
+        TEST(another_width_disturbs_nobody_who_fits),
         TEST(exit_expels_and_the_last_one_removes),
         TEST(usage_is_counted_from_registration),
         TEST(dynamic_coscheduling_follows_its_section),
