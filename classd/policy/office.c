@@ -263,7 +263,8 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
         node->jobs[i].taken = 0;
     for (unsigned n = 0; n < ENGINE_ROUND; n++) {
         uint64_t piece = has(cut, nth_slot(n)) ? round_piece(cut, nth_slot(n)) : 0;
-        if (give_piece(node, job, piece & wish & ~given, promised, due, count_of(given)))
+        uint8_t has_count = count_of(given | job->slots); // wished for or not: it can keep its own
+        if (give_piece(node, job, piece & wish & ~given, promised, due, has_count))
             given |= piece & wish;
     }
     job->promised = given & ~job->slots; // its own are its own, and others may be given of them

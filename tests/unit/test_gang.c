@@ -790,6 +790,21 @@ static void test_greed(void **state)
     node_close(&node);
 }
 
+// What it has counts, too, when it wishes for others' slots alone.
+static void test_what_a_job_has_counts(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t given = promise(&node, B, slots_of(&node, A), 0);
+        assert_int_equal(given, 0);
+        claim(&node, B, ODDS | given);
+        assert_true(count_of(slots_of(&node, A)) >= 29);
+    }
+    node_close(&node);
+}
+
 static void test_growing_wider_costs_slots(void **state)
 {
     (void)state;
@@ -1149,6 +1164,7 @@ int main(void)
         cmocka_unit_test(test_promises_given_up),
         cmocka_unit_test(test_nobody_reserves_his_own),
         cmocka_unit_test(test_greed),
+        cmocka_unit_test(test_what_a_job_has_counts),
         cmocka_unit_test(test_growing_wider_costs_slots),
         cmocka_unit_test(test_intersection),
         cmocka_unit_test(test_adoption),
