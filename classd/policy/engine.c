@@ -191,6 +191,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     }
     job->processes++;
     job->width += width_of_process(event);
+    job->promised = 0; // to a narrower job: beside it others fitted
 }
 
 static void take_out(struct policy_job *jobs, size_t *count, struct policy_job *job)
@@ -218,6 +219,7 @@ static void suspend(engine_t *engine, engine_job_t id)
     struct policy_job suspended = *job;
     suspended.scheduled = suspended.next = false;
     suspended.slices_waited = suspended.most_jobs = 0;
+    suspended.promised = 0; // others are promised and given it meanwhile
     take_out(engine->node.jobs, &engine->node.count, job);
     put_in(engine->suspended, &engine->suspended_count, &suspended);
 }

@@ -281,6 +281,21 @@ static void take(struct policy_node *node, unsigned slot)
     }
 }
 
+// Those of `slots` that are free or promised and held by somebody who can lose them.
+static uint64_t within_promise(struct policy_node *node, const struct policy_job *job,
+                               uint64_t slots, uint64_t promised, uint64_t others)
+{
+    uint64_t within = 0;
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        unsigned keep = has(promised, s) ? 0 : ENGINE_ROUND; // what is not promised must be free
+        if (has(slots, s) && make_room(node, job, s, others, keep))
+            within |= UINT64_C(1) << s;
+    }
+    return within;
+}
+
+// A promise was fair by what jobs had then, and by a part of what is claimed: so it is weighed
+// again. One less than the claimant may be left, as the promise gives one slot after the other.
 uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
                       uint32_t term)
 {
@@ -288,9 +303,10 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
     uint64_t others = promised_to_others(node, job);
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].taken = 0;
+    slots = within_promise(node, job, slots, promised, others);
+    uint8_t most = count_of(slots);
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
-        unsigned keep = has(promised, s) ? 0 : ENGINE_ROUND; // what is not promised must be free
-        if (!has(slots, s) || !make_room(node, job, s, others, keep))
+        if (!has(slots, s) || !make_room(node, job, s, others, most - 1u))
             continue;
         given |= UINT64_C(1) << s;
         take(node, s);

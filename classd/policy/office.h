@@ -40,7 +40,8 @@ uint64_t office_cut(const struct policy_node *node, const struct policy_job *job
 uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
                         uint8_t due);
 
-// See engine_claim().
+// See engine_claim(). Of what was promised it takes as much as leaves each holder at most one slot
+// fewer than the job then has, whatever was true when it was promised.
 uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
                       uint32_t term);
 
