@@ -201,19 +201,18 @@ static uint64_t promise_ns(const struct policy_node *node)
     return OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
 }
 
+// From when the job is first promised something until it takes some of that, gives it up, or the
+// time is over: whatever it reserves or loses meanwhile.
+static bool in_promise_period(const struct policy_node *node, const struct policy_job *job)
+{
+    return node->now_ns < job->promised_until_ns;
+}
+
 // A job that reserves for nothing would keep others off by doing so again and again.
 static bool may_be_promised(const struct policy_node *node, const struct policy_job *job)
 {
-    return job->promised == 0 || node->now_ns < job->promised_until_ns ||
-           node->now_ns - job->promised_until_ns >= promise_ns(node);
-}
-
-// The job has given up what it was promised: nothing is reserved any more, and nothing will be
-// before as long again as it was.
-static void give_up_promise(const struct policy_node *node, struct policy_job *job)
-{
-    uint64_t left_ns = job->promised_until_ns - node->now_ns; // what it need not be kept off for
-    job->promised_until_ns = node->now_ns > left_ns ? node->now_ns - left_ns : 0;
+    uint64_t lasted_ns = job->promised_until_ns - job->promised_since_ns;
+    return in_promise_period(node, job) || node->now_ns - job->promised_until_ns >= lasted_ns;
 }
 
 // All of the piece, or nothing of it; `has_count` is what the job has beside it.
@@ -253,7 +252,6 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
 {
     due = part_of_jobs(node, due);
     uint64_t promised = promised_to_others(node, job);
-    bool renewed = promised_to(node, job) != 0;
     if (!may_be_promised(node, job))
         return 0;
     job->promised = 0;
@@ -268,8 +266,10 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
             given |= piece & wish;
     }
     job->promised = given & ~job->slots; // its own are its own, and others may be given of them
-    if (!renewed)
+    if (job->promised != 0 && !in_promise_period(node, job)) {
+        job->promised_since_ns = node->now_ns;
         job->promised_until_ns = node->now_ns + promise_ns(node);
+    }
     return given;
 }
 
@@ -314,9 +314,10 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
     job->slots = given;
     job->term = term;
     if ((given & promised) != 0)
-        job->promised = 0;
-    else if (promised_to(node, job) != 0)
-        give_up_promise(node, job);
+        job->promised_since_ns = job->promised_until_ns = 0;
+    else if (in_promise_period(node, job))
+        job->promised_until_ns = node->now_ns; // and nothing before as long again as it was
+    job->promised = 0;
     return given;
 }
 

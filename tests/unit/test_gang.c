@@ -736,6 +736,56 @@ static void test_promises_end(void **state)
     node_close(&node);
 }
 
+// A wish for nothing, a clock that is off, or a process more do not make it good either.
+static void test_promises_end_whatever_is_said(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct node node;
+        open_halves(&node);
+        enter(&node, C, 1);
+        enter(&node, D, 1);
+        uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
+        node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
+        if (kind == 0)
+            assert_int_equal(promise(&node, C, 0, 15), 0);
+        else if (kind == 1)
+            engine_drop_slots(node.caller.engine, C);
+        else
+            enter(&node, C, 1);
+        assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
+        assert_int_equal(promise(&node, C, given, 15), given); // but not for longer
+        node.caller.now_ns += 1;
+        assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
+        assert_int_equal(promise(&node, C, given, 15), 0);
+        node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
+        assert_int_equal(promise(&node, C, given, 15), 0);
+        node.caller.now_ns += 1;
+        assert_int_equal(promise(&node, C, given, 15), given);
+        node_close(&node);
+    }
+}
+
+// Nor is that so where it was given back before the claim.
+static void test_promises_given_back(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    enter(&node, C, 1);
+    uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
+    node.caller.now_ns += 10 * SLOT;
+    assert_int_equal(promise(&node, C, 0, 15), 0);
+    assert_int_equal(claim(&node, C, 0), 0);
+    node.caller.now_ns += 10 * SLOT - 1;
+    assert_int_equal(promise(&node, C, given, 15), 0);
+    node.caller.now_ns += 1;
+    assert_int_equal(promise(&node, C, given, 15), given);
+    assert_int_equal(claim(&node, C, given), given); // which is what promises are for
+    assert_int_equal(promise(&node, C, given, 15), given);
+    node_close(&node);
+}
+
 // Who claims nothing of what is kept for him keeps others off by it for half of the time at most.
 static void test_promises_given_up(void **state)
 {
@@ -1223,6 +1273,8 @@ int main(void)
         cmocka_unit_test(test_offers),
         cmocka_unit_test(test_promises),
         cmocka_unit_test(test_promises_end),
+        cmocka_unit_test(test_promises_end_whatever_is_said),
+        cmocka_unit_test(test_promises_given_back),
         cmocka_unit_test(test_promises_given_up),
         cmocka_unit_test(test_nobody_reserves_his_own),
         cmocka_unit_test(test_greed),
