@@ -181,6 +181,7 @@ static void change_width(engine_t *engine, const struct engine_event *event)
     struct policy_job *job = find_job(engine, event->job);
     uint64_t gone = event->width_before > 0 ? event->width_before : 1;
     job->width += width_of_process(event);
+    job->promised = 0; // as in add_process()
     narrow(job, gone);
 }
 
@@ -209,6 +210,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     }
     job->processes++;
     job->width += width_of_process(event);
+    job->promised = 0; // to a narrower job: beside it others fitted
 }
 
 static void take_out(struct policy_job *jobs, size_t *count, struct policy_job *job)
@@ -236,6 +238,7 @@ static void suspend(engine_t *engine, engine_job_t id)
     struct policy_job suspended = *job;
     suspended.scheduled = suspended.next = false;
     suspended.slices_waited = suspended.most_jobs = 0;
+    suspended.promised = 0; // others are promised and given it meanwhile
     take_out(engine->node.jobs, &engine->node.count, job);
     put_in(engine->suspended, &engine->suspended_count, &suspended);
 }

@@ -201,19 +201,18 @@ static uint64_t promise_ns(const struct policy_node *node)
     return OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
 }
 
+// From when the job is first promised something until it takes some of that, gives it up, or the
+// time is over: whatever it reserves or loses meanwhile.
+static bool in_promise_period(const struct policy_node *node, const struct policy_job *job)
+{
+    return node->now_ns < job->promised_until_ns;
+}
+
 // A job that reserves for nothing would keep others off by doing so again and again.
 static bool may_be_promised(const struct policy_node *node, const struct policy_job *job)
 {
-    return job->promised == 0 || node->now_ns < job->promised_until_ns ||
-           node->now_ns - job->promised_until_ns >= promise_ns(node);
-}
-
-// The job has given up what it was promised: nothing is reserved any more, and nothing will be
-// before as long again as it was.
-static void give_up_promise(const struct policy_node *node, struct policy_job *job)
-{
-    uint64_t left_ns = job->promised_until_ns - node->now_ns; // what it need not be kept off for
-    job->promised_until_ns = node->now_ns > left_ns ? node->now_ns - left_ns : 0;
+    uint64_t lasted_ns = job->promised_until_ns - job->promised_since_ns;
+    return in_promise_period(node, job) || node->now_ns - job->promised_until_ns >= lasted_ns;
 }
 
 // All of the piece, or nothing of it; `has_count` is what the job has beside it.
@@ -253,7 +252,6 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
 {
     due = part_of_jobs(node, due);
     uint64_t promised = promised_to_others(node, job);
-    bool renewed = promised_to(node, job) != 0;
     if (!may_be_promised(node, job))
         return 0;
     job->promised = 0;
@@ -263,12 +261,15 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
         node->jobs[i].taken = 0;
     for (unsigned n = 0; n < ENGINE_ROUND; n++) {
         uint64_t piece = has(cut, nth_slot(n)) ? round_piece(cut, nth_slot(n)) : 0;
-        if (give_piece(node, job, piece & wish & ~given, promised, due, count_of(given)))
+        uint8_t has_count = count_of(given | job->slots); // wished for or not: it can keep its own
+        if (give_piece(node, job, piece & wish & ~given, promised, due, has_count))
             given |= piece & wish;
     }
     job->promised = given & ~job->slots; // its own are its own, and others may be given of them
-    if (!renewed)
+    if (job->promised != 0 && !in_promise_period(node, job)) {
+        job->promised_since_ns = node->now_ns;
         job->promised_until_ns = node->now_ns + promise_ns(node);
+    }
     return given;
 }
 
@@ -280,6 +281,21 @@ static void take(struct policy_node *node, unsigned slot)
     }
 }
 
+// Those of `slots` that are free or promised and held by somebody who can lose them.
+static uint64_t within_promise(struct policy_node *node, const struct policy_job *job,
+                               uint64_t slots, uint64_t promised, uint64_t others)
+{
+    uint64_t within = 0;
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        unsigned keep = has(promised, s) ? 0 : ENGINE_ROUND; // what is not promised must be free
+        if (has(slots, s) && make_room(node, job, s, others, keep))
+            within |= UINT64_C(1) << s;
+    }
+    return within;
+}
+
+// A promise was fair by what jobs had then, and by a part of what is claimed: so it is weighed
+// again. One less than the claimant may be left, as the promise gives one slot after the other.
 uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
                       uint32_t term)
 {
@@ -287,9 +303,10 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
     uint64_t others = promised_to_others(node, job);
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].taken = 0;
+    slots = within_promise(node, job, slots, promised, others);
+    uint8_t most = count_of(slots);
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
-        unsigned keep = has(promised, s) ? 0 : ENGINE_ROUND; // what is not promised must be free
-        if (!has(slots, s) || !make_room(node, job, s, others, keep))
+        if (!has(slots, s) || !make_room(node, job, s, others, most - 1u))
             continue;
         given |= UINT64_C(1) << s;
         take(node, s);
@@ -297,9 +314,10 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
     job->slots = given;
     job->term = term;
     if ((given & promised) != 0)
-        job->promised = 0;
-    else if (promised_to(node, job) != 0)
-        give_up_promise(node, job);
+        job->promised_since_ns = job->promised_until_ns = 0;
+    else if (in_promise_period(node, job))
+        job->promised_until_ns = node->now_ns; // and nothing before as long again as it was
+    job->promised = 0;
     return given;
 }
 

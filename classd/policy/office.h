@@ -35,12 +35,13 @@ struct office_offer office_offer(const struct policy_node *node, const struct po
 uint64_t office_cut(const struct policy_node *node, const struct policy_job *job);
 
 // Reserves as many of `wish` as can be had so; returns them. What the job was promised before is no
-// longer. A job that let a promise end, or claims nothing of it, is promised nothing for as long
-// again as that was kept for it.
+// longer. Two rounds after the first promise ends the last, and with a claim at once; a job that
+// has taken nothing of them is promised nothing for as long again, whatever it said meanwhile.
 uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
                         uint8_t due);
 
-// See engine_claim().
+// See engine_claim(). Of what was promised it takes as much as leaves each holder at most one slot
+// fewer than the job then has, whatever was true when it was promised.
 uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
                       uint32_t term);
 

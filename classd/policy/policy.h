@@ -37,13 +37,15 @@ struct policy_job {
     uint64_t from_turn; // the first slice that its number can give to the job
 
     // Policy gang: the slots that are the job's, the same on all its nodes but for a round after a
-    // change; what the office has promised it beside them, and until when; see office.h.
+    // change; what the office has promised it beside them, and for how long, or when it last
+    // did; see office.h.
     uint64_t slots;
     uint32_t term;
     unsigned list;        // in which it began; see round.h
     uint64_t came_ns;     // when it was registered
     uint64_t runnable_ns; // and since when it has not been suspended
     uint64_t promised;
+    uint64_t promised_since_ns;
     uint64_t promised_until_ns;
     uint32_t taken;         // the office's, while it works
     uint32_t taken_at_once; // likewise, for one piece

@@ -736,6 +736,56 @@ static void test_promises_end(void **state)
     node_close(&node);
 }
 
+// A wish for nothing, a clock that is off, or a process more do not make it good either.
+static void test_promises_end_whatever_is_said(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct node node;
+        open_halves(&node);
+        enter(&node, C, 1);
+        enter(&node, D, 1);
+        uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
+        node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
+        if (kind == 0)
+            assert_int_equal(promise(&node, C, 0, 15), 0);
+        else if (kind == 1)
+            engine_drop_slots(node.caller.engine, C);
+        else
+            enter(&node, C, 1);
+        assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
+        assert_int_equal(promise(&node, C, given, 15), given); // but not for longer
+        node.caller.now_ns += 1;
+        assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
+        assert_int_equal(promise(&node, C, given, 15), 0);
+        node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
+        assert_int_equal(promise(&node, C, given, 15), 0);
+        node.caller.now_ns += 1;
+        assert_int_equal(promise(&node, C, given, 15), given);
+        node_close(&node);
+    }
+}
+
+// Nor is that so where it was given back before the claim.
+static void test_promises_given_back(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    enter(&node, C, 1);
+    uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
+    node.caller.now_ns += 10 * SLOT;
+    assert_int_equal(promise(&node, C, 0, 15), 0);
+    assert_int_equal(claim(&node, C, 0), 0);
+    node.caller.now_ns += 10 * SLOT - 1;
+    assert_int_equal(promise(&node, C, given, 15), 0);
+    node.caller.now_ns += 1;
+    assert_int_equal(promise(&node, C, given, 15), given);
+    assert_int_equal(claim(&node, C, given), given); // which is what promises are for
+    assert_int_equal(promise(&node, C, given, 15), given);
+    node_close(&node);
+}
+
 // Who claims nothing of what is kept for him keeps others off by it for half of the time at most.
 static void test_promises_given_up(void **state)
 {
@@ -787,6 +837,70 @@ static void test_greed(void **state)
     assert_in_range(count_of(given), 19, 21);
     assert_in_range(count_of(slots_of(&node, A)), 19, 21);
     assert_int_equal(claim(&node, C, UINT64_MAX), given); // without a promise only what is free
+    node_close(&node);
+}
+
+// What it has counts, too, when it wishes for others' slots alone.
+static void test_what_a_job_has_counts(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t given = promise(&node, B, slots_of(&node, A), 0);
+        assert_int_equal(given, 0);
+        claim(&node, B, ODDS | given);
+        assert_true(count_of(slots_of(&node, A)) >= 29);
+    }
+    node_close(&node);
+}
+
+// Neither does a claim cost others more for what the job gave up before it reserved.
+static void test_a_claim_is_weighed_again(void **state)
+{
+    (void)state;
+    struct node node;
+    open_halves(&node);
+    claim(&node, B, 0);
+    uint64_t given = promise(&node, B, EVENS, 0);
+    assert_int_equal(count_of(given), 15);
+    claim(&node, B, ODDS | given);
+    assert_true(count_of(slots_of(&node, A)) >= 29);
+    node_close(&node);
+}
+
+// All was free beside A when it was promised.
+static void test_a_promise_to_a_narrower_job(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 2);
+    enter(&node, A, 1);
+    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+    enter(&node, B, 1);
+    assert_int_equal(promise(&node, B, ENGINE_ALL_SLOTS, 60), ENGINE_ALL_SLOTS);
+    enter(&node, B, 1); // another process: together they no longer fit
+    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS); // nobody else's
+    claim(&node, B, ENGINE_ALL_SLOTS & ~UINT64_C(1));
+    assert_true(count_of(slots_of(&node, A)) >= 29);
+    node_close(&node);
+}
+
+// All was free as nobody else was there yet.
+static void test_a_promise_to_a_suspended_job(void **state)
+{
+    (void)state;
+    struct node node;
+    node_open(&node, 1);
+    enter(&node, B, 1);
+    assert_int_equal(promise(&node, B, ENGINE_ALL_SLOTS, 60), ENGINE_ALL_SLOTS);
+    caller_event(&node.caller, ENGINE_SUSPEND, B, 0, 0);
+    enter(&node, A, 1);
+    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+    caller_event(&node.caller, ENGINE_RESUME, B, 0, 0);
+    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS); // nobody else's
+    claim(&node, B, ENGINE_ALL_SLOTS & ~UINT64_C(1));
+    assert_true(count_of(slots_of(&node, A)) >= 29);
     node_close(&node);
 }
 
@@ -1054,6 +1168,20 @@ static void check_out(struct random_node *r, bool tick_)
     }
 }
 
+// Nobody who lost slots by it has more than one slot fewer than the claimant.
+static void random_claim(struct random_node *r, unsigned claimant, uint64_t wish)
+{
+    uint64_t before[8] = {0};
+    for (unsigned i = 0; i < 8; i++)
+        before[i] = r->widths[i] != 0 ? slots_of(&r->node, A + i) : 0;
+    uint64_t given = claim(&r->node, A + claimant, wish);
+    CHECK((given & ~wish) == 0 && slots_of(&r->node, A + claimant) == given);
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t left = before[i] != 0 && i != claimant ? slots_of(&r->node, A + i) : before[i];
+        CHECK(left == before[i] || count_of(left) + 1 >= count_of(given));
+    }
+}
+
 static void come_or_go(struct random_node *r, unsigned i)
 {
     if (r->widths[i] == 0 || draw(r, 4) == 0) {
@@ -1087,8 +1215,7 @@ static void random_step(struct random_node *r)
         uint64_t given = promise(&r->node, A + i, wish, (uint8_t)draw(r, 61));
         CHECK((given & ~wish) == 0);
     } else {
-        uint64_t given = claim(&r->node, A + i, wish);
-        CHECK((given & ~wish) == 0 && slots_of(&r->node, A + i) == given);
+        random_claim(r, i, wish);
     }
     if (is_limited(r))
         check_sets(r);
@@ -1176,9 +1303,15 @@ int main(void)
         cmocka_unit_test(test_offers),
         cmocka_unit_test(test_promises),
         cmocka_unit_test(test_promises_end),
+        cmocka_unit_test(test_promises_end_whatever_is_said),
+        cmocka_unit_test(test_promises_given_back),
         cmocka_unit_test(test_promises_given_up),
         cmocka_unit_test(test_nobody_reserves_his_own),
         cmocka_unit_test(test_greed),
+        cmocka_unit_test(test_what_a_job_has_counts),
+        cmocka_unit_test(test_a_claim_is_weighed_again),
+        cmocka_unit_test(test_a_promise_to_a_narrower_job),
+        cmocka_unit_test(test_a_promise_to_a_suspended_job),
         cmocka_unit_test(test_growing_wider_costs_slots),
         cmocka_unit_test(test_intersection),
         cmocka_unit_test(test_adoption),
