@@ -202,17 +202,15 @@ def watch(options):
     return samples, results
 
 
-def report(samples, results, options):
-    """Prints the figures; 0 when everything is as it must be."""
+def report_looks(samples, options):
+    """Prints what the looks at the nodes say. Returns for how long at most two jobs of a node had a slot in common."""
     round_s = ROUND * options.slot / 1000
-    verified = sum(fine for fine, _, _ in results)
     overlap_s, differ_s = longest_s(samples, overlapping), longest_s(samples, differing)
     unmended_s = longest_s(samples, unmended)
     parts = shares(samples, round_s)
     most = max((len(jobs) for _, nodes in samples for jobs in nodes.values()), default=0)
     print(f"slots of {options.slot} ms, rounds of {round_s:g} s; {len(samples)} looks at 4 nodes, "
           f"up to {most} jobs on one")
-    print(f"jobs {len(results)}, verified {verified}")
     print(f"two jobs of a node with a slot in common: for {overlap_s:.1f} s at most")
     print(f"a job with different slots on its nodes:  for {differ_s:.1f} s at most, "
           f"{unmended_s:.1f} s without another change meanwhile")
@@ -237,10 +235,18 @@ def report(samples, results, options):
         print(f"a job's part of a node's time over its whole stay, {len(whole)} of a round or longer, minus the fair part:\n"
               f"  {min(whole):+.1f} points at least, {statistics.median(whole):+.1f} in the median; "
               f"more than {WANTED} below it: {below}")
+    return overlap_s
+
+
+def report(samples, results, options):
+    """Prints the figures; 0 when everything is as it must be."""
+    verified = sum(fine for fine, _, _ in results)
+    print(f"jobs {len(results)}, verified {verified}")
+    overlap_s = report_looks(samples, options)
     for fine, status, text in results:
         if not fine:
             print(f"status {status}: {text[-500:]}", file=sys.stderr)
-    return 0 if results and verified == len(results) and overlap_s <= round_s else 1
+    return 0 if results and verified == len(results) and overlap_s <= ROUND * options.slot / 1000 else 1
 
 
 def main():
@@ -257,11 +263,16 @@ def main():
     parser.add_argument("--longest", type=int, default=60, metavar="S", help="job (60)")
     parser.add_argument("--pause", type=int, default=20, metavar="S", help="longest, between two jobs (20)")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--looks", type=argparse.FileType(encoding="utf-8"), metavar="FILE",
+                        help="run nothing; report what --record has written there, with slots of --slot")
     parser.add_argument("--record", type=argparse.FileType("w", encoding="utf-8"), metavar="FILE",
                         help="write every look there, a line of JSON each")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     processes.terminate_by_exception()
+    if options.looks:
+        report_looks([json.loads(line) for line in options.looks], options)
+        return
     samples, results = watch(options)
     sys.exit(report(samples, results, options))
 

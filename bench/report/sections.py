@@ -17,7 +17,7 @@ WORDS = (
                  "claimed that Student's does not allow"),
 )
 
-SLOW_PAGE_US = 5  # a fault and a cleared page; machines of one's own take a tenth of it
+SLOW_PAGE_US = 5  # a fault and a cleared page; above it starting jobs took twice the CPU time in doc/results
 
 
 def report(results, charts, rosters, paper):
@@ -80,10 +80,11 @@ def _warnings(results, found):
     if differing:
         warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here "
                         "may have been measured with either. Ratios and stretch are of runs of one sitting.")
-    page_us = max((took for took in _states(results.environment or {}, "page_us") if isinstance(took, (int, float))), default=0)
+    page_us = max((took for took in _states(results.environment or {}, "page_us") if isinstance(took, (int, float))),
+                  default=0)
     if page_us > SLOW_PAGE_US:
-        warnings.append(f"Memory was slow to come by: the first touch of a page took {page_us:.0f} microseconds, many times what it takes "
-                        "on a real machine. Jobs that start or grow pay for that; short ones, and makespans of many, say little here.")
+        warnings.append(f"Memory was slow to come by: the first touch of a page took {page_us:.0f} microseconds. Jobs that start "
+                        "or grow pay for that; short ones, and makespans of many, say little here.")
     return [Paragraph(text, "warning") for text in warnings]
 
 

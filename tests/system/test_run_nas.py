@@ -110,6 +110,9 @@ class RunNas(unittest.TestCase):
         self.assertTrue(summary["complete"])
         for name in ("environment.json", "results.json", "summary.txt"):
             self.assertTrue(os.path.exists(os.path.join(self.out, name)), name)
+        environment = self.json("environment.json")
+        self.assertGreater(environment["page_us"], 0)
+        self.assertLess(environment["memory_kept_mib"], 1024)  # jobs of class S
         for record in self.json("results.json"):
             self.assertTrue(record["verified"])
         self.check_runs({run["scheduler"]: run for run in runs})

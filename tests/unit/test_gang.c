@@ -869,21 +869,36 @@ static void test_a_claim_is_weighed_again(void **state)
     node_close(&node);
 }
 
-// All was free beside A when it was promised.
+// B was promised all, as that was free then; A has it, and is to keep half.
+static void assert_promised_in_vain(struct node *node)
+{
+    assert_int_equal(claim(node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS); // nobody else's
+    claim(node, B, ENGINE_ALL_SLOTS & ~UINT64_C(1));
+    assert_true(count_of(slots_of(node, A)) >= 29);
+}
+
+// Beside A it was free. Then there is another process, or the one has another width: together they
+// no longer fit.
 static void test_a_promise_to_a_narrower_job(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 2);
-    enter(&node, A, 1);
-    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
-    enter(&node, B, 1);
-    assert_int_equal(promise(&node, B, ENGINE_ALL_SLOTS, 60), ENGINE_ALL_SLOTS);
-    enter(&node, B, 1); // another process: together they no longer fit
-    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS); // nobody else's
-    claim(&node, B, ENGINE_ALL_SLOTS & ~UINT64_C(1));
-    assert_true(count_of(slots_of(&node, A)) >= 29);
-    node_close(&node);
+    for (int same = 0; same < 2; same++) {
+        struct node node;
+        node_open(&node, 2);
+        enter(&node, A, 1);
+        assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
+        enter(&node, B, 1);
+        assert_int_equal(promise(&node, B, ENGINE_ALL_SLOTS, 60), ENGINE_ALL_SLOTS);
+        if (same)
+            caller_post(&node.caller,
+                        (struct engine_event){
+                            .kind = ENGINE_WIDTH, .job = B, .width = 2, .width_before = 1});
+        else
+            enter(&node, B, 1);
+        assert_int_equal(view_of(&node, B).width, 2);
+        assert_promised_in_vain(&node);
+        node_close(&node);
+    }
 }
 
 // All was free as nobody else was there yet.
@@ -898,9 +913,7 @@ static void test_a_promise_to_a_suspended_job(void **state)
     enter(&node, A, 1);
     assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
     caller_event(&node.caller, ENGINE_RESUME, B, 0, 0);
-    assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS); // nobody else's
-    claim(&node, B, ENGINE_ALL_SLOTS & ~UINT64_C(1));
-    assert_true(count_of(slots_of(&node, A)) >= 29);
+    assert_promised_in_vain(&node);
     node_close(&node);
 }
 
@@ -1243,8 +1256,9 @@ static void test_random_sets(void **state)
     random_run_histories(run_history, 200);
 }
 
-// Another job, or the same one after a suspension, which is gone for a moment before each slot.
 #define LATE (SLOT / 10)
+
+// Another job, or the same one after a suspension, which is gone for a moment before each slot.
 static void test_who_comes_before_each_slot_has_no_more_than_his_part(void **state)
 {
     (void)state;
