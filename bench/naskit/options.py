@@ -16,7 +16,7 @@ def parser():
                     "one) and compares them.",
         epilog="experiments:\n" + "\n".join(
             f"  {experiment.name:10} {experiment.title}" for experiment in experiments.TABLE.values())
-        + "\n  all        all of them but quick")
+        + "\n  all        all of them but quick and mpl")
     top.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="default: quick")
     top.add_argument("--out", metavar="DIR", help="where results go (default: results/<time>)")
     top.add_argument("--resume", metavar="DIR",

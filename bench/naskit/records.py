@@ -47,28 +47,37 @@ def _repetition(run):
     return run["experiment"], run["repetition"]
 
 
+def reference(schedulers):
+    """What jobs beside others are compared with, of the schedulers of an experiment: the jobs alone without cosched; where
+    only that is there, alone with it, which takes what the library costs out of the comparison."""
+    return "dedicated-cosched" if "dedicated" not in schedulers and "dedicated-cosched" in schedulers else "dedicated"
+
+
 class Dedicated:
-    """Response times of jobs alone, without cosched, of verified runs. A run is compared with those of its own
+    """Response times of jobs alone, of verified runs, by each experiment's reference. A run is compared with those of its own
     repetition, so that the spread of its stretch is that of both; where that has none in the run's sitting, with
     the median of the sitting."""
 
     def __init__(self, runs):
-        times = {}
+        schedulers, times = {}, {}
         for run in runs:
-            for job in run["jobs"] if run["scheduler"] == "dedicated" else ():
+            schedulers.setdefault(run["experiment"], set()).add(run["scheduler"])
+        self.reference = {name: reference(found) for name, found in schedulers.items()}
+        for run in runs:
+            for job in run["jobs"] if run["scheduler"] == self.reference[run["experiment"]] else ():
                 if job["verified"]:
-                    key = sitting(run), run["mpi"], job["job"]
+                    key = run["scheduler"], sitting(run), run["mpi"], job["job"]
                     times.setdefault(key, []).append(job["response_s"])
                     times.setdefault((*key, _repetition(run)), []).append(job["response_s"])
         self.median_s = {key: statistics.median(values) for key, values in times.items()}
 
     def of(self, run, name):
-        key = sitting(run), run["mpi"], name
+        key = self.reference[run["experiment"]], sitting(run), run["mpi"], name
         return self.median_s.get((*key, _repetition(run)), self.median_s.get(key))
 
     def everywhere(self, mpi, name):
         """Of all sittings and repetitions."""
-        return [seconds for key, seconds in self.median_s.items() if key[1:3] == (mpi, name)]
+        return [seconds for key, seconds in self.median_s.items() if key[2:4] == (mpi, name)]
 
 
 def ratio(value, base):

@@ -33,10 +33,11 @@ class Session(sitting.Sitting):
         if self.schedulers[unit.scheduler].alone:
             return []
         baseline = experiments.TABLE.get(unit.experiment, experiments.BY_HAND).baseline
+        alone = records.reference({other.scheduler for other in self.units if other.experiment == unit.experiment})
         return [other for other, base in enumerate(self.units)
                 if other != place and (base.experiment, base.repetition, base.mpi) ==
                 (unit.experiment, unit.repetition, unit.mpi)
-                and (base.scheduler == "dedicated" and base.jobs[0] in unit.jobs
+                and (base.scheduler == alone and base.jobs[0] in unit.jobs
                      or base.scheduler == baseline and base.workload == unit.workload
                      and base.value in (unit.value, None))]
 

@@ -40,6 +40,9 @@ KINDS = {
                   "mean_stretch", gains=False),
     "mixed": Kind("Parallel jobs beside CPU hogs", "What do parallel jobs suffer from sequential programs that only "
                   "compute, and what does coscheduling mend?", "bars", "mean_stretch"),
+    "mpl": Kind("Several of one program", "What do instances of one program lose beside each other when the nodes switch by a "
+                "common table? Their time is divided by that of one alone, with cosched there, and by their number: 1.00 is "
+                "nothing lost, less is what the first to end have gained.", "lines", "mean_stretch", gains=False),
 }
 
 

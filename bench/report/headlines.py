@@ -9,6 +9,9 @@ def of(experiment, kind, facts):
         return _batch(experiment, kind, facts)
     if experiment.name == "pairs":
         return _pairs(experiment)
+    if experiment.name == "mpl":
+        return [f"{kind.title}: {said[0].lower()}{said[1:]}" for mpi in _mpis(experiment)
+                if (said := sentences.crowded(experiment, kind, mpi))]
     if kind.shape == "lines" and not kind.gains:
         return _sweep(experiment, kind)
     return _gains(experiment, kind, facts)

@@ -134,9 +134,11 @@ def mpis(found):
 
 
 def workload(name):
-    """"workload-2" as "Workload 2"; every other name as it is."""
-    match = re.fullmatch(r"workload-([0-9]+)", name)
-    return f"Workload {match[1]}" if match else name
+    """"workload-2" as "Workload 2", "mpl-sp" as "SP"; every other name as it is."""
+    match = re.fullmatch(r"(workload|mpl)-([0-9a-z]+)", name)
+    if not match:
+        return name
+    return f"Workload {match[2]}" if match[1] == "workload" else match[2].upper()
 
 
 def measure(name):

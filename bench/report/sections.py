@@ -123,7 +123,7 @@ def _key(found, charts):
 
 
 def _facts(paper, experiment):
-    return paper["experiments"].get(experiment.name)
+    return paper["experiments"].get(experiment.name) or paper["others"].get(experiment.name)
 
 
 def _settings(experiment):
@@ -150,7 +150,8 @@ def _experiment(experiment, paper):
     if experiment.name in experiments.KINDS:
         blocks += [Paragraph(sentence, "seen") for sentence in sentences.of(experiment, kind, facts)]
     if facts:
-        blocks.append(Paragraph(f"The paper ({paper['machine']}; {facts['settings']}): {facts['says']}.", "paper"))
+        where = f"{facts.get('machine', paper['machine'])}; {facts['settings']}"
+        blocks.append(Paragraph(f"{facts.get('who', 'The paper')} ({where}): {facts['says']}.", "paper"))
     blocks += [Paragraph(sentence, "warning") for sentence in sentences.quality(experiment)]
     blocks += figures.of(experiment, kind, facts)
     if experiment.name not in experiments.KINDS:
@@ -246,4 +247,6 @@ def _method(results, found, paper):
         rows = tuple(tables.flattened(results.environment))
         blocks.append(Details("The machine and the options", (Table(("what", "value"), rows, words=2),)))
     blocks.append(Paragraph(f"The paper: {paper['source']}. {paper['note']}", "note"))
+    blocks += [Paragraph(f"{facts['who']}: {facts['source']}.", "note") for name, facts in paper["others"].items()
+               if name in results.experiments]
     return blocks

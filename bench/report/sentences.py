@@ -178,6 +178,24 @@ def pairs(experiment, mpi):
     return f"Under {names.mpi(mpi)}, stretch (1.00 is a fair share) is {'; '.join(clauses)}." if clauses else None
 
 
+def crowded(experiment, kind, mpi):
+    """Where our scheduler's measure is worst, and how many of all places are above 1 for certain, or None."""
+    found = [(case, row.measures[kind.measure]) for case in experiments.cases(experiment)
+             if (row := experiments.find(experiment, case, mpi, experiments.ours(experiment)))
+             and row.measures.get(kind.measure)]
+    if not found:
+        return None
+    case, worst = max(found, key=lambda pair: pair[1].median)
+    interval = f" ({numbers.plain(worst.bootstrap[0])}–{numbers.plain(worst.bootstrap[1])})" if worst.bootstrap else ""
+    text = (f"Under {names.mpi(mpi)}, jobs at worst take {numbers.plain(worst.median)}{interval} times their time alone × their "
+            f"number ({experiments.case_label(experiment, case)})")
+    known = [statistic for _, statistic in found if statistic.bootstrap and statistic.t]
+    if not known:
+        return f"{text}."
+    above = sum(statistic.bootstrap[0] > 1 and statistic.t[0] > 1 for statistic in known)
+    return f"{text}; the intervals are above 1 in {above} of {numbers.count(len(known), 'place')}."
+
+
 def _hung(experiment):
     """How often programs hung under each scheduler, in words; nothing where none did."""
     counts = {}
@@ -220,6 +238,8 @@ def of(experiment, kind, facts):
             said.append(best_wait(experiment, kind, facts, mpi))
         elif experiment.name == "pairs":
             said.append(pairs(experiment, mpi))
+        elif experiment.name == "mpl":
+            said.append(crowded(experiment, kind, mpi))
         elif kind.shape == "lines" and not kind.gains:
             said.append(parameter_effect(experiment, kind, mpi))
         else:

@@ -103,6 +103,16 @@ def swept(make, mpis, name, label, values, shape):
     return experiment(rows, parameter={"name": name, "label": label, "unit": "s"})
 
 
+def mpl(make, mpis):
+    """Three programs, of which SP loses something at degree 3."""
+    rows = []
+    for mpi in mpis:
+        for kernel in ("bt", "lu", "sp"):
+            rows += [make.row(f"mpl-{kernel}", degree, mpi, "cosched:gang", 24.0 if (kernel, degree) == ("sp", 3) else 19.0)
+                     for degree in (2, 3, 4)]
+    return experiment(rows, parameter={"name": "degree", "label": "degree of multiprogramming", "unit": ""})
+
+
 def pairs(make, mpis):
     rows, jobs = [], []
     for mpi in mpis:
@@ -152,7 +162,8 @@ def complete(runs=5, mpis=("mpich", "openmpi")):
         "slice": swept(make, mpis, "slice", "time-slice", (0.25, 0.5, 1.0, 1.5, 2.0),
                        lambda place, value: 1 + (place < 3) * 0.2 * value),
         "pairs": pairs(make, mpis),
-        "mixed": experiment(*compared(make, mpis, [("mixed cg", None, 30.0, 1.8), ("mixed lu", None, 30.0, 1.3)]))}
+        "mixed": experiment(*compared(make, mpis, [("mixed cg", None, 30.0, 1.8), ("mixed lu", None, 30.0, 1.3)])),
+        "mpl": mpl(make, mpis)}
     return {"format": 1, "complete": True, "experiments": experiments, "gantt": entries}, charts
 
 

@@ -50,6 +50,20 @@ class Stretch(unittest.TestCase):
         records.add_stretch(runs, TWO_BY_ONE)
         self.assertEqual([one["jobs"][0]["stretch"] for one in runs[3:]], [2, 1])
 
+    def test_is_by_the_time_with_cosched_where_only_that_is_there(self):
+        both = [run("dedicated", [job(response_s=4)], 0), run("dedicated-cosched", [job(response_s=5)], 1),
+                run("cosched", [job(response_s=10, degree=2.0)], 2)]
+        for runs, expected in ((both, 1.25), (both[1:], 1.0)):
+            records.add_stretch(runs, TWO_BY_ONE)
+            self.assertEqual(runs[-1]["jobs"][0]["stretch"], expected)
+
+    def test_the_reference_is_each_experiments_own(self):
+        runs = [run("dedicated", [job(response_s=4)], 0), run("cosched", [job(response_s=8, degree=2.0)], 1),
+                run("dedicated-cosched", [job(response_s=8)], 2, experiment="mpl"),
+                run("cosched:gang", [job(response_s=24, degree=2.0)], 3, experiment="mpl")]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual([runs[place]["jobs"][0]["stretch"] for place in (1, 3)], [1.0, 1.5])
+
     def test_needs_a_verified_dedicated_run(self):
         runs = [run("dedicated", [job(verified=False)], 0), run("cosched", [job(response_s=9)], 1)]
         records.add_stretch(runs, TWO_BY_ONE)

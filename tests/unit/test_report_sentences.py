@@ -168,6 +168,17 @@ class Sentences(unittest.TestCase):
         swept = reportkit.swept(reportkit.Maker(runs=1), MPICH, "slice", "time-slice", (1.0, 2.0), lambda *_: 1)
         self.assertEqual(said("slice", swept).count("nothing can be said"), 3)
 
+    def test_instances_of_one_program_name_the_worst_place_and_count_what_is_certain(self):
+        made = reportkit.mpl(reportkit.Maker(noise=0.01), MPICH)
+        for text in (said("mpl", made), " ".join(headlines_of("mpl", made))):
+            self.assertRegex(text, r"nder MPICH, jobs at worst take 1\.[12][0-9] \(.*\) times .* \(SP, degree 3\)")
+            self.assertIn("the intervals are above 1 in 1 of 9 places.", text)
+
+    def test_instances_run_once_claim_nothing_certain(self):
+        text = said("mpl", reportkit.mpl(reportkit.Maker(runs=1), MPICH))
+        self.assertRegex(text, r"at worst take 1\.[0-9]+ times their time alone")
+        self.assertNotIn("intervals", text)
+
     def test_pairs_name_the_worst(self):
         make = reportkit.Maker(runs=3, noise=0)
         jobs = [make.job("cg.A.2 lu.A.2", None, "mpich", "cosched", name, stretch)
