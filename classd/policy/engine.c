@@ -1,5 +1,6 @@
 #include "classd/policy/engine.h"
 
+#include "classd/policy/account.h"
 #include "classd/policy/leads.h"
 #include "classd/policy/office.h"
 #include "classd/policy/policy.h"
@@ -129,24 +130,9 @@ static bool reserve(engine_t *engine, engine_job_t job)
     return true;
 }
 
-// A newcomer could not have been served before now. With an account of 0 it would be the least
-// served until it had caught up with years of the others, and with that of the least served, where
-// newcomers follow each other, it would be one of many that have had nothing yet, and those who
-// stay would never be: it starts as the mean of them. While nobody can run, as the most served of
-// those who are suspended: else they would come back as debtors of whoever ran meanwhile.
 static uint64_t newcomer_service_ns(const engine_t *engine)
 {
-    const struct policy_node *node = &engine->node;
-    uint64_t mean_ns = 0, rest_ns = 0, most_suspended_ns = 0;
-    for (size_t i = 0; i < node->count; i++) {
-        mean_ns += node->jobs[i].service_ns / node->count;
-        rest_ns += node->jobs[i].service_ns % node->count;
-    }
-    for (size_t i = 0; i < engine->suspended_count; i++) {
-        if (engine->suspended[i].service_ns > most_suspended_ns)
-            most_suspended_ns = engine->suspended[i].service_ns;
-    }
-    return node->count > 0 ? mean_ns + rest_ns / node->count : most_suspended_ns;
+    return account_of_newcomer_ns(&engine->node, engine->suspended, engine->suspended_count);
 }
 
 // What (e) lets a job be ahead by, and what it may use up at the end of that, are two slices: who
@@ -262,28 +248,6 @@ static void resume(engine_t *engine, engine_job_t id)
     put_in(node->jobs, &node->count, &resumed);
 }
 
-// The account comes from a file. A job that waits has waited at least the slice in which it became
-// idle, and not longer than can be answered for.
-static void restore_account(const struct policy_node *node, struct policy_job *job,
-                            const struct engine_account *account)
-{
-    job->service_ns = account->service_ns;
-    job->lead_ns = 0;
-    job->scheduled = account->scheduled;
-    job->scheduled_total_ns = account->scheduled_total_ns;
-    job->switches = account->switches;
-    job->came_ns = account->came_ns < node->now_ns ? account->came_ns : node->now_ns;
-    job->slots = account->slots & ENGINE_ALL_SLOTS;
-    job->term = account->term;
-    if (job->scheduled)
-        job->scheduled_since_ns =
-            account->scheduled_since_ns < node->now_ns ? account->scheduled_since_ns : node->now_ns;
-    else if (account->slices_waited <= (uint64_t)POLICY_ROUNDS_MOST * account->most_jobs) {
-        job->slices_waited = account->slices_waited;
-        job->most_jobs = account->most_jobs;
-    }
-}
-
 static void adopt_process(engine_t *engine, const struct engine_event *event)
 {
     bool new = find_job(engine, event->job) == NULL;
@@ -291,7 +255,7 @@ static void adopt_process(engine_t *engine, const struct engine_event *event)
     if (!new || event->account == NULL)
         return;
     struct policy_job *job = find_job(engine, event->job);
-    restore_account(&engine->node, job, event->account);
+    account_restore(&engine->node, job, event->account);
     if (engine->node.changed_ns < job->came_ns)
         engine->node.changed_ns = job->came_ns; // as its other nodes have it
     if (event->account->suspended)
@@ -314,17 +278,6 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
     narrow(job, width_of_process(event));
 }
 
-// Who held the node for a whole slice had it all, however much of it he used, as nobody else did.
-// By CPU time alone a job that sleeps, or computes on some of its CPUs only, would be the least
-// served for as long as it does, and have most of the turns. A slice of more than two is none, but
-// a classd that hung: then timerd has lifted the limits, and everybody ran.
-static bool held_slice(const struct policy_node *node, const struct policy_job *job)
-{
-    return !job->sequential && job->scheduled && job->told_ns == node->now_ns &&
-           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns &&
-           node->now_ns - node->tick_ns <= 5 * (node->time_slice_ns / 2);
-}
-
 // When a job came tells nobody anything after two rounds. Slices are numbered anew when their
 // length changes, or the clock is set: nobody waits for one that will not come.
 static bool is_done_with(const struct policy_node *node, uint64_t from_turn)
@@ -343,68 +296,10 @@ static void begin_slice(engine_t *engine)
         struct policy_job *job = &node->jobs[i];
         if (is_done_with(node, job->from_turn))
             job->from_turn = 0;
-        uint64_t whole_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
-        if (engine->policy->counts_unused && held_slice(node, job) && job->service_ns < whole_ns)
-            job->service_ns = whole_ns;
-        job->tick_service_ns = job->service_ns;
+        account_slice(node, job, engine->policy->counts_unused);
     }
     node->last_turn = node->turn;
     node->tick_ns = node->now_ns;
-}
-
-static void advance_clock(struct policy_node *node, uint64_t now_ns)
-{
-    if (now_ns <= node->now_ns)
-        return;
-    for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].scheduled)
-            node->jobs[i].scheduled_total_ns += now_ns - node->now_ns;
-    }
-    node->now_ns = now_ns;
-}
-
-// The sequential class is as wide as the node, since one of its processes on any CPU disturbs a job
-// that is, but it seldom has a process for each. Counted by CPU time alone it would be the least
-// served for ever, and have every turn that the bound on waiting leaves.
-static uint64_t held_for_nothing_ns(const struct policy_job *job, uint64_t served_ns)
-{
-    uint64_t held_ns = job->scheduled_total_ns - job->held_ns;
-    return job->sequential && held_ns > served_ns ? held_ns - served_ns : 0;
-}
-
-// What makes the account of a class that has `sequential_share` of the time grow as fast as that of
-// a job which has its part of the rest: (1 - share) / share, and less the more jobs take turns in
-// that rest. So whoever goes by accounts, goes by the share.
-static uint64_t weighted_ns(const struct policy_node *node, uint64_t received_ns)
-{
-    const uint64_t most_ns = UINT64_C(10000000000000); // hours: the product must fit
-    uint64_t share_ppm = node->sequential_share_ppm, width = 0;
-    if (share_ppm == 0 || share_ppm >= ENGINE_WHOLE_PPM)
-        return received_ns;
-    for (size_t i = 0; i < node->count; i++)
-        width += node->jobs[i].sequential ? 0 : policy_usable_cpus(node, &node->jobs[i]);
-    uint64_t bounded_ns = received_ns < most_ns ? received_ns : most_ns;
-    uint64_t alone_ns = bounded_ns * (ENGINE_WHOLE_PPM - share_ppm) / share_ppm;
-    return width > node->cpus ? (uint64_t)((double)alone_ns * (double)node->cpus / (double)width)
-                              : alone_ns;
-}
-
-// Counted per CPU that the job can use, or a wide job would be served less often than a narrow one.
-// The first total, and one that is less than the last (the class was made anew), only set the mark.
-static void account_usage(const engine_t *engine, const struct engine_event *event)
-{
-    const struct policy_node *node = &engine->node;
-    struct policy_job *job = find_job(engine, event->job);
-    if (job->usage_known) {
-        uint64_t used_ns = event->usage_ns > job->usage_ns ? event->usage_ns - job->usage_ns : 0;
-        uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
-        uint64_t received_ns = served_ns + held_for_nothing_ns(job, served_ns);
-        job->service_ns += job->sequential ? weighted_ns(node, received_ns) : received_ns;
-        job->told_ns = node->now_ns;
-    }
-    job->usage_ns = event->usage_ns;
-    job->held_ns = job->scheduled_total_ns;
-    job->usage_known = true;
 }
 
 static enum engine_outcome ask_policy(engine_t *engine, const struct engine_event *event,
@@ -424,60 +319,6 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     else if (crowded)
         engine->policy->on_change(node);
     return ENGINE_DONE;
-}
-
-uint64_t policy_known_by(const struct policy_node *node, uint64_t turn)
-{
-    for (size_t i = 0; i < node->count; i++) {
-        if (!node->jobs[i].sequential && node->jobs[i].from_turn <= turn)
-            return turn;
-    }
-    return UINT64_MAX;
-}
-
-// With a fair share each of n has one part in n of the time. Of that the class has its interactive
-// share in the others' slots, and the rest, (1/n - i) / (1 - i), in slots of its own. However large
-// the interactive share is, it has half as many slots as a job.
-static uint32_t sequential_slots_ppm(const struct policy_node *node, uint64_t count)
-{
-    uint64_t interactive_ppm = node->interactive_share_ppm;
-    if (node->sequential_share_ppm != 0 || count == 0)
-        return node->sequential_share_ppm;
-    uint64_t fair_ppm = ENGINE_WHOLE_PPM / count, own_ppm = 0;
-    if (fair_ppm > interactive_ppm)
-        own_ppm =
-            (fair_ppm - interactive_ppm) * ENGINE_WHOLE_PPM / (ENGINE_WHOLE_PPM - interactive_ppm);
-    return (uint32_t)(own_ppm > fair_ppm / 2 ? own_ppm : fair_ppm / 2);
-}
-
-uint32_t policy_sequential_slots_ppm(const struct policy_node *node)
-{
-    return sequential_slots_ppm(node, node->count);
-}
-
-static uint32_t sequential_slots_at(const struct policy_node *node, uint64_t turn)
-{
-    uint64_t known_by = policy_known_by(node, turn), count = 0;
-    for (size_t i = 0; i < node->count; i++)
-        count += policy_takes_part(&node->jobs[i], known_by);
-    return sequential_slots_ppm(node, count);
-}
-
-static uint64_t part_of(uint64_t turns, uint64_t slots_ppm)
-{
-    return turns / ENGINE_WHOLE_PPM * slots_ppm +
-           turns % ENGINE_WHOLE_PPM * slots_ppm / ENGINE_WHOLE_PPM;
-}
-
-uint64_t policy_sequential_turns_before(const struct policy_node *node, uint64_t turn)
-{
-    return part_of(turn, sequential_slots_at(node, turn));
-}
-
-bool policy_sequential_turn(const struct policy_node *node, uint64_t turn)
-{
-    uint64_t slots_ppm = sequential_slots_at(node, turn);
-    return part_of(turn + 1, slots_ppm) > part_of(turn, slots_ppm);
 }
 
 // The most slices that a job may wait, as long as its turns come evenly: all jobs of the node, or
@@ -586,10 +427,10 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         result.outcome = ENGINE_NO_MEMORY;
         return result;
     }
-    advance_clock(node, now_ns);
+    account_advance(node, now_ns);
     node->turn = event->kind == ENGINE_SWITCH ? event->turn : 0;
     if (event->kind == ENGINE_USAGE) {
-        account_usage(engine, event);
+        account_usage(node, find_job(engine, event->job), event->usage_ns);
         return result;
     }
     if (event->kind == ENGINE_ADOPT) {
@@ -620,7 +461,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
 uint64_t engine_cut(engine_t *engine, engine_job_t job, uint64_t now_ns)
 {
     struct policy_job *found = find_runnable(engine, job);
-    advance_clock(&engine->node, now_ns);
+    account_advance(&engine->node, now_ns);
     return found != NULL ? office_cut(&engine->node, found) : ENGINE_ALL_SLOTS;
 }
 
@@ -633,7 +474,7 @@ bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_
                   uint64_t *slots, uint8_t *most, uint64_t now_ns)
 {
     struct policy_job *found = find_runnable(engine, job);
-    advance_clock(&engine->node, now_ns);
+    account_advance(&engine->node, now_ns);
     for (size_t i = 0; i < count; i++) {
         struct office_offer offer = {0};
         if (found != NULL)
@@ -648,7 +489,7 @@ uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8
                         uint64_t now_ns)
 {
     struct policy_job *found = find_runnable(engine, job);
-    advance_clock(&engine->node, now_ns);
+    account_advance(&engine->node, now_ns);
     return found != NULL ? office_promise(&engine->node, found, wish, due) : 0;
 }
 
@@ -656,7 +497,7 @@ uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32
                       uint64_t now_ns)
 {
     struct policy_job *found = find_runnable(engine, job);
-    advance_clock(&engine->node, now_ns);
+    account_advance(&engine->node, now_ns);
     return found != NULL ? office_claim(&engine->node, found, slots, term) : 0;
 }
 

@@ -149,7 +149,7 @@ struct engine_job_view {
     bool limited;
     uint32_t share_ppm;
     bool sequential;
-    uint64_t service_ns; // CPU time received, per CPU that it can use; weighted, see engine.c
+    uint64_t service_ns; // CPU time received, per CPU that it can use; weighted, see account.c
     uint64_t scheduled_since_ns; // meaningful while scheduled
     uint64_t scheduled_total_ns; // up to the last event
     uint64_t switches;           // times it became scheduled

@@ -1,0 +1,113 @@
+#include "classd/policy/account.h"
+
+// A newcomer could not have been served before now. With an account of 0 it would be the least
+// served until it had caught up with years of the others, and with that of the least served, where
+// newcomers follow each other, it would be one of many that have had nothing yet, and those who
+// stay would never be: it starts as the mean of them. While nobody can run, as the most served of
+// those who are suspended: else they would come back as debtors of whoever ran meanwhile.
+uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct policy_job *suspended,
+                                size_t suspended_count)
+{
+    uint64_t mean_ns = 0, rest_ns = 0, most_suspended_ns = 0;
+    for (size_t i = 0; i < node->count; i++) {
+        mean_ns += node->jobs[i].service_ns / node->count;
+        rest_ns += node->jobs[i].service_ns % node->count;
+    }
+    for (size_t i = 0; i < suspended_count; i++) {
+        if (suspended[i].service_ns > most_suspended_ns)
+            most_suspended_ns = suspended[i].service_ns;
+    }
+    return node->count > 0 ? mean_ns + rest_ns / node->count : most_suspended_ns;
+}
+
+// The account comes from a file. A job that waits has waited at least the slice in which it became
+// idle, and not longer than can be answered for.
+void account_restore(const struct policy_node *node, struct policy_job *job,
+                     const struct engine_account *account)
+{
+    job->service_ns = account->service_ns;
+    job->lead_ns = 0;
+    job->scheduled = account->scheduled;
+    job->scheduled_total_ns = account->scheduled_total_ns;
+    job->switches = account->switches;
+    job->came_ns = account->came_ns < node->now_ns ? account->came_ns : node->now_ns;
+    job->slots = account->slots & ENGINE_ALL_SLOTS;
+    job->term = account->term;
+    if (job->scheduled)
+        job->scheduled_since_ns =
+            account->scheduled_since_ns < node->now_ns ? account->scheduled_since_ns : node->now_ns;
+    else if (account->slices_waited <= (uint64_t)POLICY_ROUNDS_MOST * account->most_jobs) {
+        job->slices_waited = account->slices_waited;
+        job->most_jobs = account->most_jobs;
+    }
+}
+
+// Who held the node for a whole slice had it all, however much of it he used, as nobody else did.
+// By CPU time alone a job that sleeps, or computes on some of its CPUs only, would be the least
+// served for as long as it does, and have most of the turns. A slice of more than two is none, but
+// a classd that hung: then timerd has lifted the limits, and everybody ran.
+static bool held_slice(const struct policy_node *node, const struct policy_job *job)
+{
+    return !job->sequential && job->scheduled && job->told_ns == node->now_ns &&
+           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns &&
+           node->now_ns - node->tick_ns <= 5 * (node->time_slice_ns / 2);
+}
+
+void account_slice(const struct policy_node *node, struct policy_job *job, bool counts_unused)
+{
+    uint64_t whole_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
+    if (counts_unused && held_slice(node, job) && job->service_ns < whole_ns)
+        job->service_ns = whole_ns;
+    job->tick_service_ns = job->service_ns;
+}
+
+void account_advance(struct policy_node *node, uint64_t now_ns)
+{
+    if (now_ns <= node->now_ns)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].scheduled)
+            node->jobs[i].scheduled_total_ns += now_ns - node->now_ns;
+    }
+    node->now_ns = now_ns;
+}
+
+// The sequential class is as wide as the node, since one of its processes on any CPU disturbs a job
+// that is, but it seldom has a process for each. Counted by CPU time alone it would be the least
+// served for ever, and have every turn that the bound on waiting leaves.
+static uint64_t held_for_nothing_ns(const struct policy_job *job, uint64_t served_ns)
+{
+    uint64_t held_ns = job->scheduled_total_ns - job->held_ns;
+    return job->sequential && held_ns > served_ns ? held_ns - served_ns : 0;
+}
+
+// What makes the account of a class that has `sequential_share` of the time grow as fast as that of
+// a job which has its part of the rest: (1 - share) / share, and less the more jobs take turns in
+// that rest. So whoever goes by accounts, goes by the share.
+static uint64_t weighted_ns(const struct policy_node *node, uint64_t received_ns)
+{
+    const uint64_t most_ns = UINT64_C(10000000000000); // hours: the product must fit
+    uint64_t share_ppm = node->sequential_share_ppm, width = 0;
+    if (share_ppm == 0 || share_ppm >= ENGINE_WHOLE_PPM)
+        return received_ns;
+    for (size_t i = 0; i < node->count; i++)
+        width += node->jobs[i].sequential ? 0 : policy_usable_cpus(node, &node->jobs[i]);
+    uint64_t bounded_ns = received_ns < most_ns ? received_ns : most_ns;
+    uint64_t alone_ns = bounded_ns * (ENGINE_WHOLE_PPM - share_ppm) / share_ppm;
+    return width > node->cpus ? (uint64_t)((double)alone_ns * (double)node->cpus / (double)width)
+                              : alone_ns;
+}
+
+void account_usage(const struct policy_node *node, struct policy_job *job, uint64_t usage_ns)
+{
+    if (job->usage_known) {
+        uint64_t used_ns = usage_ns > job->usage_ns ? usage_ns - job->usage_ns : 0;
+        uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
+        uint64_t received_ns = served_ns + held_for_nothing_ns(job, served_ns);
+        job->service_ns += job->sequential ? weighted_ns(node, received_ns) : received_ns;
+        job->told_ns = node->now_ns;
+    }
+    job->usage_ns = usage_ns;
+    job->held_ns = job->scheduled_total_ns;
+    job->usage_known = true;
+}

@@ -1,0 +1,26 @@
+// The account of a job: the CPU time that counts as received, by which policies tell who is behind.
+#ifndef COSCHED_CLASSD_POLICY_ACCOUNT_H
+#define COSCHED_CLASSD_POLICY_ACCOUNT_H
+
+#include "classd/policy/policy.h"
+
+// What a newcomer begins with.
+uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct policy_job *suspended,
+                                size_t suspended_count);
+
+// As it was before a restart, as far as that can be true.
+void account_restore(const struct policy_node *node, struct policy_job *job,
+                     const struct engine_account *account);
+
+// The node's clock goes on, never back, and with it the time that scheduled jobs have been so.
+void account_advance(struct policy_node *node, uint64_t now_ns);
+
+// The total of CPU time that the job's class has used is `usage_ns`. Counted per CPU that the job
+// can use, or a wide job would be served less often than a narrow one. The first total, and one
+// that is less than the last (the class was made anew), only set the mark.
+void account_usage(const struct policy_node *node, struct policy_job *job, uint64_t usage_ns);
+
+// A slice has ended; `counts_unused` as in struct policy.
+void account_slice(const struct policy_node *node, struct policy_job *job, bool counts_unused);
+
+#endif
