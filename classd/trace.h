@@ -12,7 +12,7 @@
 
 enum {
     TRACE_CAPACITY_DEFAULT = 1 << 15, // 768 KiB: a quarter of an hour of a hundred events a second
-    TRACE_CAPACITY_MAX = 1 << 20,
+    TRACE_CAPACITY_MAX = PROTOCOL_TRACE_EVENTS_MAX,
     TRACE_JOBS_MAX = 1024, // that events can name; events of later ones have a number only
 };
 

@@ -1,14 +1,23 @@
 #include "common/error.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+// U+0080 to U+009F, which move cursors as well.
+static bool is_wide_control(const char *at)
+{
+    return (unsigned char)at[0] == 0xc2 && ((unsigned char)at[1] & 0xe0) == 0x80;
+}
 
 // Texts may quote what other people chose, such as a process's name: it stays one line, and moves
 // no terminal's cursor.
 static int finish(struct error *err)
 {
     for (char *at = err->text; *at != '\0'; at++) {
+        if (is_wide_control(at))
+            at[0] = at[1] = '?';
         if ((unsigned char)*at < ' ' || *at == '\x7f')
             *at = '?';
     }

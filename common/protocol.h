@@ -99,9 +99,11 @@ struct protocol_query_request {
     uint32_t index;
 };
 
+#define PROTOCOL_TRACE_EVENTS_MAX (UINT32_C(1) << 20)
+
 struct protocol_trace_request {
     uint32_t on;       // 1: start anew, 0: stop; what was recorded can be read until the next start
-    uint32_t capacity; // events kept, the oldest go first; 0: the daemon's default
+    uint32_t capacity; // events kept, the oldest go first; 0: the default
 };
 
 #define PROTOCOL_NO_UID UINT32_MAX

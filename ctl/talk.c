@@ -138,7 +138,7 @@ int talk_trace(int fd, bool on, uint32_t capacity, struct error *err)
     if (reply.header.status == EPERM)
         return error_set(err, EPERM, "only root and [daemon] service_user may record a trace");
     if (reply.header.status == EINVAL)
-        return error_set(err, EINVAL, "%u events are more than a trace keeps, 1048576", capacity);
+        return error_set(err, EINVAL, "%u events are more than classd's trace keeps", capacity);
     return -1;
 }
 

@@ -16,8 +16,6 @@ enum { FILES_MAX = 1024 };
 
 static int switch_trace(const struct config *config, bool on, uint64_t capacity, struct error *err)
 {
-    if (capacity > UINT32_MAX)
-        return error_set(err, EINVAL, "too many events");
     cleanup_close int fd = talk_connect(config, err);
     if (fd < 0 || talk_trace(fd, on, (uint32_t)capacity, err) < 0)
         return -1;
@@ -152,6 +150,16 @@ static bool is_report(const char *word)
            strcmp(word, "requests") == 0;
 }
 
+static int parse_capacity(const char *text, uint64_t *capacity, struct error *err)
+{
+    if (units_parse_count(text, capacity, err) < 0)
+        return -1;
+    if (*capacity > PROTOCOL_TRACE_EVENTS_MAX)
+        return error_set(err, EINVAL, "%s events are more than a trace keeps, %u", text,
+                         PROTOCOL_TRACE_EVENTS_MAX);
+    return 0;
+}
+
 int trace_check(int count, char *const *arguments, struct error *err)
 {
     const char *what = count > 0 ? arguments[0] : "";
@@ -162,7 +170,7 @@ int trace_check(int count, char *const *arguments, struct error *err)
                    ? error_set(err, EINVAL, "more than %d files", FILES_MAX)
                    : 0;
     if (strcmp(what, "start") == 0 && count == 2)
-        return units_parse_count(arguments[1], &capacity, err);
+        return parse_capacity(arguments[1], &capacity, err);
     if ((strcmp(what, "start") == 0 && count == 1) || (strcmp(what, "stop") == 0 && count == 1) ||
         (strcmp(what, "dump") == 0 && count <= 2))
         return 0;
@@ -178,7 +186,7 @@ int trace_command(const struct config *config, int count, char *const *arguments
         return -1;
     const char *what = arguments[0];
     if (strcmp(what, "start") == 0)
-        return count == 2 && units_parse_count(arguments[1], &capacity, err) < 0
+        return count == 2 && parse_capacity(arguments[1], &capacity, err) < 0
                    ? -1
                    : switch_trace(config, true, capacity, err);
     if (strcmp(what, "stop") == 0)

@@ -227,6 +227,8 @@ class Trace(Node):
             self.assertEqual(run.returncode, 2)
             self.assertIn("export json|svg", run.stderr)
         self.assertEqual(self.ctl("trace", "start", "many").returncode, 2)
+        more = self.ctl("trace", "start", "1048577")
+        self.assertEqual((more.returncode, "1048576" in more.stderr), (2, True), more.stderr)
         self.assertIn("nothing was recorded", self.ctl("trace", "export", "svg").stderr)
 
 

@@ -19,6 +19,8 @@ static void errors_are_one_printable_line(void **state)
     assert_string_equal(err.text, "process \"?[2J??J\xc3\xbc\" is here");
     error_context(&err, "%s", "a\tb");
     assert_string_equal(err.text, "a?b: process \"?[2J??J\xc3\xbc\" is here");
+    error_set(&err, EBUSY, "%s", "a\xc2\x9b[2J\xc2\x80\xc2\xa0\xc2");
+    assert_string_equal(err.text, "a??[2J??\xc2\xa0\xc2");
     error_errno(&err, ENOENT, "%s", "\r");
     assert_string_equal(err.text, "?: No such file or directory");
     assert_int_equal(err.code, ENOENT);
