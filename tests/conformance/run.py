@@ -93,6 +93,10 @@ PROGRAMS = [
 
 # Run with +block also when nobody asks for it: every way in which a call waits.
 BLOCKING = {"two_ranks", "four_ranks", "sums_of_4", "threads"}
+# What these test, bindings and values, depends on no carrier and way to wait together: unless somebody asks for more, each
+# carrier has one way in the lab.
+PAIRED = {"sums_of_3", "sums_of_4", "sessions", "cpp", "fortran_mpifh", "fortran_usempi", "fortran_f08", "python"}
+NOT_PAIRED = {"notice+yield", "header"}
 
 
 class Variant:
@@ -503,7 +507,7 @@ def run_family(options, suite, table, place, family, programs, only_case):
             say(f"skipped: {program.name}, {family}: python3-mpi4py for this MPI is not installed")
             continue
         fitting = [variant for variant in variants if variant.wait in program.waits
-                   and (options.carrier or variant.wait != "block" or program.name in BLOCKING)]
+                   and (options.carrier or is_default(program, place.name, variant))]
         if variants and not fitting:
             continue
         suite.compile(family, program)
@@ -515,6 +519,13 @@ def run_family(options, suite, table, place, family, programs, only_case):
             while any(differences(plains, result)) and len(plains) < PLAIN_RUNS_MAX:
                 plains.append(suite.run(place, family, base, program, only_case))
             table.add(program, family, place.name, variant, plains, result)
+
+
+def is_default(program, place, variant):
+    """Whether it is run so when nobody says with what."""
+    if variant.wait == "block":
+        return program.name in BLOCKING
+    return place != "lab" or program.name not in PAIRED or variant.name not in NOT_PAIRED
 
 
 def default_variants(place):
