@@ -48,11 +48,25 @@ static int do_register(struct commands *commands, struct caller *caller,
         return err.code;
     }
     caller->serial = process->serial;
+    caller->untold = !process->again;
     *page_fd = process->job->page_fd;
     reply->registered.node_id = process->job->page->node_id;
     reply->registered.page_bytes = STATUS_PAGE_BYTES;
     reply->registered.tells = 1;
     return 0;
+}
+
+bool command_withdraw(struct commands *commands, struct caller *caller, uint64_t now_ns)
+{
+    struct process *process = caller->untold ? registered(commands, caller) : NULL;
+    if (process == NULL)
+        return false;
+    log_line(LOG_DEBUG,
+             "process %d of user %u has given up before it was told that it is registered",
+             (int)caller->peer.pid, (unsigned)caller->peer.uid);
+    caller->serial = 0;
+    scheduler_exit(commands->scheduler, process, now_ns);
+    return true;
 }
 
 static int do_exit(struct commands *commands, struct caller *caller, uint64_t now_ns)

@@ -19,7 +19,7 @@ bool inbox_seal(int listener_fd)
     return false;
 }
 
-enum content { NOTHING, HUNG_UP, PACKET, DESCRIPTORS };
+enum content { NOTHING, HUNG_UP, RESET, PACKET, DESCRIPTORS };
 
 static enum content look(int socket_fd)
 {
@@ -34,7 +34,7 @@ static enum content look(int socket_fd)
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     if (recvmsg(socket_fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0)
-        return errno == EAGAIN || errno == EINTR ? NOTHING : HUNG_UP;
+        return errno == EAGAIN || errno == EINTR ? NOTHING : errno == ECONNRESET ? RESET : HUNG_UP;
     if (message.msg_flags & MSG_CTRUNC)
         return DESCRIPTORS;
     return message.msg_controllen > 0 ? PACKET : HUNG_UP;
@@ -42,8 +42,9 @@ static enum content look(int socket_fd)
 
 ssize_t inbox_take(int socket_fd, bool sealed, void *bytes, size_t size)
 {
-    if (!sealed && look(socket_fd) == DESCRIPTORS) {
-        errno = EPERM;
+    enum content content = sealed ? PACKET : look(socket_fd);
+    if (content == DESCRIPTORS || content == RESET) { // the kernel would not say RESET again
+        errno = content == RESET ? ECONNRESET : EPERM;
         return -1;
     }
     return recv(socket_fd, bytes, size, MSG_DONTWAIT);

@@ -14,7 +14,8 @@
 bool inbox_seal(int listener_fd);
 
 // Takes one packet, without waiting. Returns its length, 0 when the client has hung up, or -1 with
-// errno: EAGAIN when there is none, EPERM when it carries descriptors; that one stays where it is.
+// errno: EAGAIN when there is none, EPERM when it carries descriptors; that one stays where it is;
+// ECONNRESET, said once, when the client has hung up and left something unread: packets may follow.
 ssize_t inbox_take(int socket_fd, bool sealed, void *bytes, size_t size);
 
 // Closes the connection with all that is in it.

@@ -166,6 +166,21 @@ class Shares(Node):
         self.assertEqual(self.client().query_node()["jobs"], 0)
         self.assertEqual(classes(), [])
 
+    def test_who_gives_up_before_he_is_told_is_not_registered(self):
+        a, waiting = self.job("a"), self.client()
+        self.assertTrue(waiting.give_up_untold("b"))
+        self.eventually(lambda: a.query_node()["jobs"] == 1, "he is forgotten")
+        self.assertEqual(classes(), ["job-0-a"])
+        self.assertEqual((quota("a"), a.flags()), (-1, SCHEDULED))
+
+    def test_a_turn_that_nobody_takes_is_no_exit(self):
+        a, b = self.job("a"), self.job("b")
+        a.simple(SWITCH)
+        b.hang_up()  # TURN is in its socket
+        for _ in range(10):
+            self.assertEqual(a.query_node()["jobs"], 2)
+        self.assertEqual(classes(), ["job-0-a", "job-0-b"])
+
 
 class NotStrict(Node):
     settings = {"scheduler__strict": "no"}

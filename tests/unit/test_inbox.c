@@ -113,6 +113,31 @@ static void packets_are_taken_one_by_one(void **state)
     inbox_close(pair.server, sealed);
 }
 
+// Two packets came, one had been asked for, and nobody has taken the answer.
+static void assert_unread_is_told(struct pair pair, bool sealed)
+{
+    char bytes[8];
+    assert_int_equal(send(pair.client, "abc", 3, 0), 3);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 3);
+    assert_int_equal(send(pair.client, "de", 2, 0), 2);
+    assert_int_equal(send(pair.server, "answer", 6, 0), 6);
+    close(pair.client);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 2);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 0);
+    inbox_close(pair.server, sealed);
+}
+
+static void who_goes_with_something_unread_is_told_apart(void **state)
+{
+    bool sealed;
+    struct pair pair = pair_open(true, &sealed);
+    (void)state;
+    assert_unread_is_told(pair, sealed);
+    assert_unread_is_told(old_kernel_pair(), false);
+}
+
 static void a_sealed_socket_takes_no_descriptors(void **state)
 {
     bool sealed;
@@ -183,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packets_are_taken_one_by_one),
+        cmocka_unit_test(who_goes_with_something_unread_is_told_apart),
         cmocka_unit_test(a_sealed_socket_takes_no_descriptors),
         cmocka_unit_test(descriptors_are_left_where_they_are),
         cmocka_unit_test(nobody_waits_for_what_lingers),

@@ -598,6 +598,27 @@ static void exit_expels_and_the_last_one_removes(void **state)
     assert_string_equal(test_backend_log(node->backend), "remove job-0-a\n");
 }
 
+static void who_was_never_told_is_no_member(void **state)
+{
+    struct node *node = *state;
+    struct commands commands = {.scheduler = node->scheduler, .config = &node->config};
+    struct protocol_node_record record;
+    struct process *a = come(node, "a", A);
+    struct caller caller = {.peer.pid = A, .socket_fd = -1, .serial = a->serial};
+    assert_false(a->again);
+    assert_false(
+        command_withdraw(&commands, &caller, node->now_ns)); // a lost connection is no EXIT
+    caller.untold = true;
+    assert_ptr_equal(come(node, "a", A), a); // by another connection, where it may have been told
+    assert_true(a->again);
+    assert_false(command_withdraw(&commands, &caller, node->now_ns));
+    caller.serial = a->serial;
+    assert_true(command_withdraw(&commands, &caller, node->now_ns));
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.jobs, 0);
+    assert_false(command_withdraw(&commands, &caller, node->now_ns));
+}
+
 static void usage_is_counted_from_registration(void **state)
 {
     struct node *node = *state;
@@ -1725,6 +1746,7 @@ int main(void)
         TEST(registering_again_renews_the_serial),
         TEST(another_width_disturbs_nobody_who_fits),
         TEST(exit_expels_and_the_last_one_removes),
+        TEST(who_was_never_told_is_no_member),
         TEST(usage_is_counted_from_registration),
         TEST(dynamic_coscheduling_follows_its_section),
         TEST(only_dynamic_coscheduling_tells_its_terms),
