@@ -594,27 +594,6 @@ static void who_has_left_is_not_buried(void **state)
     close(copy);
 }
 
-// How many lines are logged while a user has done what he likes.
-static size_t count_lines(struct node *node, void (*act)(struct node *node))
-{
-    size_t lines = 0;
-    FILE *file = tmpfile();
-    int terminal = dup(STDERR_FILENO);
-    assert_non_null(file);
-    fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
-    log_init("test", "info");
-    act(node);
-    log_init("test", "err");
-    dup2(terminal, STDERR_FILENO);
-    close(terminal);
-    rewind(file);
-    for (int c; (c = fgetc(file)) != EOF;)
-        lines += c == '\n';
-    fclose(file);
-    return lines;
-}
-
 enum { OFTEN = 300 };
 
 static void come_and_go(struct node *node)
@@ -672,16 +651,16 @@ static void bring_too_many(struct node *node)
 static void nobody_fills_the_log(void **state)
 {
     struct node *node = *state;
-    size_t lines = count_lines(node, come_and_go);
+    size_t lines = node_count_lines(node, come_and_go);
     assert_in_range(lines, 2, OFTEN / 2);
-    assert_in_range(count_lines(node, suspend_and_resume), 2, OFTEN / 2);
-    assert_in_range(count_lines(node, leave_classes_behind), 2, OFTEN / 2);
-    assert_in_range(count_lines(node, bring_too_many), 2, OFTEN / 2);
+    assert_in_range(node_count_lines(node, suspend_and_resume), 2, OFTEN / 2);
+    assert_in_range(node_count_lines(node, leave_classes_behind), 2, OFTEN / 2);
+    assert_in_range(node_count_lines(node, bring_too_many), 2, OFTEN / 2);
     track(node, come(node, "c", OWNER, A)->job, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER);
-    assert_in_range(count_lines(node, stay_unsuspended), 0, OFTEN / 2);
+    assert_in_range(node_count_lines(node, stay_unsuspended), 0, OFTEN / 2);
     scheduler_exit(node->scheduler, come(node, "c", OWNER, A), node->now_ns);
     node->now_ns += 120 * NS_PER_SEC;
-    assert_true(count_lines(node, come_and_go) > lines);
+    assert_true(node_count_lines(node, come_and_go) > lines);
 }
 
 static void a_restarted_classd_knows(void **state)
