@@ -22,11 +22,18 @@ static struct process *registered(const struct commands *commands, const struct 
     return scheduler_find(commands->scheduler, caller->peer.pid, caller->serial);
 }
 
+// Who has gone is missed by nobody, and of a job that must run where it is its class has told. All
+// else keeps jobs from being scheduled, and their users are not told where no rank is registered.
+static bool is_worth_a_line(const struct error *err)
+{
+    return err->code != ESRCH && err->code != ETIMEDOUT && err->code != EXDEV;
+}
+
 static void log_refusal(struct commands *commands, const struct peer *peer, bool hidden,
                         const struct error *err, uint64_t now_ns)
 {
     bool loud = hidden ? !commands->told_hidden
-                       : err->code == E2BIG && log_valve_open(&commands->refusals_valve, now_ns);
+                       : is_worth_a_line(err) && log_valve_open(&commands->refusals_valve, now_ns);
     commands->told_hidden |= hidden;
     log_line(loud ? LOG_NOTICE : LOG_DEBUG, "REGISTER of process %d of user %u refused: %s",
              (int)peer->pid, (unsigned)peer->uid, err->text);
