@@ -38,12 +38,15 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
     return 0;
 }
 
+// This one may be killed, too: the page lists everybody all the time, as those who live come in the
+// order in which they are listed there, and move to the front.
 static bool adopt_process(struct scheduler *scheduler, struct job *job,
                           const struct status_member *member, int pidfd, struct error *err)
 {
-    if (jobs_enter(scheduler, job, member, pidfd, err) == NULL)
+    const struct process *process = jobs_enter(scheduler, job, member, pidfd, err);
+    if (process == NULL)
         return false;
-    page_record_member(job->page, member);
+    job->page->members[process->slot] = *member;
     return true;
 }
 
@@ -66,11 +69,11 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
         job->registered_ns = job->page->turns.registered_ns;
         if (job->registered_ns == 0 || job->registered_ns > now_ns)
             job->registered_ns = now_ns;
-        job->page->member_count = 0;
         while (entered < adoption->count &&
                adopt_process(scheduler, job, &adoption->processes[entered],
                              adoption->pidfds[entered], err))
             entered++;
+        page_keep_members(job->page, entered);
     }
     for (uint32_t i = entered; i < adoption->count; i++)
         close(adoption->pidfds[i]);

@@ -22,11 +22,18 @@ static struct process *registered(const struct commands *commands, const struct 
     return scheduler_find(commands->scheduler, caller->peer.pid, caller->serial);
 }
 
+// Who has gone is missed by nobody, and of a job that must run where it is its class has told. All
+// else keeps jobs from being scheduled, and their users are not told where no rank is registered.
+static bool is_worth_a_line(const struct error *err)
+{
+    return err->code != ESRCH && err->code != ETIMEDOUT && err->code != EXDEV;
+}
+
 static void log_refusal(struct commands *commands, const struct peer *peer, bool hidden,
                         const struct error *err, uint64_t now_ns)
 {
     bool loud = hidden ? !commands->told_hidden
-                       : err->code == E2BIG && log_valve_open(&commands->refusals_valve, now_ns);
+                       : is_worth_a_line(err) && log_valve_open(&commands->refusals_valve, now_ns);
     commands->told_hidden |= hidden;
     log_line(loud ? LOG_NOTICE : LOG_DEBUG, "REGISTER of process %d of user %u refused: %s",
              (int)peer->pid, (unsigned)peer->uid, err->text);
@@ -48,11 +55,25 @@ static int do_register(struct commands *commands, struct caller *caller,
         return err.code;
     }
     caller->serial = process->serial;
+    caller->untold = !process->again;
     *page_fd = process->job->page_fd;
     reply->registered.node_id = process->job->page->node_id;
     reply->registered.page_bytes = STATUS_PAGE_BYTES;
     reply->registered.tells = 1;
     return 0;
+}
+
+bool command_withdraw(struct commands *commands, struct caller *caller, uint64_t now_ns)
+{
+    struct process *process = caller->untold ? registered(commands, caller) : NULL;
+    if (process == NULL)
+        return false;
+    log_line(LOG_DEBUG,
+             "process %d of user %u has given up before it was told that it is registered",
+             (int)caller->peer.pid, (unsigned)caller->peer.uid);
+    caller->serial = 0;
+    scheduler_exit(commands->scheduler, process, now_ns);
+    return true;
 }
 
 static int do_exit(struct commands *commands, struct caller *caller, uint64_t now_ns)

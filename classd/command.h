@@ -27,6 +27,7 @@ struct caller {
     struct peer peer;
     int socket_fd;
     uint64_t serial; // of its registration; 0: none
+    bool untold;     // that has made it a member, and whether it has heard of it is not known
     uint64_t waits;  // for the end of this work of tracking, as tracking_result.number; 0: none
     struct protocol_request request; // that asked for it
 };
@@ -40,6 +41,11 @@ struct protocol_reply command_switched(const struct commands *commands,
 
 // True for root and the service user.
 bool command_privileged(const struct commands *commands, uid_t uid);
+
+// The caller has gone without having taken the last reply. If that was to say that it is a member
+// now, it takes itself for none: its job goes on without a scheduler, and no EXIT will ever come.
+// So it is none. False when there was nothing to do.
+bool command_withdraw(struct commands *commands, struct caller *caller, uint64_t now_ns);
 
 // The reply to a SUSPEND, RESUME or KILL.
 struct protocol_reply command_tracked(const struct protocol_request *request,

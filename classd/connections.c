@@ -1,4 +1,3 @@
-#include "classd/inbox.h"
 #include "classd/server_state.h"
 #include "common/clock.h"
 
@@ -13,6 +12,7 @@ enum {
 };
 
 #define PARKED_LOOK_S 1.
+#define LEFT_PAUSE_S  0.02 // between processes that close what others are not to wait for
 
 static int unread_bytes(const struct connection *connection)
 {
@@ -38,6 +38,22 @@ void connection_say_turn(struct connection *connection, const struct protocol_re
     connection->turn_bytes = unread_bytes(connection);
 }
 
+static void close_socket(struct server *server, int socket_fd)
+{
+    inbox_close(socket_fd, server->sealed, &server->left);
+    if (server->left.count > 0 && !ev_is_active(&server->left_pause))
+        ev_timer_again(server->loop, &server->left_pause);
+}
+
+static void on_left_pause_over(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)events;
+    struct server *server = watcher->data;
+    inbox_close_left(&server->left);
+    if (server->left.count == 0)
+        ev_timer_stop(loop, watcher);
+}
+
 static void connection_free(struct connection *connection)
 {
     struct server *server = connection->server;
@@ -52,7 +68,7 @@ static void connection_free(struct connection *connection)
     users_leave(&server->users, connection->user, server->config->max_requests_per_second,
                 clock_now_ns());
     ev_io_stop(server->loop, &connection->readable);
-    inbox_close(connection->caller.socket_fd, server->sealed);
+    close_socket(server, connection->caller.socket_fd);
     free(connection);
 }
 
@@ -160,7 +176,7 @@ bool connection_open(struct server *server, int socket_fd)
         if (user != NULL)
             users_leave(&server->users, user, server->config->max_requests_per_second,
                         clock_now_ns());
-        inbox_close(socket_fd, server->sealed);
+        close_socket(server, socket_fd);
         return false;
     }
     connection->caller.socket_fd = socket_fd;
@@ -173,11 +189,13 @@ bool connection_open(struct server *server, int socket_fd)
 void connections_watch(struct server *server)
 {
     ev_timer_init(&server->parked, on_look_at_parked, 0., PARKED_LOOK_S);
-    server->parked.data = server;
+    ev_timer_init(&server->left_pause, on_left_pause_over, 0., LEFT_PAUSE_S);
+    server->parked.data = server->left_pause.data = server;
 }
 
 void connections_close(struct server *server)
 {
     while (server->connections != NULL)
         connection_free(server->connections);
+    inbox_close_left(&server->left);
 }

@@ -19,7 +19,7 @@ bool inbox_seal(int listener_fd)
     return false;
 }
 
-enum content { NOTHING, HUNG_UP, PACKET, DESCRIPTORS };
+enum content { NOTHING, HUNG_UP, RESET, PACKET, DESCRIPTORS };
 
 static enum content look(int socket_fd)
 {
@@ -34,7 +34,7 @@ static enum content look(int socket_fd)
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     if (recvmsg(socket_fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0)
-        return errno == EAGAIN || errno == EINTR ? NOTHING : HUNG_UP;
+        return errno == EAGAIN || errno == EINTR ? NOTHING : errno == ECONNRESET ? RESET : HUNG_UP;
     if (message.msg_flags & MSG_CTRUNC)
         return DESCRIPTORS;
     return message.msg_controllen > 0 ? PACKET : HUNG_UP;
@@ -42,20 +42,20 @@ static enum content look(int socket_fd)
 
 ssize_t inbox_take(int socket_fd, bool sealed, void *bytes, size_t size)
 {
-    if (!sealed && look(socket_fd) == DESCRIPTORS) {
-        errno = EPERM;
+    enum content content = sealed ? PACKET : look(socket_fd);
+    if (content == DESCRIPTORS || content == RESET) { // the kernel would not say RESET again
+        errno = content == RESET ? ECONNRESET : EPERM;
         return -1;
     }
     return recv(socket_fd, bytes, size, MSG_DONTWAIT);
 }
 
-// Closes it in a process that ends: there nothing lingers, and if something does wait, it is not
-// us. Better a lost descriptor than waiting, when there can be no such process.
-static void close_by_child(int socket_fd)
+// In a process that ends: there nothing lingers, and if something does wait, it is not us.
+void inbox_close_left(struct inbox_left *left)
 {
     int gate[2];
     char byte;
-    if (pipe2(gate, O_CLOEXEC) < 0)
+    if (left->count == 0 || pipe2(gate, O_CLOEXEC) < 0)
         return;
     pid_t child = fork();
     if (child == 0) {
@@ -64,13 +64,22 @@ static void close_by_child(int socket_fd)
             ;
         _exit(0);
     }
-    if (child > 0)
-        close(socket_fd);
+    while (child > 0 && left->count > 0)
+        close(left->fds[--left->count]);
     close(gate[0]);
-    close(gate[1]); // the child holds the last reference from here on
+    close(gate[1]); // the child holds the last references from here on
 }
 
-void inbox_close(int socket_fd, bool sealed)
+// Better a lost descriptor than waiting, when there can be no such process.
+static void leave(int socket_fd, struct inbox_left *left)
+{
+    if (left->count == INBOX_LEFT_MAX)
+        inbox_close_left(left);
+    if (left->count < INBOX_LEFT_MAX)
+        left->fds[left->count++] = socket_fd;
+}
+
+void inbox_close(int socket_fd, bool sealed, struct inbox_left *left)
 {
     enum content content = NOTHING;
     if (!sealed) {
@@ -79,7 +88,7 @@ void inbox_close(int socket_fd, bool sealed)
             recv(socket_fd, NULL, 0, MSG_DONTWAIT);
     }
     if (content == DESCRIPTORS)
-        close_by_child(socket_fd);
+        leave(socket_fd, left);
     else
         close(socket_fd);
 }

@@ -14,10 +14,24 @@
 bool inbox_seal(int listener_fd);
 
 // Takes one packet, without waiting. Returns its length, 0 when the client has hung up, or -1 with
-// errno: EAGAIN when there is none, EPERM when it carries descriptors; that one stays where it is.
+// errno: EAGAIN when there is none, EPERM when it carries descriptors; that one stays where it is;
+// ECONNRESET, said once, when the client has hung up and left something unread: packets may follow.
 ssize_t inbox_take(int socket_fd, bool sealed, void *bytes, size_t size);
 
-// Closes the connection with all that is in it.
-void inbox_close(int socket_fd, bool sealed);
+// Connections whose closing may have to wait for what is in them.
+enum { INBOX_LEFT_MAX = 128 };
+struct inbox_left {
+    int fds[INBOX_LEFT_MAX];
+    size_t count;
+};
+
+// Closes the connection with all that is in it; or adds it to *left, when that may take long. Those
+// are closed when there is no more room, or by inbox_close_left().
+void inbox_close(int socket_fd, bool sealed, struct inbox_left *left);
+
+// Closes them in a process of their own. That costs classd as much for all as for one, and clients
+// can have it done at will: so it is not to be called often. Who stays, as there can be no such
+// process now, is for the next time.
+void inbox_close_left(struct inbox_left *left);
 
 #endif

@@ -229,6 +229,7 @@ static int register_again(struct scheduler *scheduler, struct process *process,
     change_width(scheduler, process, applicant->wish->width, now_ns);
     process->serial = table_next_serial(scheduler->table);
     process->parts = false;
+    process->again = true;
     return 0;
 }
 

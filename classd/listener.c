@@ -1,4 +1,3 @@
-#include "classd/inbox.h"
 #include "classd/server_state.h"
 #include "common/clock.h"
 

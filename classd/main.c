@@ -65,6 +65,7 @@ static int serve(struct config *config, const char *config_file, struct error *e
     int rc = -1;
 
     signal(SIGPIPE, SIG_IGN);
+    server_hold_signals();
     urgent_become();
     descriptors_allow(config);
     if (privileges_drop(err) == 0 && find_service_user(config, &commands.service_uid, err) == 0 &&

@@ -1,4 +1,3 @@
-#include "classd/inbox.h"
 #include "classd/server_state.h"
 #include "common/clock.h"
 
@@ -53,6 +52,19 @@ void packets_call(struct server *server)
     scheduler_called(server->commands->scheduler);
 }
 
+// The client has gone and left something unread. A TURN alone is no reply: it is said to who has
+// taken all of them.
+static void take_back(struct connection *connection)
+{
+    struct server *server = connection->server;
+    uint64_t begun_ns = clock_spent_ns();
+    if (connection->turn_bytes > 0 ||
+        !command_withdraw(server->commands, &connection->caller, clock_now_ns()))
+        return;
+    server_event_over(server);
+    user_took(connection->user, clock_spent_ns() - begun_ns);
+}
+
 // False when the connection is no more.
 static bool handle_packet(struct connection *connection, const void *bytes, size_t length)
 {
@@ -64,6 +76,7 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
     bool answer = true;
     if (protocol_check_request(bytes, length, &request, &err) == 0) {
         uint64_t begun_ns = clock_spent_ns();
+        connection->caller.untold = false; // who goes on has taken his replies
         answer = command_execute(server->commands, &connection->caller, &request, clock_now_ns(),
                                  &reply, &page_fd);
         server_event_over(server); // at the expense of who caused it
@@ -88,10 +101,12 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
         connection->turn_bytes = 0; // who takes his replies has taken a TURN that was said before
     if (!answer || send_reply(connection->caller.socket_fd, &reply, page_fd) == 0)
         return true;
-    if (errno == EAGAIN)
+    if (errno == EAGAIN) {
         connection_drop(connection, "it does not read its replies");
-    else
-        connection_close(connection); // it went without waiting for the reply
+    } else {
+        take_back(connection); // it went without waiting for the reply
+        connection_close(connection);
+    }
     return false;
 }
 
@@ -126,6 +141,10 @@ enum packet_outcome packet_take(struct connection *connection)
         return handle_packet(connection, bytes, (size_t)length) ? PACKET_HANDLED : PACKET_GONE;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return PACKET_SILENT;
+    if (length < 0 && errno == ECONNRESET) {
+        take_back(connection);
+        return PACKET_SILENT; // what it had said before comes now, and then its end
+    }
     if (length < 0 && errno == EPERM)
         connection_drop(connection, "it passes descriptors");
     else

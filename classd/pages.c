@@ -168,3 +168,8 @@ void page_forget_member(struct status_page *page, uint32_t slot)
     page->members[slot] = page->members[page->member_count - 1];
     __atomic_store_n(&page->member_count, page->member_count - 1, __ATOMIC_RELEASE);
 }
+
+void page_keep_members(struct status_page *page, uint32_t count)
+{
+    __atomic_store_n(&page->member_count, count, __ATOMIC_RELEASE);
+}

@@ -51,6 +51,9 @@ void pages_publish(const pages_t *pages, struct status_page *page, bool schedule
 void page_record_member(struct status_page *page, const struct status_member *member);
 void page_forget_member(struct status_page *page, uint32_t slot);
 
+// Forgets all but the first `count`.
+void page_keep_members(struct status_page *page, uint32_t count);
+
 // The name of the file of a job.
 enum { PAGE_NAME_MAX = 64 };
 void page_name(char name[PAGE_NAME_MAX], uid_t uid, const char *job_id);

@@ -28,6 +28,17 @@ static int open_directory(const char *path, struct error *err)
     return trust_open(path, err);
 }
 
+// For who finds the lock taken: no room for it is no reason not to start.
+static void note_pid(int fd)
+{
+    char text[16];
+    int length = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    if (pwrite(fd, text, (size_t)length, 0) != length)
+        length = 0;
+    if (ftruncate(fd, length) < 0)
+        return;
+}
+
 // The lock lives as long as the descriptor, so a killed classd leaves none behind. Who can open the
 // file can lock it, be it for reading, and would keep the next classd from starting.
 static int take_lock(int directory, const char *path, struct error *err)
@@ -39,16 +50,15 @@ static int take_lock(int directory, const char *path, struct error *err)
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK)
             return error_errno(err, errno, "lock %s/classd.lock", path);
-        char pid[16] = "?";
+        char pid[16] = "";
         ssize_t length = pread(fd, pid, sizeof pid - 1, 0);
         pid[length > 1 ? length - 1 : 0] = '\0';
         return error_set(err, EWOULDBLOCK,
                          "another classd (pid %s) runs on %s; stop it, or give this one its own "
                          "[daemon] runtime_dir and [cgroup] root",
-                         pid, path);
+                         pid[0] != '\0' ? pid : "?", path);
     }
-    if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
-        return error_errno(err, errno, "write %s/classd.lock", path);
+    note_pid(fd);
     int kept = fd;
     fd = -1;
     return kept;
@@ -68,19 +78,40 @@ static uint64_t read_number(int directory, const char *name)
 }
 
 // Renamed into place, so that a crash leaves the old number or the new one.
-static int write_number(int directory, const char *name, uint64_t number, struct error *err)
+static int rename_into_place(int directory, const char *name, const char *text, size_t length,
+                             struct error *err)
 {
-    char draft[32], text[32];
+    char draft[32];
     snprintf(draft, sizeof draft, "%s.new", name);
-    int length = snprintf(text, sizeof text, "%" PRIx64 "\n", number);
     cleanup_close int fd =
         openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0 || write(fd, text, (size_t)length) != length)
-        return error_errno(err, fd < 0 || errno != 0 ? errno : ENOSPC,
-                           "write %s in the runtime directory", draft);
-    if (renameat(directory, draft, directory, name) < 0)
-        return error_errno(err, errno, "rename %s in the runtime directory", draft);
-    return 0;
+    if (fd < 0)
+        return error_errno(err, errno, "write %s in the runtime directory", draft);
+    ssize_t written = write(fd, text, length);
+    if (written == (ssize_t)length && renameat(directory, draft, directory, name) == 0)
+        return 0;
+    int code = written >= 0 && written != (ssize_t)length ? ENOSPC : errno;
+    unlinkat(directory, draft, 0);
+    return error_errno(err, code, "write %s in the runtime directory", name);
+}
+
+// Over the one that is there, which needs no room. Nothing behind the newline is read.
+static int overwrite(int directory, const char *name, const char *text, size_t length)
+{
+    cleanup_close int fd = openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return fd >= 0 && pwrite(fd, text, length, 0) == (ssize_t)length ? 0 : -1;
+}
+
+// A directory that is full must not keep the next classd from the jobs that are there.
+static int write_number(int directory, const char *name, uint64_t number, struct error *err)
+{
+    char text[32];
+    struct error fault;
+    size_t length = (size_t)snprintf(text, sizeof text, "%" PRIx64 "\n", number);
+    if (rename_into_place(directory, name, text, length, &fault) == 0 ||
+        overwrite(directory, name, text, length) == 0)
+        return 0;
+    return error_set(err, fault.code, "%s", fault.text);
 }
 
 static int remember(struct runtime *runtime, struct error *err)

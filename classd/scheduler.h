@@ -173,7 +173,7 @@ struct adoption {
     class_t *class_;
     struct status_page *page;
     int page_fd;
-    uint32_t count; // processes that live, at least 1
+    uint32_t count; // processes that live, at least 1, in the order of the page
     const struct status_member *processes;
     const int *pidfds; // the scheduler's, also on error
 };

@@ -59,6 +59,7 @@ struct scheduler {
     struct log_valve tracking_valve;
     struct log_valve exits_valve;
     struct log_valve ends_valve;
+    struct log_valve sequential_valve;
     void (*tracked)(const struct tracking_result *result, void *user);
     void *tracked_user;
     uint64_t switches;

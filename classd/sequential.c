@@ -117,8 +117,9 @@ static void come(struct scheduler *scheduler, uint64_t now_ns)
     tell_usage(scheduler, sequential->usage_ns, now_ns);
     sequential_record_arrival(scheduler, now_ns);
     jobs_publish_degree(scheduler);
-    log_line(LOG_INFO, "sequential processes compute: they take turns with %zu jobs",
-             table_job_count(scheduler->table));
+    if (log_valve_open(&scheduler->sequential_valve, now_ns))
+        log_line(LOG_INFO, "sequential processes compute: they take turns with %zu jobs",
+                 table_job_count(scheduler->table));
 }
 
 static void go(struct scheduler *scheduler, uint64_t now_ns)
@@ -132,7 +133,8 @@ static void go(struct scheduler *scheduler, uint64_t now_ns)
     sequential_class_limit(sequential->class_, &scheduler->moment, false, ENGINE_WHOLE_PPM);
     trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, TURN_NAME, 0, now_ns);
     jobs_publish_degree(scheduler);
-    log_line(LOG_INFO, "sequential processes take no part in the turns any more");
+    if (log_valve_open(&scheduler->sequential_valve, now_ns))
+        log_line(LOG_INFO, "sequential processes take no part in the turns any more");
 }
 
 // Without jobs there are no turns to take: the first one that comes finds the node free.

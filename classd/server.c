@@ -99,9 +99,26 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     ev_break(loop, EVBREAK_ALL);
 }
 
+static const int signal_numbers[] = {SIGTERM, SIGINT, SIGHUP};
+
+enum { SIGNALS = sizeof signal_numbers / sizeof *signal_numbers };
+
+static void mask_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&set, signal_numbers[i]);
+    sigprocmask(how, &set, NULL);
+}
+
+void server_hold_signals(void)
+{
+    mask_signals(SIG_BLOCK);
+}
+
 static void watch_all(struct server *server)
 {
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     double interval_s = (double)notify_watchdog_interval_ns() / NS_PER_SEC;
     listener_watch(server);
     connections_watch(server);
@@ -117,11 +134,12 @@ static void watch_all(struct server *server)
         ev_timer_start(server->loop, &server->watchdog);
     if (*server->config->sequential_groups != '\0') // fixed while classd runs
         ev_timer_start(server->loop, &server->watch);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        ev_signal_init(&server->signals[i], on_signal, numbers[i]);
+    for (size_t i = 0; i < SIGNALS; i++) {
+        ev_signal_init(&server->signals[i], on_signal, signal_numbers[i]);
         server->signals[i].data = server;
         ev_signal_start(server->loop, &server->signals[i]);
     }
+    mask_signals(SIG_UNBLOCK);
 }
 
 int server_open(const struct config *config, struct commands *commands, server_t **server,

@@ -10,6 +10,10 @@
 
 typedef struct server server_t;
 
+// SIGTERM, SIGINT and SIGHUP wait from here on until server_open() has somebody to take them. By
+// themselves they would just kill a classd that begins, with the limits that it has found or set.
+void server_hold_signals(void);
+
 // Listens on the socket in config->runtime_dir, replacing one that a dead classd left: the caller
 // holds the directory's lock. *config and *commands must outlive the server.
 int server_open(const struct config *config, struct commands *commands, server_t **server,

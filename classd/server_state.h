@@ -4,6 +4,7 @@
 #ifndef COSCHED_CLASSD_SERVER_STATE_H
 #define COSCHED_CLASSD_SERVER_STATE_H
 
+#include "classd/inbox.h"
 #include "classd/log.h"
 #include "classd/server.h"
 #include "classd/users.h"
@@ -37,6 +38,8 @@ struct server {
     struct ev_loop *loop;
     int listener_fd;
     bool sealed; // against descriptors, see inbox.h
+    struct inbox_left left;
+    ev_timer left_pause;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     dev_t path_device; // what listen_at() has put there
     ino_t path_inode;

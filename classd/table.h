@@ -25,6 +25,7 @@ struct process {
     int pidfd;     // the table closes it; -1 for none
     uint32_t slot; // in job->processes and in the page's members
     bool parts;    // it is about to end
+    bool again;    // it has registered again since it came
     struct job *job;
     struct process *next; // with the same hash
 };

@@ -123,6 +123,14 @@ static int take_page(int fd, struct error *err)
     return 0;
 }
 
+// Who cannot learn whether he runs is not to be limited. classd takes this before the end of the
+// connection; nobody waits for its answer.
+static void withdraw(int fd)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_EXIT, ++session.sequence);
+    client_send(fd, &request, NULL);
+}
+
 static int connect_and_register(unsigned timeout_ms, struct error *err)
 {
     const struct session_identity *identity = &session.identity;
@@ -149,8 +157,11 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     }
     if (rc < 0)
         error_set(err, fault.code, "%s", fault.text);
-    if (rc == 0)
+    if (rc == 0) {
         rc = page_fd >= 0 ? take_page(page_fd, err) : error_set(err, EPROTO, "no status page came");
+        if (rc < 0 && session.page == NULL)
+            withdraw(fd);
+    }
     if (page_fd >= 0)
         close(page_fd);
     if (rc < 0)

@@ -166,6 +166,21 @@ class Shares(Node):
         self.assertEqual(self.client().query_node()["jobs"], 0)
         self.assertEqual(classes(), [])
 
+    def test_who_gives_up_before_he_is_told_is_not_registered(self):
+        a, waiting = self.job("a"), self.client()
+        self.assertTrue(waiting.give_up_untold("b"))
+        self.eventually(lambda: a.query_node()["jobs"] == 1, "he is forgotten")
+        self.assertEqual(classes(), ["job-0-a"])
+        self.assertEqual((quota("a"), a.flags()), (-1, SCHEDULED))
+
+    def test_a_turn_that_nobody_takes_is_no_exit(self):
+        a, b = self.job("a"), self.job("b")
+        a.simple(SWITCH)
+        b.hang_up()  # TURN is in its socket
+        for _ in range(10):
+            self.assertEqual(a.query_node()["jobs"], 2)
+        self.assertEqual(classes(), ["job-0-a", "job-0-b"])
+
 
 class NotStrict(Node):
     settings = {"scheduler__strict": "no"}
@@ -627,6 +642,39 @@ class Adoption(Node):
         self.assertEqual(classes(), [])
         a.connect()
         self.assertEqual(a.register("a")["status"], 0)
+
+    def pid_in_the_lock(self):
+        with open(os.path.join(self.runtime_dir, "classd.lock"), encoding="ascii") as file:
+            return file.read().strip()
+
+    def begin_slowly(self):
+        """A classd that has much to clear away, and has not begun to."""
+        pages = os.path.join(self.runtime_dir, "jobs")
+        for number in range(3000):
+            with open(os.path.join(pages, f"0-rubbish{number}"), "wb"):
+                pass
+        self.classd = self.start(CLASSD)
+        end = time.monotonic() + DEADLINE_S
+        while self.pid_in_the_lock() != str(self.classd.pid):
+            self.assertLess(time.monotonic(), end)
+
+    def test_a_reload_at_the_start_kills_nobody(self):
+        self.job("a"), self.job("b")
+        self.kill_classd()
+        self.begin_slowly()
+        self.classd.send_signal(signal.SIGHUP)
+        self.eventually(lambda: "configuration reloaded" in self.log_text(), "the file is read again")
+        self.eventually(lambda: self.ctl("status").returncode == 0, "classd serves")
+        self.assert_shares("a", "b")
+
+    def test_sigterm_at_the_start_lifts(self):
+        a, b = self.job("a"), self.job("b")
+        self.kill_classd()
+        self.begin_slowly()
+        self.classd.terminate()
+        self.assertEqual(self.classd.wait(DEADLINE_S), 0)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
 
     def test_many_kills_lose_no_job(self):
         a, b = self.job("a"), self.job("b")

@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,6 +62,27 @@ static inline void node_stop(struct node *node)
 {
     scheduler_close(node->scheduler);
     pages_close(node->pages);
+}
+
+// How many lines are logged while a user has done what he likes.
+static inline size_t node_count_lines(struct node *node, void (*act)(struct node *node))
+{
+    size_t lines = 0;
+    FILE *file = tmpfile();
+    int terminal = dup(STDERR_FILENO);
+    assert_non_null(file);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    log_init("test", "info");
+    act(node);
+    log_init("test", "err");
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
+    rewind(file);
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
 }
 
 // A teardown: nothing may be left in the directory.

@@ -96,6 +96,25 @@ static struct pair pass_lingering(struct pair pair, size_t length)
     return tcp;
 }
 
+static unsigned forks;
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+
+pid_t __wrap_fork(void)
+{
+    forks++;
+    return __real_fork();
+}
+
+static void close_now(int socket_fd, bool sealed)
+{
+    struct inbox_left left = {.count = 0};
+    inbox_close(socket_fd, sealed, &left);
+    inbox_close_left(&left);
+    assert_int_equal(left.count, 0);
+}
+
 static void packets_are_taken_one_by_one(void **state)
 {
     bool sealed;
@@ -110,7 +129,32 @@ static void packets_are_taken_one_by_one(void **state)
     assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 2);
     close(pair.client);
     assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 0);
-    inbox_close(pair.server, sealed);
+    close_now(pair.server, sealed);
+}
+
+// Two packets came, one had been asked for, and nobody has taken the answer.
+static void assert_unread_is_told(struct pair pair, bool sealed)
+{
+    char bytes[8];
+    assert_int_equal(send(pair.client, "abc", 3, 0), 3);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 3);
+    assert_int_equal(send(pair.client, "de", 2, 0), 2);
+    assert_int_equal(send(pair.server, "answer", 6, 0), 6);
+    close(pair.client);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 2);
+    assert_int_equal(inbox_take(pair.server, sealed, bytes, sizeof bytes), 0);
+    close_now(pair.server, sealed);
+}
+
+static void who_goes_with_something_unread_is_told_apart(void **state)
+{
+    bool sealed;
+    struct pair pair = pair_open(true, &sealed);
+    (void)state;
+    assert_unread_is_told(pair, sealed);
+    assert_unread_is_told(old_kernel_pair(), false);
 }
 
 static void a_sealed_socket_takes_no_descriptors(void **state)
@@ -122,7 +166,7 @@ static void a_sealed_socket_takes_no_descriptors(void **state)
         skip();
     assert_int_equal(pass(pair.client, STDIN_FILENO, 1), EPERM);
     close(pair.client);
-    inbox_close(pair.server, sealed);
+    close_now(pair.server, sealed);
 }
 
 // The end of the connection, be it before the kernel has thrown away what was not read or after.
@@ -143,7 +187,7 @@ static void descriptors_are_left_where_they_are(void **state)
     assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), 1);
     assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), -1);
     assert_int_equal(errno, EPERM);
-    inbox_close(pair.server, false);
+    close_now(pair.server, false);
     assert_ended(pair.client);
     close(pair.client);
 }
@@ -157,7 +201,7 @@ static void nobody_waits_for_what_lingers(void **state)
         struct pair tcp = pass_lingering(pair, length);
         alarm(PATIENCE_S);
         assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), -1);
-        inbox_close(pair.server, false);
+        close_now(pair.server, false);
         alarm(0);
         close(pair.client);
         close(tcp.server);
@@ -174,19 +218,47 @@ static void nobody_waits_for_what_lingers_in_line(void **state)
     struct pair tcp = pass_lingering(pair, 0);
     close(pair.client);
     alarm(PATIENCE_S);
-    inbox_close(pair.server, false);
+    close_now(pair.server, false);
     alarm(0);
     close(tcp.server);
+}
+
+// Who connects, passes a descriptor and is refused does not have classd fork each time.
+static void one_process_closes_many(void **state)
+{
+    struct inbox_left left = {.count = 0};
+    unsigned before = forks;
+    int ends[INBOX_LEFT_MAX + 1];
+    (void)state;
+    for (size_t i = 0; i <= INBOX_LEFT_MAX; i++) {
+        struct pair pair = old_kernel_pair();
+        assert_int_equal(pass(pair.client, STDIN_FILENO, 1), 0);
+        ends[i] = pair.client;
+        assert_int_equal(forks - before, 0);
+        inbox_close(pair.server, false, &left);
+    }
+    assert_int_equal(left.count, 1);
+    assert_int_equal(forks - before, 1); // for want of room
+    inbox_close_left(&left);
+    inbox_close_left(&left);
+    assert_int_equal(left.count, 0);
+    assert_int_equal(forks - before, 2);
+    for (size_t i = 0; i <= INBOX_LEFT_MAX; i++) {
+        assert_ended(ends[i]);
+        close(ends[i]);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packets_are_taken_one_by_one),
+        cmocka_unit_test(who_goes_with_something_unread_is_told_apart),
         cmocka_unit_test(a_sealed_socket_takes_no_descriptors),
         cmocka_unit_test(descriptors_are_left_where_they_are),
         cmocka_unit_test(nobody_waits_for_what_lingers),
         cmocka_unit_test(nobody_waits_for_what_lingers_in_line),
+        cmocka_unit_test(one_process_closes_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -594,27 +594,6 @@ static void who_has_left_is_not_buried(void **state)
     close(copy);
 }
 
-// How many lines are logged while a user has done what he likes.
-static size_t count_lines(struct node *node, void (*act)(struct node *node))
-{
-    size_t lines = 0;
-    FILE *file = tmpfile();
-    int terminal = dup(STDERR_FILENO);
-    assert_non_null(file);
-    fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
-    log_init("test", "info");
-    act(node);
-    log_init("test", "err");
-    dup2(terminal, STDERR_FILENO);
-    close(terminal);
-    rewind(file);
-    for (int c; (c = fgetc(file)) != EOF;)
-        lines += c == '\n';
-    fclose(file);
-    return lines;
-}
-
 enum { OFTEN = 300 };
 
 static void come_and_go(struct node *node)
@@ -649,7 +628,7 @@ static void stay_unsuspended(struct node *node)
         scheduler_switch(node->scheduler, node->now_ns, 0);
 }
 
-static void bring_too_many(struct node *node)
+static void be_refused(struct node *node, int code, int times)
 {
     struct commands commands = {
         .scheduler = node->scheduler, .config = &node->config, .service_uid = SERVICE};
@@ -659,29 +638,52 @@ static void bring_too_many(struct node *node)
     request.register_ = (struct protocol_register){.job_id = "d", .width = 1, .ranks = 1};
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     struct caller caller = {.peer = {.uid = OWNER, .pid = getpid()}, .socket_fd = ends[0]};
-    test_backend_fail(node->backend, "place", E2BIG, OFTEN);
-    for (int i = 0; i < OFTEN; i++) {
+    test_backend_fail(node->backend, "place", code, times);
+    for (int i = 0; i < times; i++) {
         assert_true(command_execute(&commands, &caller, &request, node->now_ns, &reply, &page_fd));
-        assert_int_equal(reply.header.status, E2BIG);
+        assert_int_equal(reply.header.status, code);
     }
     close(ends[0]);
     close(ends[1]);
+}
+
+static void bring_too_many(struct node *node)
+{
+    be_refused(node, E2BIG, OFTEN);
+}
+
+static void find_the_root_threaded(struct node *node)
+{
+    be_refused(node, EOPNOTSUPP, 1);
+}
+
+static void end_meanwhile(struct node *node)
+{
+    be_refused(node, ESRCH, 1);
+}
+
+// Jobs that go without a scheduler for that say nothing themselves.
+static void what_keeps_the_node_from_taking_jobs_is_told(void **state)
+{
+    struct node *node = *state;
+    assert_int_equal(node_count_lines(node, find_the_root_threaded), 1);
+    assert_int_equal(node_count_lines(node, end_meanwhile), 0);
 }
 
 // Some are told, and later how many were not.
 static void nobody_fills_the_log(void **state)
 {
     struct node *node = *state;
-    size_t lines = count_lines(node, come_and_go);
+    size_t lines = node_count_lines(node, come_and_go);
     assert_in_range(lines, 2, OFTEN / 2);
-    assert_in_range(count_lines(node, suspend_and_resume), 2, OFTEN / 2);
-    assert_in_range(count_lines(node, leave_classes_behind), 2, OFTEN / 2);
-    assert_in_range(count_lines(node, bring_too_many), 2, OFTEN / 2);
+    assert_in_range(node_count_lines(node, suspend_and_resume), 2, OFTEN / 2);
+    assert_in_range(node_count_lines(node, leave_classes_behind), 2, OFTEN / 2);
+    assert_in_range(node_count_lines(node, bring_too_many), 2, OFTEN / 2);
     track(node, come(node, "c", OWNER, A)->job, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER);
-    assert_in_range(count_lines(node, stay_unsuspended), 0, OFTEN / 2);
+    assert_in_range(node_count_lines(node, stay_unsuspended), 0, OFTEN / 2);
     scheduler_exit(node->scheduler, come(node, "c", OWNER, A), node->now_ns);
     node->now_ns += 120 * NS_PER_SEC;
-    assert_true(count_lines(node, come_and_go) > lines);
+    assert_true(node_count_lines(node, come_and_go) > lines);
 }
 
 static void a_restarted_classd_knows(void **state)
@@ -768,6 +770,7 @@ int main(void)
         with_node(a_new_job_keeps_the_class_of_its_name),
         with_node(processes_are_bounded_like_connections),
         with_node(who_has_left_is_not_buried),
+        with_node(what_keeps_the_node_from_taking_jobs_is_told),
         with_node(nobody_fills_the_log),
         with_node(a_restarted_classd_knows),
         with_node(who_may),

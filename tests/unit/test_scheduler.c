@@ -3,6 +3,7 @@
 // moment of each write.
 #include "classd/adopt.h"
 #include "classd/command.h"
+#include "classd/deaths.h"
 #include "classd/process.h"
 #include "classd/reload.h"
 #include "tests/unit/scheduler_node.h"
@@ -47,6 +48,19 @@ int __wrap_class_set_share(class_t *class_, uint32_t share_ppm, struct error *er
     snprintf(effects.text + used, sizeof effects.text - used, "%s %s while %s\n", job_id, share,
              flags_of(effects.node, job_id) & STATUS_SCHEDULED ? "scheduled" : "idle");
     return __real_class_set_share(class_, share_ppm, err);
+}
+
+// What the page of a job says whenever a process enters it.
+static uint32_t fewest_members;
+
+int __real_deaths_watch(int deaths, struct process *process, struct error *err);
+int __wrap_deaths_watch(int deaths, struct process *process, struct error *err);
+
+int __wrap_deaths_watch(int deaths, struct process *process, struct error *err)
+{
+    if (process->job->page->member_count < fewest_members)
+        fewest_members = process->job->page->member_count;
+    return __real_deaths_watch(deaths, process, err);
 }
 
 static int set_up(void **state)
@@ -596,6 +610,27 @@ static void exit_expels_and_the_last_one_removes(void **state)
     clear(node);
     scheduler_exit(node->scheduler, a2, node->now_ns);
     assert_string_equal(test_backend_log(node->backend), "remove job-0-a\n");
+}
+
+static void who_was_never_told_is_no_member(void **state)
+{
+    struct node *node = *state;
+    struct commands commands = {.scheduler = node->scheduler, .config = &node->config};
+    struct protocol_node_record record;
+    struct process *a = come(node, "a", A);
+    struct caller caller = {.peer.pid = A, .socket_fd = -1, .serial = a->serial};
+    assert_false(a->again);
+    assert_false(
+        command_withdraw(&commands, &caller, node->now_ns)); // a lost connection is no EXIT
+    caller.untold = true;
+    assert_ptr_equal(come(node, "a", A), a); // by another connection, where it may have been told
+    assert_true(a->again);
+    assert_false(command_withdraw(&commands, &caller, node->now_ns));
+    caller.serial = a->serial;
+    assert_true(command_withdraw(&commands, &caller, node->now_ns));
+    scheduler_describe_node(node->scheduler, &record, node->now_ns);
+    assert_int_equal(record.jobs, 0);
+    assert_false(command_withdraw(&commands, &caller, node->now_ns));
 }
 
 static void usage_is_counted_from_registration(void **state)
@@ -1490,6 +1525,26 @@ static void members_listed_twice_are_adopted_once(void **state)
     end(pid);
 }
 
+// A classd may be killed while it adopts, too.
+static void the_page_lists_everybody_while_it_is_adopted(void **state)
+{
+    struct node *node = *state;
+    pid_t dies = sleeper(), lives = sleeper();
+    come(node, "a", dies);
+    come(node, "a", lives);
+    node_stop(node);
+    end(dies);
+    fewest_members = UINT32_MAX;
+    node_start(node);
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+    assert_int_equal(fewest_members, 2);
+    const struct status_page *page = come(node, "a", lives)->job->page;
+    assert_int_equal(page->member_count, 1);
+    assert_int_equal(page->members[0].pid, lives);
+    end(lives);
+}
+
 static void what_cannot_be_adopted_is_not_limited(void **state)
 {
     struct node *node = *state;
@@ -1725,6 +1780,7 @@ int main(void)
         TEST(registering_again_renews_the_serial),
         TEST(another_width_disturbs_nobody_who_fits),
         TEST(exit_expels_and_the_last_one_removes),
+        TEST(who_was_never_told_is_no_member),
         TEST(usage_is_counted_from_registration),
         TEST(dynamic_coscheduling_follows_its_section),
         TEST(only_dynamic_coscheduling_tells_its_terms),
@@ -1756,6 +1812,7 @@ int main(void)
         TEST(adoption_makes_the_best_of_what_pages_tell),
         TEST(a_reused_pid_is_not_adopted),
         TEST(members_listed_twice_are_adopted_once),
+        TEST(the_page_lists_everybody_while_it_is_adopted),
         TEST(what_cannot_be_adopted_is_not_limited),
         TEST(foreign_classes_are_left_alone),
         TEST(lifting_frees_everybody),

@@ -323,6 +323,29 @@ static void a_reload_changes_the_share(void **state)
 
 // ---- when periods begin
 
+enum { OFTEN = 300 };
+
+// With somebody who computes each job that ends may be the first of a turn, or the last.
+static void come_and_go(struct node *node)
+{
+    for (int i = 0; i < OFTEN; i++) {
+        struct process *a = come(node, "a", A);
+        scheduler_exit(node->scheduler, come(node, "b", B), node->now_ns);
+        assert_true(line_of(node, 1).limited);
+        scheduler_exit(node->scheduler, a, node->now_ns);
+        assert_false(line_of(node, 0).limited);
+    }
+}
+
+static void nobody_fills_the_log(void **state)
+{
+    struct node *node = *state;
+    spend(node, 0);
+    spend(node, 1000);
+    // Of who comes and goes, too.
+    assert_in_range(node_count_lines(node, come_and_go), 2, OFTEN / 2);
+}
+
 #define PERIOD_NS (100 * NS_PER_MS)
 #define WALL_NS   (UINT64_C(1700000000) * NS_PER_SEC) // a multiple of the period
 
@@ -407,6 +430,7 @@ int main(void)
         with(set_up, what_a_killed_one_left_is_given_back),
         with(set_up_two, groups_divide_the_share),
         with(set_up, a_reload_changes_the_share),
+        with(set_up, nobody_fills_the_log),
         with(set_up, periods_begin_with_the_turns_of_the_clock),
         with(set_up, periods_stay_where_they_are),
     };

@@ -248,6 +248,18 @@ static void a_classd_that_has_taken_over_is_left_too(void **state)
     assert_int_equal(session_word(), STATUS_WORD_FREE);
 }
 
+// As when the program has no descriptor left, or no memory to map it.
+static void who_cannot_have_the_page_leaves(void **state)
+{
+    struct fake_classd *fake = *state;
+    int page_fd = fake->page_fd;
+    fake->page_fd = -1;
+    assert_int_equal(join(fake), -1);
+    eventually_equal(&fake->exited, 1);
+    assert_int_equal(session_word(), STATUS_WORD_FREE);
+    fake->page_fd = page_fd;
+}
+
 static void requests_are_at_most_one_a_millisecond(void **state)
 {
     struct fake_classd *fake = *state;
@@ -574,6 +586,7 @@ int main(void)
         TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(parting_waits_for_nobody),
         TEST(an_older_classd_is_registered_with_and_left),
+        TEST(who_cannot_have_the_page_leaves),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(slots_are_asked_for_and_claimed),
         TEST(slots_are_asked_for_without_waiting),
