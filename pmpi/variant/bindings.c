@@ -3,6 +3,8 @@
 #include "pmpi/variant/core.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
 
 typedef void fortran_send(void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *,
                           MPI_Fint *);
@@ -28,11 +30,32 @@ static int see_recv(void *buf, int count, MPI_Datatype datatype, int source, int
     return MPI_SUCCESS;
 }
 
+// Sequential libraries bring along functions of these names that lead to no MPI, as MUMPS does,
+// whose end the program.
+static bool leads_to_mpi(void *function)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+        return false;
+    void *object = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    bool leads = object != NULL && dlsym(object, "PMPI_Send") != NULL;
+    if (object != NULL)
+        dlclose(object);
+    return leads;
+}
+
+// Under the name by which the dynamic linker would find it for the program.
+static void *find(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL && leads_to_mpi(found) ? found : NULL;
+}
+
 bool bindings_bypass_us(void)
 {
-    // Under the name by which the dynamic linker would find it for the program.
-    fortran_send *const send = (fortran_send *)dlsym(RTLD_DEFAULT, "mpi_send_");
-    fortran_recv *const recv = (fortran_recv *)dlsym(RTLD_DEFAULT, "mpi_recv_");
+    fortran_send *const send = (fortran_send *)find("mpi_send_");
+    fortran_recv *const recv = (fortran_recv *)find("mpi_recv_");
     if (send == NULL || recv == NULL)
         return false;
     struct mpi_next real[2] = {mpi_next[0], mpi_next[1]};
