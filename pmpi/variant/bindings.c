@@ -5,11 +5,15 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
+#include <stdint.h>
 
-typedef void fortran_send(void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *,
-                          MPI_Fint *);
-typedef void fortran_recv(void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *,
-                          MPI_Fint *, MPI_Fint *);
+// An INTEGER of Fortran has as many bits as MPI_Fint, or 64: one MPI may have bindings of both
+// kinds, by the same names. What is read as the shorter is the lower half, which comes first.
+typedef int64_t integer;
+
+typedef void fortran_send(void *, integer *, integer *, integer *, integer *, integer *, integer *);
+typedef void fortran_recv(void *, integer *, integer *, integer *, integer *, integer *, integer *,
+                          integer *);
 
 // Stands in for the real functions while the bindings are tried. Nobody else calls MPI meanwhile.
 static int seen;
@@ -63,9 +67,9 @@ bool bindings_bypass_us(void)
         mpi_next[entry].Send = see_send;
         mpi_next[entry].Recv = see_recv;
     }
-    MPI_Fint count = 0, type = MPI_Type_c2f(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
-    MPI_Fint comm = MPI_Comm_c2f(MPI_COMM_SELF), error = 0;
-    MPI_Fint status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
+    integer count = 0, type = MPI_Type_c2f(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
+    integer comm = MPI_Comm_c2f(MPI_COMM_SELF), error = 0;
+    integer status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
     char nothing = 0;
     seen = 0;
     send(&nothing, &count, &type, &nobody, &tag, &comm, &error);

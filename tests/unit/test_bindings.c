@@ -1,5 +1,5 @@
-// Whether Fortran calls come by the library is tried with what leads to an MPI, and with nothing
-// else.
+// Whether Fortran calls come by the library is tried with what leads to an MPI, whatever its
+// integers are, and with nothing else.
 #include "pmpi/variant/bindings.h"
 
 #include "pmpi/variant/core.h"
@@ -82,6 +82,19 @@ static void what_stands_in_for_an_mpi_is_not_called(void **state)
     assert_int_equal(outcome->received, 0);
 }
 
+static void bindings_are_tried_once_with_integers_of_any_size(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        comes_by = i == 0;
+        try_with(BINDINGS);
+        assert_int_equal(outcome->bypassed, !comes_by);
+        assert_int_equal(outcome->sent, 1);
+        assert_int_equal(outcome->received, 1);
+        assert_int_equal(outcome->other, 0);
+    }
+}
+
 static int share_outcome(void **state)
 {
     (void)state;
@@ -95,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_without_fortran_has_no_bindings),
         cmocka_unit_test(what_stands_in_for_an_mpi_is_not_called),
+        cmocka_unit_test(bindings_are_tried_once_with_integers_of_any_size),
     };
     return cmocka_run_group_tests(tests, share_outcome, NULL);
 }
