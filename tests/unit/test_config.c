@@ -29,10 +29,11 @@ static void keys_overrule_defaults(void **state)
 {
     struct config config;
     (void)state;
-    assert_int_equal(load("; a comment\n[scheduler]\ntime_slice = 2s\ngmet=500ms\n[timer]\n"
-                          "align = no\n",
-                          &config, NULL),
-                     0);
+    assert_int_equal(
+        load("; a comment\n[scheduler]\t; and another\r\ntime_slice = 2s\ngmet=500ms\n[timer];\n"
+             "align = no\n",
+             &config, NULL),
+        0);
     assert_int_equal(config.time_slice_ns, 2 * NS_PER_SEC);
     assert_int_equal(config.gmet_ns, 500 * NS_PER_MS);
     assert_false(config.timer_align);
@@ -124,6 +125,8 @@ static void config_errors_name_file_and_line(void **state)
         {"[cgroup]\nroot = a\x1b[2J\n", "control character"},
         {"[daemon]\nruntime_dir =\n", "x.ini:2: [daemon] runtime_dir: the value is empty"},
         {"[scheduler]\nrubbish\n", "x.ini:2: not a section"},
+        {"\n[scheduler] policy = dcs\n", "x.ini:2: there is more behind the section's name"},
+        {"  [scheduler]]\n", "x.ini:1: there is more behind the section's name"},
         {"[scheduler]\ngmet = 20s\n", "x.ini:2: gmet is longer than time_slice"},
         {"[scheduler]\n\ntime_slice = 1s\n", "x.ini:3: gmet is longer than time_slice"},
         {"[scheduler]\ntime_slice = 1s\ngmet = 2s\n", "x.ini:3: gmet is longer"},
