@@ -26,10 +26,11 @@ enum { PATH_BYTES = 4096 };
 static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
 static const char *const prefixes[] = {[FRONT_ENTRY_MPI] = "MPI_", [FRONT_ENTRY_PMPI] = "PMPI_"};
 
-void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
+void *front_resolve(unsigned slot, const void *caller) __attribute__((visibility("hidden")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_uint first; // slot by which the program's MPI is found
+static atomic_uint first;                  // slot by which the program's MPI is found
+static _Atomic(const void *) first_caller; // and where it was called
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
 static char directory_at_load[PATH_BYTES]; // with its slash; empty: this library's name is absolute
 static _Atomic(const struct family *) family; // of the program's MPI
@@ -96,14 +97,21 @@ static const struct front_api api = {
     .when_nothing_moved = ucx_when_nothing_moved,
 };
 
-// An MPI that a program such as Python opened for itself, under whatever name. One that does not
-// say what it is, as stand-ins for one process do not, has what was asked for.
-static void find_local_mpi(const char *asked)
+// An MPI that a program such as Python opened for itself, under whatever name: that of the caller,
+// if there are several. One that does not say what it is, as stand-ins for one process do not, has
+// what was asked for.
+static void find_local_mpi(const char *asked, const void *caller)
 {
+    static const char version[] = "PMPI_Get_library_version";
     if (has_mpi())
         return;
-    void *found = objects_find("PMPI_Get_library_version", NULL);
-    if (found == NULL && dlsym(RTLD_NEXT, asked) == NULL)
+    bool behind = dlsym(RTLD_NEXT, asked) != NULL;
+    void *found = objects_find_from(caller, version);
+    if (found == NULL && !behind)
+        found = objects_find_from(caller, asked);
+    if (found == NULL)
+        found = objects_find(version, NULL);
+    if (found == NULL && !behind)
         found = objects_find(asked, NULL);
     local_mpi = found != NULL ? objects_handle(found) : NULL;
 }
@@ -189,7 +197,7 @@ static void front_start(void)
     unsigned slot = atomic_load(&first);
     char asked[64];
     snprintf(asked, sizeof asked, "%s%s", prefixes[slot % 2], names[slot / 2]);
-    find_local_mpi(asked);
+    find_local_mpi(asked, atomic_load(&first_caller));
     const struct family *found = find_family();
     atomic_store_explicit(&family, found, memory_order_relaxed);
     if (found == NULL || !load_variant(found))
@@ -197,10 +205,11 @@ static void front_start(void)
 }
 
 // The first call of any entry point comes here; returns where that call is to go on.
-void *front_resolve(unsigned slot)
+void *front_resolve(unsigned slot, const void *caller)
 {
     void *before = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
     atomic_store(&first, slot);
+    atomic_store(&first_caller, caller);
     pthread_once(&once, front_start);
     void *target = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
     if (target != before)
