@@ -278,6 +278,17 @@ class Front(unittest.TestCase):
                 self.assertEqual(self.start(*plugins).stdout, "second\n0 16\n")
                 self.assertEqual(self.start(*reversed(plugins)).stdout, "first\n0 16\n")
 
+    def test_of_two_mpis_each_caller_reaches_its_own(self):
+        order = ("one", "other") * 2
+        for versions in itertools.product((False, True), repeat=2):
+            plugins = {name: self.plugin("other.c", "-DENDS", f'-DSAYS="{name}"', *(['-DVERSION="some MPI"'] if version else []),
+                                         name=f"libmpi_{name}.so") for name, version in zip(order, versions)}
+            for scope in ("--all", "--global"):
+                with self.subTest(versions=versions, scope=scope):
+                    done = self.start(scope, *(plugins[name] for name in order))
+                    self.assertEqual(done.stdout, "".join(f"{name}\n{name} ends\n0 0\n" for name in order))
+                    self.assertEqual(done.stderr, "")
+
     def test_a_call_without_any_mpi_is_told(self):
         done = self.start(self.plugin("host.c", linked=False))
         self.assertEqual((done.returncode, done.stdout), (0, "16 16\n"))

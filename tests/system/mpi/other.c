@@ -20,6 +20,15 @@ int MPI_Init(int *argc, char ***argv)
     return PMPI_Init(argc, argv);
 }
 
+#ifdef ENDS
+int MPI_Finalize(void);
+int MPI_Finalize(void)
+{
+    puts(SAYS " ends");
+    return 0;
+}
+#endif
+
 #ifdef VERSION
 int PMPI_Get_library_version(char *version, int *length);
 int PMPI_Get_library_version(char *version, int *length)
