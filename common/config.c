@@ -194,20 +194,51 @@ struct pass {
     bool forgiving; // what is wrong is passed over
 };
 
+static void skip_line(FILE *stream)
+{
+    int byte;
+    do
+        byte = getc(stream);
+    while (byte != '\n' && byte != EOF);
+}
+
+// inih passes over what stands behind a section's name, such as a key.
+static bool has_more_than_section(const char *line)
+{
+    const char *end = line[0] == '[' ? strchr(line, ']') : NULL;
+    if (end == NULL)
+        return false;
+    end += 1 + strspn(end + 1, " \t\r\n");
+    return *end != '\0' && *end != ';' && *end != '#';
+}
+
 static char *read_line(char *buffer, int size, void *stream)
 {
     struct pass *pass = stream;
+    buffer[size - 1] = '\n'; // what is longer has its end there
     char *line = pass->failed ? NULL : fgets(buffer, size, pass->stream);
     if (line == NULL)
         return NULL;
     pass->line++;
+    bool cut = buffer[size - 1] == '\0' && buffer[size - 2] != '\n';
     // An indented line is one like any other; inih would take it for more of the last value.
     memmove(line, line + strspn(line, " \t"), strlen(line + strspn(line, " \t")) + 1);
-    if (strchr(line, '\n') != NULL || feof(pass->stream))
+    bool whole = strchr(line, '\n') != NULL || feof(pass->stream);
+    if (whole && (pass->forgiving || !has_more_than_section(line)))
         return line;
+    if (pass->forgiving) {
+        if (cut)
+            skip_line(pass->stream);
+        return strcpy(line, "\n");
+    }
     pass->failed = true;
-    error_set(pass->err, EINVAL, "%s:%d: the line is longer than %d characters, or no text",
-              pass->name, pass->line, size - 2);
+    if (whole)
+        error_set(pass->err, EINVAL,
+                  "%s:%d: there is more behind the section's name; put it on a line of its own",
+                  pass->name, pass->line);
+    else
+        error_set(pass->err, EINVAL, "%s:%d: the line is longer than %d characters, or no text",
+                  pass->name, pass->line, size - 2);
     return NULL;
 }
 

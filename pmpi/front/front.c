@@ -3,6 +3,7 @@
 // is called; so it may be loaded into shells, launchers and programs of any MPI.
 #include "pmpi/front/front.h"
 
+#include "pmpi/front/callers.h"
 #include "pmpi/front/family.h"
 #include "pmpi/front/narrow.h"
 #include "pmpi/front/objects.h"
@@ -26,13 +27,22 @@ enum { PATH_BYTES = 4096 };
 static const char *const names[FRONT_FUNCTIONS] = {FRONT_NAMES};
 static const char *const prefixes[] = {[FRONT_ENTRY_MPI] = "MPI_", [FRONT_ENTRY_PMPI] = "PMPI_"};
 
-void *front_resolve(unsigned slot) __attribute__((visibility("hidden")));
+void *front_resolve(unsigned slot, const void *caller) __attribute__((visibility("hidden")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_uint first; // slot by which the program's MPI is found
+static atomic_bool started;
+static atomic_uint first;                  // slot by which the program's MPI is found
+static _Atomic(const void *) first_caller; // and where it was called
 static void *local_mpi; // an MPI that came in by dlopen(RTLD_LOCAL), where RTLD_NEXT does not look
 static char directory_at_load[PATH_BYTES]; // with its slash; empty: this library's name is absolute
 static _Atomic(const struct family *) family; // of the program's MPI
+
+// Plugins may have several MPIs, each for itself: an MPI and, in a serial library, what stands in
+// for one. Who begins with another than the first caller's is known by that, and from then on each
+// call is asked where it comes from.
+static atomic_bool several;
+static void *asking[SLOTS];          // what front_slots has at first, and where calls are asked
+static _Atomic(void *) aside[SLOTS]; // where those go on to that are the program's
 
 void *front_real(enum front_entry entry, const char *name)
 {
@@ -74,6 +84,35 @@ static bool has_mpi(void)
     return front_real(FRONT_ENTRY_PMPI, "Get_library_version") != NULL;
 }
 
+static bool begins(unsigned slot)
+{
+    return strcmp(names[slot / 2], "Init") == 0 || strcmp(names[slot / 2], "Init_thread") == 0;
+}
+
+static bool asks(unsigned slot)
+{
+    return local_mpi != NULL && (begins(slot) || atomic_load(&several));
+}
+
+static void set_slot(unsigned slot, void *target)
+{
+    atomic_store_explicit(asks(slot) ? &aside[slot] : &front_slots[slot], target,
+                          memory_order_release);
+}
+
+static void ask_always(void)
+{
+    if (atomic_exchange(&several, true))
+        return;
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        void *target = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
+        if (target == asking[slot])
+            continue;
+        atomic_store_explicit(&aside[slot], target, memory_order_release);
+        atomic_store_explicit(&front_slots[slot], asking[slot], memory_order_release);
+    }
+}
+
 static void front_bypass(const char *except)
 {
     for (unsigned slot = 0; slot < SLOTS; slot++) {
@@ -83,7 +122,7 @@ static void front_bypass(const char *except)
         if (real == NULL && has_mpi())
             real = narrow_entries[slot];
         if (real != NULL)
-            atomic_store_explicit(&front_slots[slot], real, memory_order_release);
+            set_slot(slot, real);
     }
 }
 
@@ -96,14 +135,21 @@ static const struct front_api api = {
     .when_nothing_moved = ucx_when_nothing_moved,
 };
 
-// An MPI that a program such as Python opened for itself, under whatever name. One that does not
-// say what it is, as stand-ins for one process do not, has what was asked for.
-static void find_local_mpi(const char *asked)
+// An MPI that a program such as Python opened for itself, under whatever name: that of the caller,
+// if there are several. One that does not say what it is, as stand-ins for one process do not, has
+// what was asked for.
+static void find_local_mpi(const char *asked, const void *caller)
 {
+    static const char version[] = "PMPI_Get_library_version";
     if (has_mpi())
         return;
-    void *found = objects_find("PMPI_Get_library_version", NULL);
-    if (found == NULL && dlsym(RTLD_NEXT, asked) == NULL)
+    bool behind = dlsym(RTLD_NEXT, asked) != NULL;
+    void *found = objects_find_from(caller, version);
+    if (found == NULL && !behind)
+        found = objects_find_from(caller, asked);
+    if (found == NULL)
+        found = objects_find(version, NULL);
+    if (found == NULL && !behind)
         found = objects_find(asked, NULL);
     local_mpi = found != NULL ? objects_handle(found) : NULL;
 }
@@ -179,7 +225,7 @@ static bool load_variant(const struct family *found)
     for (unsigned slot = 0; slot < SLOTS; slot++) {
         void *entry = entries[slot] != NULL ? entries[slot] : narrow_entries[slot];
         if (entry != NULL)
-            atomic_store_explicit(&front_slots[slot], entry, memory_order_release);
+            set_slot(slot, entry);
     }
     return true;
 }
@@ -188,24 +234,56 @@ static void front_start(void)
 {
     unsigned slot = atomic_load(&first);
     char asked[64];
+    for (unsigned i = 0; i < SLOTS; i++)
+        asking[i] = atomic_load_explicit(&front_slots[i], memory_order_relaxed);
     snprintf(asked, sizeof asked, "%s%s", prefixes[slot % 2], names[slot / 2]);
-    find_local_mpi(asked);
+    find_local_mpi(asked, atomic_load(&first_caller));
     const struct family *found = find_family();
     atomic_store_explicit(&family, found, memory_order_relaxed);
     if (found == NULL || !load_variant(found))
         front_bypass(NULL);
+    atomic_store_explicit(&started, true, memory_order_release);
 }
 
-// The first call of any entry point comes here; returns where that call is to go on.
-void *front_resolve(unsigned slot)
+// What the caller is linked to, where that is not the program's: null otherwise. A tool that was
+// preloaded is before the program's, and before no other.
+static void *own_of(const void *caller, unsigned slot)
 {
-    void *before = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
-    atomic_store(&first, slot);
-    pthread_once(&once, front_start);
+    char symbol[64];
+    void *own = NULL;
+    if (callers_know(caller, slot, &own))
+        return own;
+    snprintf(symbol, sizeof symbol, "%s%s", prefixes[slot % 2], names[slot / 2]);
+    own = objects_find_from(caller, symbol);
+    if (own != NULL && own == dlsym(local_mpi, symbol))
+        own = NULL;
+    callers_note(caller, slot, own);
+    return own;
+}
+
+static void *target_of(const void *caller, unsigned slot)
+{
+    void *own = local_mpi != NULL ? own_of(caller, slot) : NULL;
+    if (own != NULL && begins(slot))
+        ask_always();
+    return own != NULL ? own : atomic_load_explicit(&aside[slot], memory_order_acquire);
+}
+
+// The first call of any entry point comes here, and each that is to be asked where it comes from;
+// returns where it is to go on.
+void *front_resolve(unsigned slot, const void *caller)
+{
+    if (!atomic_load_explicit(&started, memory_order_acquire)) {
+        atomic_store(&first, slot);
+        atomic_store(&first_caller, caller);
+        pthread_once(&once, front_start);
+    }
     void *target = atomic_load_explicit(&front_slots[slot], memory_order_acquire);
-    if (target != before)
+    if (target != asking[slot])
         return target;
-    target = front_real(slot % 2, names[slot / 2]);
+    target = target_of(caller, slot);
+    if (target == NULL)
+        target = front_real(slot % 2, names[slot / 2]);
     if (target == NULL)
         target = narrow_entries[slot];
     return target != NULL ? target : missing(slot);

@@ -30,11 +30,12 @@ EXPORTED unsigned ucp_worker_progress(void *worker);
 
 typedef unsigned progress_function(void *worker);
 
-// Each with the function of its own UCX: a process may have several. Who sees the worker sees its
-// function.
+// Each with the function of its own UCX: a process may have several. And with the object that had
+// it made: others than an MPI use UCX, by threads of their own. Who sees the worker sees both.
 static struct place {
     _Atomic(void *) worker;
     _Atomic(progress_function *) progress;
+    _Atomic(const void *) user;
 } places[PLACES];
 
 static _Atomic uint32_t connections_left;
@@ -59,6 +60,13 @@ static void *find(const char *name, const void *caller)
     return found != NULL ? found : objects_find(name, is_ucp);
 }
 
+// Where the object begins that the address lies in; null: it is of none.
+static const void *object_of(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) != 0 ? info.dli_fbase : NULL;
+}
+
 static struct place *place_of(const void *worker, unsigned probe)
 {
     uint64_t hash = ((uint64_t)(uintptr_t)worker >> 4) * UINT64_C(0x9e3779b97f4a7c15);
@@ -75,7 +83,7 @@ static void take_out(void *worker)
 }
 
 // A place is taken by what is no worker until the function is there.
-static void add(void *worker, progress_function *progress)
+static void add(void *worker, progress_function *progress, const void *user)
 {
     for (unsigned i = 0; i < PROBES; i++) {
         struct place *place = place_of(worker, i);
@@ -83,6 +91,7 @@ static void add(void *worker, progress_function *progress)
         if (!atomic_compare_exchange_strong(&place->worker, &expected, &places))
             continue;
         atomic_store_explicit(&place->progress, progress, memory_order_relaxed);
+        atomic_store_explicit(&place->user, user, memory_order_relaxed);
         atomic_store_explicit(&place->worker, worker, memory_order_release);
         return;
     }
@@ -119,7 +128,7 @@ ucx_status ucp_worker_create(void *context, const void *params, void **worker)
     ucx_status status = create != NULL ? create(context, params, worker) : UCX_ERR_UNSUPPORTED;
     if (status == UCX_OK) {
         take_out(*worker); // of a UCX that went without destroying it
-        add(*worker, find_progress(caller));
+        add(*worker, find_progress(caller), object_of(caller));
     }
     return status;
 }
@@ -156,23 +165,24 @@ unsigned ucp_worker_progress(void *worker)
     return moved;
 }
 
-static unsigned progress_all(void)
+static unsigned progress_all_of(const void *user)
 {
     unsigned moved = 0;
     for (size_t i = 0; i < PLACES; i++) {
         void *worker = atomic_load_explicit(&places[i].worker, memory_order_acquire);
-        if (worker != NULL && worker != &places)
+        if (worker != NULL && worker != &places &&
+            atomic_load_explicit(&places[i].user, memory_order_relaxed) == user)
             moved += atomic_load_explicit(&places[i].progress, memory_order_relaxed)(worker);
     }
     return moved;
 }
 
 // Gives the CPU away between answers: those who have not asked yet need it.
-static void answer_for(uint64_t long_ns)
+static void answer_for(uint64_t long_ns, const void *user)
 {
     uint64_t begin_ns = clock_now_ns(), elapsed_ns = 0;
     for (; elapsed_ns < long_ns; elapsed_ns = clock_now_ns() - begin_ns) {
-        if (progress_all() > 0)
+        if (progress_all_of(user) > 0)
             continue;
         if (elapsed_ns < YIELD_NS)
             sched_yield();
@@ -191,11 +201,11 @@ static bool was_last(void)
 
 void *ucp_disconnect_nb(void *connection)
 {
-    void *(*disconnect)(void *) =
-        (void *(*)(void *))find("ucp_disconnect_nb", __builtin_return_address(0));
+    const void *caller = __builtin_return_address(0);
+    void *(*disconnect)(void *) = (void *(*)(void *))find("ucp_disconnect_nb", caller);
     void *request = disconnect != NULL ? disconnect(connection) : NULL;
     if (was_last())
-        answer_for(atomic_load(&linger_ns));
+        answer_for(atomic_load(&linger_ns), object_of(caller));
     return request;
 }
 

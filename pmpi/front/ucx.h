@@ -14,7 +14,8 @@
 
 #include <stdint.h>
 
-// After so many connections more have been closed, answers for so long.
+// After so many connections more have been closed, answers for so long, by the workers of who closed
+// the last.
 void ucx_linger(uint32_t connections, uint64_t linger_ns);
 
 // From now on `look` is called whenever a worker was polled and had nothing. It must not call the

@@ -15,7 +15,7 @@ def names(functions):
 
 # A slot holds where an entry point jumps to. At first that is a piece of code that names the slot
 # and asks front_resolve() for the real target, with all argument registers saved: MPI's functions
-# take integers and pointers only.
+# take integers and pointers only. It also tells it where the call comes from.
 JUMPS = """\
 // Generated. Jumps from the exported names through front_slots; slot = function * 2 + (0: MPI_, 1: PMPI_).
 #if defined(__x86_64__)
@@ -28,6 +28,7 @@ front_lazy:
     push %r8
     push %r9
     mov %eax, %edi
+    mov 48(%rsp), %rsi
     mov %rsp, %rax
     and $-16, %rsp
     push %rax
@@ -65,6 +66,7 @@ front_lazy:
     stp x6, x7, [sp, #64]
     str x8, [sp, #80]
     mov x0, x17
+    mov x1, x30
     bl front_resolve
     mov x16, x0
     ldp x0, x1, [sp, #16]

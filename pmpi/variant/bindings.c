@@ -3,11 +3,17 @@
 #include "pmpi/variant/core.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
 
-typedef void fortran_send(void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *,
-                          MPI_Fint *);
-typedef void fortran_recv(void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *,
-                          MPI_Fint *, MPI_Fint *);
+// An INTEGER of Fortran has as many bits as MPI_Fint, or 64: one MPI may have bindings of both
+// kinds, by the same names. What is read as the shorter is the lower half, which comes first.
+typedef int64_t integer;
+
+typedef void fortran_send(void *, integer *, integer *, integer *, integer *, integer *, integer *);
+typedef void fortran_recv(void *, integer *, integer *, integer *, integer *, integer *, integer *,
+                          integer *);
 
 // Stands in for the real functions while the bindings are tried. Nobody else calls MPI meanwhile.
 static int seen;
@@ -28,11 +34,32 @@ static int see_recv(void *buf, int count, MPI_Datatype datatype, int source, int
     return MPI_SUCCESS;
 }
 
+// Sequential libraries bring along functions of these names that lead to no MPI, as MUMPS does,
+// whose end the program.
+static bool leads_to_mpi(void *function)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+        return false;
+    void *object = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    bool leads = object != NULL && dlsym(object, "PMPI_Send") != NULL;
+    if (object != NULL)
+        dlclose(object);
+    return leads;
+}
+
+// Under the name by which the dynamic linker would find it for the program.
+static void *find(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL && leads_to_mpi(found) ? found : NULL;
+}
+
 bool bindings_bypass_us(void)
 {
-    // Under the name by which the dynamic linker would find it for the program.
-    fortran_send *const send = (fortran_send *)dlsym(RTLD_DEFAULT, "mpi_send_");
-    fortran_recv *const recv = (fortran_recv *)dlsym(RTLD_DEFAULT, "mpi_recv_");
+    fortran_send *const send = (fortran_send *)find("mpi_send_");
+    fortran_recv *const recv = (fortran_recv *)find("mpi_recv_");
     if (send == NULL || recv == NULL)
         return false;
     struct mpi_next real[2] = {mpi_next[0], mpi_next[1]};
@@ -40,9 +67,9 @@ bool bindings_bypass_us(void)
         mpi_next[entry].Send = see_send;
         mpi_next[entry].Recv = see_recv;
     }
-    MPI_Fint count = 0, type = MPI_Type_c2f(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
-    MPI_Fint comm = MPI_Comm_c2f(MPI_COMM_SELF), error = 0;
-    MPI_Fint status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
+    integer count = 0, type = MPI_Type_c2f(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
+    integer comm = MPI_Comm_c2f(MPI_COMM_SELF), error = 0;
+    integer status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
     char nothing = 0;
     seen = 0;
     send(&nothing, &count, &type, &nobody, &tag, &comm, &error);

@@ -250,25 +250,47 @@ class Front(unittest.TestCase):
                                      (0, f"got 1 exchanged 0 1 unsupported {int(family == 'openmpi')}\n"), done.stderr)
                     self.assertIn(": messages 2 ", done.stderr)
 
-    def start(self, mpi, *flags, name="libmpi_other.so", linked=True):
-        """A plugin that is opened for itself starts an MPI of the test's own, made with these flags."""
+    def plugin(self, mpi, *flags, name="libmpi_other.so", linked=True):
+        """A plugin that starts an MPI of the test's own, made with these flags."""
         made = os.path.join(self.folder, name)
         subprocess.run(["cc", "-w", "-shared", "-fPIC", "-Wl,-soname," + name, *flags, "-o", made,
                         os.path.join(SOURCES, mpi)], check=True)
-        plugin = self.compile("cc", "starts.c", "-shared", "-fPIC",
-                              *([made, "-Wl,-rpath," + self.folder] if linked else []))
-        return subprocess.run([self.compile("cc", "host.c", "-ldl"), plugin], capture_output=True, text=True,
+        return self.compile("cc", "starts.c", "-shared", "-fPIC",
+                            *([made, "-Wl,-rpath," + self.folder] if linked else []))
+
+    def start(self, *plugins):
+        """Each plugin is opened for itself; the last one starts its MPI."""
+        return subprocess.run([self.compile("cc", "host.c", "-ldl"), *plugins], capture_output=True, text=True,
                               timeout=60, env={**os.environ, "LD_PRELOAD": LIBRARY}, check=False)
 
     def test_an_mpi_of_any_name_that_was_opened_for_a_plugin_is_reached(self):
         missing = "cosched: no MPI in this process has MPI_Finalize: calls of it return an error\n"
         for flags in ([], ['-DVERSION="some MPI"']):
             with self.subTest(flags=flags):
-                done = self.start("other.c", *flags)
+                done = self.start(self.plugin("other.c", *flags))
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "reached\n0 16\n", missing))
 
+    def test_of_two_mpis_the_one_of_the_caller_is_reached(self):
+        for versions in itertools.product((False, True), repeat=2):
+            with self.subTest(versions=versions):
+                plugins = [self.plugin("other.c", f'-DSAYS="{name}"', *(['-DVERSION="some MPI"'] if version else []),
+                                       name=f"libmpi_{name}.so") for name, version in zip(("first", "second"), versions)]
+                self.assertEqual(self.start(*plugins).stdout, "second\n0 16\n")
+                self.assertEqual(self.start(*reversed(plugins)).stdout, "first\n0 16\n")
+
+    def test_of_two_mpis_each_caller_reaches_its_own(self):
+        order = ("one", "other") * 2
+        for versions in itertools.product((False, True), repeat=2):
+            plugins = {name: self.plugin("other.c", "-DENDS", f'-DSAYS="{name}"', *(['-DVERSION="some MPI"'] if version else []),
+                                         name=f"libmpi_{name}.so") for name, version in zip(order, versions)}
+            for scope in ("--all", "--global"):
+                with self.subTest(versions=versions, scope=scope):
+                    done = self.start(scope, *(plugins[name] for name in order))
+                    self.assertEqual(done.stdout, "".join(f"{name}\n{name} ends\n0 0\n" for name in order))
+                    self.assertEqual(done.stderr, "")
+
     def test_a_call_without_any_mpi_is_told(self):
-        done = self.start("host.c", linked=False)
+        done = self.start(self.plugin("host.c", linked=False))
         self.assertEqual((done.returncode, done.stdout), (0, "16 16\n"))
         self.assertEqual(done.stderr, "cosched: no MPI in this process has MPI_Init: calls of it return an error\n")
 

@@ -29,10 +29,11 @@ static void keys_overrule_defaults(void **state)
 {
     struct config config;
     (void)state;
-    assert_int_equal(load("; a comment\n[scheduler]\ntime_slice = 2s\ngmet=500ms\n[timer]\n"
-                          "align = no\n",
-                          &config, NULL),
-                     0);
+    assert_int_equal(
+        load("; a comment\n[scheduler]\t; and another\r\ntime_slice = 2s\ngmet=500ms\n[timer];\n"
+             "align = no\n",
+             &config, NULL),
+        0);
     assert_int_equal(config.time_slice_ns, 2 * NS_PER_SEC);
     assert_int_equal(config.gmet_ns, 500 * NS_PER_MS);
     assert_false(config.timer_align);
@@ -124,6 +125,8 @@ static void config_errors_name_file_and_line(void **state)
         {"[cgroup]\nroot = a\x1b[2J\n", "control character"},
         {"[daemon]\nruntime_dir =\n", "x.ini:2: [daemon] runtime_dir: the value is empty"},
         {"[scheduler]\nrubbish\n", "x.ini:2: not a section"},
+        {"\n[scheduler] policy = dcs\n", "x.ini:2: there is more behind the section's name"},
+        {"  [scheduler]]\n", "x.ini:1: there is more behind the section's name"},
         {"[scheduler]\ngmet = 20s\n", "x.ini:2: gmet is longer than time_slice"},
         {"[scheduler]\n\ntime_slice = 1s\n", "x.ini:3: gmet is longer than time_slice"},
         {"[scheduler]\ntime_slice = 1s\ngmet = 2s\n", "x.ini:3: gmet is longer"},
@@ -261,23 +264,46 @@ static void indented_lines_are_lines(void **state)
     assert_non_null(strstr(err.text, "x.ini:3: "));
 }
 
-static void a_broken_configuration_keeps_what_makes_sense(void **state)
+static void salvage(const void *text, size_t size, struct config *config)
 {
     char path[] = "/tmp/cosched-test-file-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, text, size), size);
+    close(fd);
+    config_salvage(path, config);
+    unlink(path);
+}
+
+static void a_broken_configuration_keeps_what_makes_sense(void **state)
+{
     static const char text[] = "no sense\n[cgroup]\nperiod = soon\nroot = lab/node0\n[nowhere]\n"
                                "a = b\n[scheduler]\ngmet = 1h\n[cgroup";
     struct config config;
     (void)state;
-    int fd = mkstemp(path);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    config_salvage(path, &config);
-    unlink(path);
+    salvage(text, strlen(text), &config);
     assert_string_equal(config.cgroup_root, "lab/node0");
     assert_int_equal(config.period_ns, 100 * NS_PER_MS);
     assert_int_equal(config.gmet_ns, 3600 * NS_PER_SEC);
-    config_salvage(path, &config);
+    config_salvage("/nonexistent/cosched.ini", &config);
     assert_string_equal(config.cgroup_root, "cosched");
+}
+
+// Whoever lifts limits would look for them in another place.
+static void what_is_no_line_of_text_is_left_out_alone(void **state)
+{
+    struct config config;
+    char text[700];
+    (void)state;
+    for (int width = 190; width < 610; width++) {
+        int size = snprintf(text, sizeof text, "[cgroup]\n;%*s\nroot = lab/node0\n", width,
+                            "root = other");
+        salvage(text, (size_t)size, &config);
+        assert_string_equal(config.cgroup_root, "lab/node0");
+    }
+    static const char zero[] = "[cgroup]\n\0\nroot = lab/node1\nperiod\0 = 1ms\nplacement = move";
+    salvage(zero, sizeof zero - 1, &config);
+    assert_string_equal(config.cgroup_root, "lab/node1");
+    assert_string_equal(config.placement, "move");
 }
 
 static void the_printed_configuration_is_a_configuration(void **state)
@@ -317,6 +343,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
         cmocka_unit_test(indented_lines_are_lines),
         cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
+        cmocka_unit_test(what_is_no_line_of_text_is_left_out_alone),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

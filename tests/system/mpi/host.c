@@ -1,14 +1,30 @@
-// Opens a plugin for itself, as Python does with an extension module, and has it run.
+// Opens each plugin for itself, as Python does with extension modules, and has the last one run, or
+// all of them (--all), one after the other, the later ones opened for everybody (--global).
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
+
+static int run(const char *plugin, int argc, char **argv)
+{
+    int (*function)(int, char **) =
+        (int (*)(int, char **))dlsym(dlopen(plugin, RTLD_NOW | RTLD_NOLOAD), "run");
+    return function != NULL ? function(argc, argv) : 2;
+}
 
 int main(int argc, char **argv)
 {
-    void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-    int (*run)(int, char **) = plugin != NULL ? (int (*)(int, char **))dlsym(plugin, "run") : NULL;
-    if (run == NULL) {
-        fprintf(stderr, "%s\n", argc > 1 ? dlerror() : "usage: host PLUGIN");
-        return 2;
+    int global = argc > 1 && strcmp(argv[1], "--global") == 0, rc = 2;
+    int all = global || (argc > 1 && strcmp(argv[1], "--all") == 0);
+    if (argc <= 1 + all)
+        fprintf(stderr, "usage: host [--all|--global] PLUGIN...\n");
+    for (int i = 1 + all; i < argc; i++) {
+        int scope = global && i > 2 ? RTLD_GLOBAL : RTLD_LOCAL;
+        if (dlopen(argv[i], RTLD_NOW | scope) == NULL) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 2;
+        }
+        if (all || i == argc - 1)
+            rc = run(argv[i], argc - 1, argv + 1);
     }
-    return run(argc - 1, argv + 1);
+    return rc;
 }
