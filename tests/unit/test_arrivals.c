@@ -154,6 +154,20 @@ static void data_that_nobody_takes_keeps_nobody_awake(void **state)
     take(one.ours);
 }
 
+// As in the midst of a long message: more has come with each look.
+static void data_that_is_taken_counts_though_there_is_always_more(void **state)
+{
+    (void)state;
+    put(one.peers);
+    for (int i = 0; i < 20; i++) {
+        put(one.peers);
+        assert_true(sleeps(SHORT_NS));
+        take(one.ours);
+    }
+    take(one.ours);
+    assert_false(sleeps(SHORT_NS));
+}
+
 static void descriptors_that_became_something_else_do_no_harm(void **state)
 {
     (void)state;
@@ -205,6 +219,7 @@ int main(void)
         cmocka_unit_test(an_ear_wakes_too),
         cmocka_unit_test(one_thread_hears_at_a_time),
         cmocka_unit_test(data_that_nobody_takes_keeps_nobody_awake),
+        cmocka_unit_test(data_that_is_taken_counts_though_there_is_always_more),
         cmocka_unit_test(descriptors_that_became_something_else_do_no_harm),
     };
     return cmocka_run_group_tests(tests, connect_all, NULL);
