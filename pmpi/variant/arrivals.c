@@ -95,19 +95,22 @@ static bool is_left_alone(nfds_t i)
 }
 
 // True when a socket has data that somebody is to take. Leaves those with data out of the next
-// poll.
+// poll, in which those count, too, that could take no more and can then.
 static bool look(void)
 {
     bool fresh = false;
     for (nfds_t i = 0; i < own.count; i++) {
         if (own.sockets[i].fd < 0)
             own.sockets[i].fd = ~own.sockets[i].fd;
+        own.sockets[i].events = POLLIN | POLLOUT;
     }
     struct timespec at_once = {0};
     if (ppoll(own.sockets, own.count, &at_once, NULL) < 0)
         return true;
     for (nfds_t i = 0; i < own.count; i++) {
-        if (own.sockets[i].revents == 0) {
+        if ((own.sockets[i].revents & POLLOUT) != 0)
+            own.sockets[i].events = POLLIN;
+        if ((own.sockets[i].revents & ~POLLOUT) == 0) {
             own.looks[i] = 0;
             continue;
         }
