@@ -40,8 +40,9 @@ static inline bool peers_spans(MPI_Comm comm)
 // program may have made it up, and its error handler hears of it then.
 bool peers_intra(MPI_Comm comm);
 
-// Are all members of this valid intracommunicator in this job's MPI_COMM_WORLD? The same on all
-// members, those of other jobs among them: whoever is a stranger to one is among strangers himself.
+// Are all members of this valid communicator, on both sides, in this job's MPI_COMM_WORLD? The same
+// on all members, those of other jobs among them: whoever is a stranger to one is among strangers
+// himself.
 bool peers_ours(MPI_Comm comm);
 
 extern int peers_world_size HIDDEN;
