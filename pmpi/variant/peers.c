@@ -315,19 +315,21 @@ bool peers_ours(MPI_Comm comm)
     return entry != NULL ? entry->ours : ask_whether_ours(comm);
 }
 
-void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))
+bool peers_neighbours_once(MPI_Comm comm, bool (*each)(int world_rank))
 {
     struct entry *entry = find(comm);
     int rank = 0;
+    bool all = true;
     if (entry == NULL || atomic_load_explicit(&entry->neighbours_done, memory_order_relaxed) ||
-        atomic_exchange_explicit(&entry->neighbours_done, true, memory_order_relaxed) ||
         mpi_next[1].Comm_rank(comm, &rank) != MPI_SUCCESS)
-        return;
+        return true;
     for (int bit = 1; bit < entry->size; bit *= 2) {
         int neighbour = rank ^ bit;
         if (neighbour < entry->size && entry->world_ranks[neighbour] >= 0)
-            each(entry->world_ranks[neighbour]);
+            all = each(entry->world_ranks[neighbour]) && all;
     }
+    atomic_store_explicit(&entry->neighbours_done, all, memory_order_relaxed);
+    return all;
 }
 
 // Removed entries at the end of a run are free again: else, after many communicators, a look at an

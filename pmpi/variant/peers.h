@@ -55,9 +55,10 @@ static inline int peers_world_rank(MPI_Comm comm, int rank)
 }
 
 // Calls `each` with the world rank of every hypercube neighbour that this process has in the
-// communicator (of up to log2(size) members of an intercommunicator's remote group); on later calls
-// for the same communicator does nothing.
-void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank));
+// communicator (of up to log2(size) members of an intercommunicator's remote group), until that has
+// been true for all of them; on later calls for the same communicator does nothing. True: it need
+// not be called again.
+bool peers_neighbours_once(MPI_Comm comm, bool (*each)(int world_rank));
 
 // The communicator is about to be freed: its handle may come back for another one. True: it was
 // known.
