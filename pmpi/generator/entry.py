@@ -1,7 +1,7 @@
 """What an entry point does when the call is the program's own."""
 
 from .body import Body, after_real, before_real, indent
-from .roles import AFTER, BEFORE, BLOCKING, COMPLETION, IN, MERGES, OUT, OVER, STRANGERS
+from .roles import AFTER, BEFORE, BLOCKING, COMPLETION, IN, INTRODUCES, MERGES, OUT, OVER, STRANGERS
 
 
 def completion(f, body):
@@ -100,6 +100,9 @@ def entry_lines(f):
     if f.role == "comm_free":  # a delete callback may have kept it
         yield "if (rc != MPI_SUCCESS && known)"
         yield "    peers_learn(*comm);"
+    if f.name in INTRODUCES:
+        yield "if (rc == MPI_SUCCESS)"
+        yield "    strangers_look_for(*newcomm);"
     if f.name in MERGES:
         yield "if (rc == MPI_SUCCESS)"
         yield "    wait_merged(*newcomm);"

@@ -58,6 +58,8 @@ OVER = {
 }
 # These bring processes of other jobs: see strangers.h.
 STRANGERS = {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}
+# These may introduce them to ranks that were not there when they came.
+INTRODUCES = {"Intercomm_create", "Intercomm_create_from_groups"}
 # These make intracommunicators of processes that may be of other jobs.
 MERGES = {"Intercomm_merge", "Comm_create_from_group"}
 BLOCKING = {

@@ -3,14 +3,18 @@
 #include "common/clock.h"
 
 #include <dirent.h>
+#include <linux/tcp.h> // the C library's tcp_info ends too early
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 enum {
     SOCKETS_MAX = 256,
-    LOOKS_MAX = 4, // in a row that found data: then nobody takes it
+    LOOKS_MAX = 4, // in a row that found data of which nobody had taken any
 };
 
 // Connections come and go; a new one is missed for so long at most, as if it gave no sign.
@@ -21,7 +25,8 @@ enum {
 
 static struct {
     struct pollfd sockets[SOCKETS_MAX + 1]; // the ear is the last
-    uint8_t looks[SOCKETS_MAX];             // in a row that found data
+    uint8_t looks[SOCKETS_MAX];             // in a row that found data nobody takes
+    uint64_t taken[SOCKETS_MAX];            // bytes, at the last look that found any
     nfds_t count;
     uint64_t next_look_up_ns;
     atomic_flag busy; // one thread at a time
@@ -43,6 +48,7 @@ static bool is_stream_socket(int fd)
 static void add(int fd)
 {
     own.sockets[own.count] = (struct pollfd){.fd = fd, .events = POLLIN};
+    own.taken[own.count] = 0;
     own.looks[own.count++] = 0;
 }
 
@@ -61,27 +67,55 @@ static void look_up_sockets(void)
     closedir(directory);
 }
 
+// How many bytes have been taken off a connection so far; 0 where the kernel does not tell.
+static uint64_t taken_from(int fd)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    int there = 0;
+    if (ioctl(fd, FIONREAD, &there) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+        length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received)
+        return 0;
+    return (uint64_t)info.tcpi_bytes_received - (uint64_t)there;
+}
+
+// Has nobody taken any of the data that is there, look after look? In the midst of a long message
+// there is some each time, however fast it is taken.
+static bool is_left_alone(nfds_t i)
+{
+    uint64_t taken = taken_from(own.sockets[i].fd);
+    if (taken != own.taken[i])
+        own.looks[i] = 0;
+    own.taken[i] = taken;
+    if (own.looks[i] == LOOKS_MAX)
+        return true;
+    own.looks[i]++;
+    return false;
+}
+
 // True when a socket has data that somebody is to take. Leaves those with data out of the next
-// poll.
+// poll, in which those count, too, that could take no more and can then.
 static bool look(void)
 {
     bool fresh = false;
     for (nfds_t i = 0; i < own.count; i++) {
         if (own.sockets[i].fd < 0)
             own.sockets[i].fd = ~own.sockets[i].fd;
+        own.sockets[i].events = POLLIN | POLLOUT;
     }
     struct timespec at_once = {0};
     if (ppoll(own.sockets, own.count, &at_once, NULL) < 0)
         return true;
     for (nfds_t i = 0; i < own.count; i++) {
-        bool ready = own.sockets[i].revents != 0;
-        fresh |= ready && own.looks[i] < LOOKS_MAX;
-        if (!ready)
+        if ((own.sockets[i].revents & POLLOUT) != 0)
+            own.sockets[i].events = POLLIN;
+        if ((own.sockets[i].revents & ~POLLOUT) == 0) {
             own.looks[i] = 0;
-        else if (own.looks[i] < LOOKS_MAX)
-            own.looks[i]++;
-        if (ready) // poll() ignores a negative number
-            own.sockets[i].fd = ~own.sockets[i].fd;
+            continue;
+        }
+        fresh |= !is_left_alone(i);
+        own.sockets[i].fd = ~own.sockets[i].fd; // poll() ignores a negative number
     }
     return fresh;
 }

@@ -223,15 +223,16 @@ static void settle(uint64_t word)
     atomic_store_explicit(&carrier.settled, word, memory_order_relaxed);
 }
 
-void carrier_add_contact(int peer)
+bool carrier_add_contact(int peer)
 {
     if (!take())
-        return;
+        return false;
     uint64_t word = session_word();
     add_contact(peer);
     tell(peer, word, false);
     settle(word);
     give_back();
+    return true;
 }
 
 // What was said in that slice is no reason to ask for the CPU in this one.
@@ -418,9 +419,9 @@ void carrier_still_waiting(void)
     give_back();
 }
 
-void carrier_collective_contacts(MPI_Comm comm)
+bool carrier_collective_contacts(MPI_Comm comm)
 {
-    peers_neighbours_once(comm, carrier_add_contact);
+    return peers_neighbours_once(comm, carrier_add_contact);
 }
 
 int carrier_free_nested(int (*free_it)(MPI_Comm *), MPI_Comm *comm)

@@ -117,11 +117,11 @@ void carrier_stop(void);
 // The slow paths; called by the functions below and by wait.
 void carrier_changed(uint64_t word);
 void carrier_tell(int peer, uint64_t word);
-void carrier_add_contact(int peer);
+bool carrier_add_contact(int peer); // false: another thread was at it, and it is to be tried again
 void carrier_idle_arrival(int peer);
 void carrier_idle_look(void);
 void carrier_still_waiting(void);
-void carrier_collective_contacts(MPI_Comm comm);
+bool carrier_collective_contacts(MPI_Comm comm); // likewise
 
 // The number of the slice that a status told now is to carry; 0: none.
 static inline uint16_t carrier_turn(uint64_t word)
@@ -177,8 +177,8 @@ static inline void carrier_collective(MPI_Comm comm)
 {
     if (!carrier.on)
         return;
-    carrier_collective_contacts(comm);
-    atomic_store_explicit(&carrier.collective, (uintptr_t)comm, memory_order_relaxed);
+    if (carrier_collective_contacts(comm))
+        atomic_store_explicit(&carrier.collective, (uintptr_t)comm, memory_order_relaxed);
     carrier_look();
 }
 

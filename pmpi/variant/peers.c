@@ -286,14 +286,24 @@ static bool all_in(MPI_Group group, MPI_Group world)
     return true;
 }
 
+static bool side_in(int (*get_group)(MPI_Comm, MPI_Group *), MPI_Comm comm, MPI_Group world)
+{
+    MPI_Group members = MPI_GROUP_NULL;
+    bool in = get_group(comm, &members) == MPI_SUCCESS && all_in(members, world);
+    if (members != MPI_GROUP_NULL)
+        mpi_next[1].Group_free(&members);
+    return in;
+}
+
 static bool ask_whether_ours(MPI_Comm comm)
 {
     const struct mpi_next *mpi = &mpi_next[1];
-    MPI_Group members = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
-    bool ours = mpi->Comm_group(comm, &members) == MPI_SUCCESS &&
-                mpi->Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS && all_in(members, world);
-    if (members != MPI_GROUP_NULL)
-        mpi->Group_free(&members);
+    MPI_Group world = MPI_GROUP_NULL;
+    int inter = 0;
+    bool ours = mpi->Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS &&
+                side_in(mpi->Comm_group, comm, world) &&
+                mpi->Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+                (!inter || side_in(mpi->Comm_remote_group, comm, world));
     if (world != MPI_GROUP_NULL)
         mpi->Group_free(&world);
     return ours;
@@ -305,19 +315,21 @@ bool peers_ours(MPI_Comm comm)
     return entry != NULL ? entry->ours : ask_whether_ours(comm);
 }
 
-void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank))
+bool peers_neighbours_once(MPI_Comm comm, bool (*each)(int world_rank))
 {
     struct entry *entry = find(comm);
     int rank = 0;
+    bool all = true;
     if (entry == NULL || atomic_load_explicit(&entry->neighbours_done, memory_order_relaxed) ||
-        atomic_exchange_explicit(&entry->neighbours_done, true, memory_order_relaxed) ||
         mpi_next[1].Comm_rank(comm, &rank) != MPI_SUCCESS)
-        return;
+        return true;
     for (int bit = 1; bit < entry->size; bit *= 2) {
         int neighbour = rank ^ bit;
         if (neighbour < entry->size && entry->world_ranks[neighbour] >= 0)
-            each(entry->world_ranks[neighbour]);
+            all = each(entry->world_ranks[neighbour]) && all;
     }
+    atomic_store_explicit(&entry->neighbours_done, all, memory_order_relaxed);
+    return all;
 }
 
 // Removed entries at the end of a run are free again: else, after many communicators, a look at an

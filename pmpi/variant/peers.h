@@ -40,8 +40,9 @@ static inline bool peers_spans(MPI_Comm comm)
 // program may have made it up, and its error handler hears of it then.
 bool peers_intra(MPI_Comm comm);
 
-// Are all members of this valid intracommunicator in this job's MPI_COMM_WORLD? The same on all
-// members, those of other jobs among them: whoever is a stranger to one is among strangers himself.
+// Are all members of this valid communicator, on both sides, in this job's MPI_COMM_WORLD? The same
+// on all members, those of other jobs among them: whoever is a stranger to one is among strangers
+// himself.
 bool peers_ours(MPI_Comm comm);
 
 extern int peers_world_size HIDDEN;
@@ -54,9 +55,10 @@ static inline int peers_world_rank(MPI_Comm comm, int rank)
 }
 
 // Calls `each` with the world rank of every hypercube neighbour that this process has in the
-// communicator (of up to log2(size) members of an intercommunicator's remote group); on later calls
-// for the same communicator does nothing.
-void peers_neighbours_once(MPI_Comm comm, void (*each)(int world_rank));
+// communicator (of up to log2(size) members of an intercommunicator's remote group), until that has
+// been true for all of them; on later calls for the same communicator does nothing. True: it need
+// not be called again.
+bool peers_neighbours_once(MPI_Comm comm, bool (*each)(int world_rank));
 
 // The communicator is about to be freed: its handle may come back for another one. True: it was
 // known.

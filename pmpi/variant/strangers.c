@@ -1,6 +1,7 @@
 #include "pmpi/variant/strangers.h"
 
 #include "pmpi/variant/block.h"
+#include "pmpi/variant/peers.h"
 
 #include <stdatomic.h>
 
@@ -10,6 +11,12 @@ void strangers_come(void)
 {
     atomic_store_explicit(&came, true, memory_order_relaxed);
     block_without_sign();
+}
+
+void strangers_look_for(MPI_Comm comm)
+{
+    if (comm != MPI_COMM_NULL && !strangers_came() && !peers_ours(comm))
+        strangers_come();
 }
 
 bool strangers_came(void)

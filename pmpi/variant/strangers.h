@@ -3,10 +3,16 @@
 #ifndef COSCHED_PMPI_VARIANT_STRANGERS_H
 #define COSCHED_PMPI_VARIANT_STRANGERS_H
 
+#include "pmpi/variant/core.h"
+
 #include <stdbool.h>
 
 // They come, or may come: to be called before the call that brings them.
 void strangers_come(void);
+
+// Have they come by this communicator, which has been made? With an intercommunicator one rank's
+// strangers become those of others, who have made no such call.
+void strangers_look_for(MPI_Comm comm);
 
 // Have they ever?
 bool strangers_came(void);

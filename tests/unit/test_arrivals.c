@@ -154,6 +154,49 @@ static void data_that_nobody_takes_keeps_nobody_awake(void **state)
     take(one.ours);
 }
 
+// As in the midst of a long message: more has come with each look.
+static void data_that_is_taken_counts_though_there_is_always_more(void **state)
+{
+    (void)state;
+    put(one.peers);
+    for (int i = 0; i < 20; i++) {
+        put(one.peers);
+        assert_true(sleeps(SHORT_NS));
+        take(one.ours);
+    }
+    take(one.ours);
+    assert_false(sleeps(SHORT_NS));
+}
+
+static void *take_all_later(void *fd)
+{
+    char bytes[65536];
+    usleep(20000);
+    while (recv(*(int *)fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        continue;
+    return NULL;
+}
+
+// What goes out is moved by polls, too.
+static void room_for_more_to_send_wakes(void **state)
+{
+    (void)state;
+    static const char bytes[65536];
+    pthread_t reader;
+    int woken = 0;
+    do {
+        while (send(one.ours, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+            continue;
+    } while (sleeps(SHORT_NS)); // until both ends are full
+    assert_int_equal(pthread_create(&reader, NULL, take_all_later, &one.peers), 0);
+    assert_true(sleeps(LONG_NS));
+    pthread_join(reader, NULL);
+    while (sleeps(SHORT_NS)) { // no more, once all has gone out
+        take_all_later(&one.peers);
+        assert_in_range(++woken, 1, 10);
+    }
+}
+
 static void descriptors_that_became_something_else_do_no_harm(void **state)
 {
     (void)state;
@@ -205,6 +248,8 @@ int main(void)
         cmocka_unit_test(an_ear_wakes_too),
         cmocka_unit_test(one_thread_hears_at_a_time),
         cmocka_unit_test(data_that_nobody_takes_keeps_nobody_awake),
+        cmocka_unit_test(data_that_is_taken_counts_though_there_is_always_more),
+        cmocka_unit_test(room_for_more_to_send_wakes),
         cmocka_unit_test(descriptors_that_became_something_else_do_no_harm),
     };
     return cmocka_run_group_tests(tests, connect_all, NULL);

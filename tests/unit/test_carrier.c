@@ -8,6 +8,7 @@
 #include "tests/unit/mock_mpi.h"
 #include "tests/unit/mock_session.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -229,6 +230,52 @@ static void headers_have_the_slice_too(void **state)
     assert_int_equal(header->turn, 7);
 }
 
+// ---- contacts
+
+static __typeof__(mpi_next[1].Improbe) mock_improbe;
+static bool beside; // another thread is to begin a collective
+
+static int barrier(MPI_Comm comm)
+{
+    (void)comm;
+    return MPI_SUCCESS;
+}
+
+static void *begin_a_collective(void *nothing)
+{
+    lib.Barrier(MPI_COMM_WORLD);
+    return nothing;
+}
+
+static int probe_beside(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                        MPI_Status *status)
+{
+    pthread_t thread;
+    if (beside && pthread_create(&thread, NULL, begin_a_collective, NULL) == 0) {
+        beside = false;
+        pthread_join(thread, NULL);
+    }
+    return mock_improbe(source, tag, comm, flag, message, status);
+}
+
+// Its first collective finds the carrier taken by another thread; the next one has the same peers.
+static void the_peers_of_a_collective_are_not_missed(void **state)
+{
+    (void)state;
+    int flag = 0;
+    mock_improbe = mpi_next[1].Improbe;
+    mpi_next[1].Improbe = probe_beside;
+    mpi_next[0].Barrier = mpi_next[1].Barrier = barrier;
+    begin();
+    beside = true;
+    lib.Iprobe(MOCK_PEER, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    mpi_next[1].Improbe = mock_improbe;
+    assert_false(beside);
+    mock_status(IDLE);
+    lib.Barrier(MPI_COMM_WORLD);
+    assert_told(false, 0);
+}
+
 // ---- repeats
 
 static int repeats(int periods)
@@ -446,6 +493,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(the_peers_of_a_collective_are_not_missed), // first: contacts are for ever
         TEST(each_slice_is_told_once),
         TEST(without_contention_slices_are_not_told),
         TEST(what_was_said_in_an_earlier_slice_asks_for_nothing),

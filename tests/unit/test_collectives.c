@@ -1,6 +1,7 @@
 // Blocking collectives are polled on all members of a communicator or on none: so never with
 // members of another job, who may wait in another way, or be without the library.
 #include "pmpi/variant/peers.h"
+#include "pmpi/variant/strangers.h"
 #include "pmpi/variant/wait.h"
 #include "tests/unit/mock_mpi.h"
 
@@ -13,7 +14,7 @@
 enum {
     MEMBERS = 200, // of the communicators that strangers are in, the last of them
     STRANGE_GROUP = 0x50000,
-    COMMS = 8,
+    COMMS = 16,
 };
 
 static MPI_Comm strange[COMMS]; // the test's communicators with strangers
@@ -47,11 +48,6 @@ static int test_inter(MPI_Comm comm, int *flag)
     return comm == MPI_COMM_NULL ? MPI_ERR_COMM : MPI_SUCCESS;
 }
 
-static int remote_group_of(MPI_Comm comm, MPI_Group *group)
-{
-    return mock_group(comm, group);
-}
-
 static int group_of(MPI_Comm comm, MPI_Group *group)
 {
     for (int i = 0; i < strange_count; i++) {
@@ -61,6 +57,17 @@ static int group_of(MPI_Comm comm, MPI_Group *group)
         }
     }
     return mock_group(comm, group);
+}
+
+// Of an intercommunicator the strangers are on the other side.
+static int remote_group_of(MPI_Comm comm, MPI_Group *group)
+{
+    return group_of(comm, group);
+}
+
+static int local_group_of(MPI_Comm comm, MPI_Group *group)
+{
+    return comm == between ? mock_group(comm, group) : group_of(comm, group);
 }
 
 static int size_of(MPI_Group group, int *size)
@@ -85,6 +92,14 @@ static int give_merged(MPI_Comm inter, int high, MPI_Comm *made)
 {
     (void)inter, (void)high;
     *made = merged;
+    return MPI_SUCCESS;
+}
+
+static int give_introduced(MPI_Comm local, int leader, MPI_Comm peer, int remote, int tag,
+                           MPI_Comm *made)
+{
+    (void)local, (void)leader, (void)peer, (void)remote, (void)tag;
+    *made = between;
     return MPI_SUCCESS;
 }
 
@@ -169,12 +184,41 @@ static void known_ones_are_not_asked_about(void)
     between = MPI_COMM_NULL;
 }
 
+static void introduce(MPI_Comm comm)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    between = comm;
+    assert_int_equal(lib.Intercomm_create(MPI_COMM_WORLD, 0, mock_comm(), 1, 0, &made),
+                     MPI_SUCCESS);
+}
+
+// One rank has spawned them; the others have made no call that brings strangers.
+static void who_is_introduced_to_strangers_knows(void **state)
+{
+    (void)state;
+    introduce(mock_comm());
+    assert_false(strangers_came());
+    introduce(stranger_comm());
+    assert_true(strangers_came());
+    between = MPI_COMM_NULL;
+}
+
+static void both_sides_are_looked_at(void)
+{
+    introduce(mock_comm());
+    assert_true(peers_ours(between));
+    introduce(stranger_comm());
+    assert_false(peers_ours(between));
+    between = MPI_COMM_NULL;
+}
+
 static void with_peers(void **state)
 {
     const int nodes[MOCK_SIZE] = {0, 0};
     assert_int_equal(peers_start(nodes, MOCK_SIZE), 0);
     both(state);
     known_ones_are_not_asked_about();
+    both_sides_are_looked_at();
     peers_stop();
 }
 
@@ -188,8 +232,9 @@ static int start(void **state)
         mpi_next[i].Barrier = count_blocking;
         mpi_next[i].Ibarrier = count_nonblocking;
         mpi_next[i].Intercomm_merge = give_merged;
+        mpi_next[i].Intercomm_create = give_introduced;
         mpi_next[i].Comm_idup = idup_merged;
-        mpi_next[i].Comm_group = group_of;
+        mpi_next[i].Comm_group = local_group_of;
         mpi_next[i].Comm_remote_group = remote_group_of;
         mpi_next[i].Comm_test_inter = test_inter;
         mpi_next[i].Group_size = size_of;
@@ -203,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both),
+        cmocka_unit_test(who_is_introduced_to_strangers_knows),
         cmocka_unit_test(with_peers),
     };
     return cmocka_run_group_tests(tests, start, NULL);
