@@ -11,10 +11,11 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from labkit import LabError, cli, launch, processes, state  # noqa: E402
+from labkit import LabError, cli, cluster, launch, processes, state  # noqa: E402
 from naskit import (NasError, commands, hosts, output, plan, schedulers, times, workload,  # noqa: E402
                     workload_file)
 from naskit.workload import Cluster, Job  # noqa: E402
@@ -412,6 +413,36 @@ class Lab(unittest.TestCase):
             with self.subTest(name=name), self.assertRaises(LabError):
                 state.Store(name)
         self.assertEqual(state.Store("cosched-lab-test").directory, "/run/cosched-lab-test")
+
+    def down(self, directory):
+        """Of a lab that has neither processes nor cgroups."""
+        with mock.patch.multiple(cluster, need_root=lambda: None, processes=mock.Mock(**{"end.return_value": [],
+                                 "marked.return_value": []}), cgroups=mock.Mock(**{"remove.return_value": []})):
+            cluster.down(state.Store("cosched-lab-test", directory))
+
+    def test_a_directory_that_has_something_else_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("lab.json", "private", "thesis.tex"):
+                with open(os.path.join(folder, name), "w", encoding="ascii"):
+                    pass
+            with self.assertRaisesRegex(LabError, "thesis.tex"):
+                self.down(folder)
+            self.assertEqual(sorted(os.listdir(folder)), ["lab.json", "private", "thesis.tex"])
+            with self.assertRaisesRegex(LabError, "no directory"):
+                self.down(os.path.join(folder, "thesis.tex"))
+
+    def test_a_directory_of_a_labs_goes_with_it(self):
+        record = '{"name": "cosched-lab-test", "nodes": [], "switch": null}'
+        for files in ({}, {"lab.json": record, "notes": ""}, {"private": "", "lab.json.new": "", "node12": "", "agent": ""}):
+            with self.subTest(files=files), tempfile.TemporaryDirectory() as folder:
+                directory = os.path.join(folder, "lab")
+                os.mkdir(directory)
+                for name, text in files.items():
+                    with open(os.path.join(directory, name), "w", encoding="ascii") as file:
+                        file.write(text)
+                self.down(directory)
+                self.assertFalse(os.path.exists(directory))
+                self.down(directory)
 
 
 if __name__ == "__main__":
