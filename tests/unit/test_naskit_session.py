@@ -2,6 +2,7 @@
 what is on disk after an interruption, and that no process is left. No root, no MPI, no lab."""
 
 import argparse
+import contextlib
 import io
 import json
 import os
@@ -16,8 +17,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import processes  # noqa: E402
-from naskit import (NasError, environment, experiments, options, plan, runner, schedulers, session,  # noqa: E402
-                    signals, store, workload_file)
+from naskit import (NasError, environment, experiments, lab_site, options, pace, plan, runner,  # noqa: E402
+                    schedulers, session, signals, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
 LAUNCHER = """
@@ -336,6 +337,34 @@ class SessionTest(unittest.TestCase):
         with open(said, encoding="ascii") as file:
             self.assertEqual(sorted(file.read().splitlines()), ["down 2", "up 2", "wrap 2", "wrap 2"])
         self.assertEqual({run["scheduler"] for run in made.runs}, {"mine", "uncoordinated"})
+
+    def test_a_script_that_cannot_be_run_leaves_no_lab(self):
+        script = os.path.join(self.temporary.name, "mine.sh")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("echo no interpreter is named\n")
+        os.chmod(script, 0o755)
+        made = self.session("jobs = cg.S.2\n", script)
+        with self.assertRaisesRegex(NasError, "mine.sh up: .*#!/bin/sh"), contextlib.redirect_stderr(io.StringIO()) as said:
+            made.run()
+        self.assertIn("mine.sh down: ", said.getvalue())
+        self.assertEqual(made.site.downs, 1)
+
+    def test_who_looks_at_the_pace_and_dies_leaves_no_lab(self):
+        program = pace.program(self.temporary.name)
+        os.makedirs(os.path.dirname(program))
+        with open(program, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexit 3\n")
+        os.chmod(program, 0o755)
+        site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=[], build=self.temporary.name, noise=1.2), 0)
+        said = []
+        site._lab = lambda *words, **_: said.append(words[0]) or json.dumps({"nodes": [{"cpus": [0]}]})
+        site.keeper = None
+        site.up()
+        site.watch.process.wait()
+        with self.assertRaisesRegex(NasError, "pace ended with status 3"):
+            site.pace()
+        site.down()
+        self.assertEqual(said, ["up", "status", "down"])
 
     def test_a_script_is_told_each_units_mpi(self):
         script = os.path.join(self.temporary.name, "mine.sh")
