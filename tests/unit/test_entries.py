@@ -90,6 +90,22 @@ class Prepare(Entries):
                     self.assertFalse(self.builds(entry, *before, "./program", "x"))
 
 
+class Caller(Entries):
+    """One who works with the library."""
+
+    def test_his_settings_are_not_what_is_measured(self):
+        self.program("path/python3", '#!/bin/sh\necho "${LD_PRELOAD-none} ${COSCHED_WAIT-none} ${COSCHED_NAS_LAB-none}" >>"$RECORD"\n')
+        for entry in ("bench/run_nas.sh", "bench/run_alone.sh"):
+            with self.subTest(entry=entry):
+                _, _, said, lines = self.run_entry(entry, "--build", "there", LD_PRELOAD="libm.so.6", COSCHED_WAIT="spin",
+                                                   COSCHED_NAS_LAB="cosched-lab-x")
+                self.assertEqual(lines[-1], "none none cosched-lab-x")
+                self.assertIn(f"{os.path.basename(entry)}: COSCHED_WAIT is left out", said)
+
+    def test_without_any_nothing_is_said(self):
+        self.assertEqual(self.run_entry("bench/run_nas.sh", "--build", "there")[2], "")
+
+
 class Switches(Entries):
     def test_a_build_is_used_as_it_is(self):
         self.program("there/bench/micro/switches")
