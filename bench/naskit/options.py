@@ -3,6 +3,8 @@
 import argparse
 import os
 
+from labkit import LabError, launch
+
 from . import (NasError, environment, experiments, hosts, plan, schedulers, times, workload_file)
 
 MOST_SCALE = 1000
@@ -106,7 +108,14 @@ def _check_place(options):
                            "--time-slice and --gmet, and set them on the hosts")
     options.nodes = options.nodes or 2
     options.cpus_per_node = options.cpus_per_node or 1
-    options.preloaded = os.path.abspath(options.preloaded or _library_of(options.build))
+    options.preloaded = _preloadable(os.path.abspath(options.preloaded or _library_of(options.build)))
+
+
+def _preloadable(library):
+    try:
+        return launch.preloadable(library)
+    except LabError as error:
+        raise NasError(str(error)) from None
 
 
 def _library_of(build):
@@ -116,7 +125,7 @@ def _library_of(build):
 def move_build(options, build):
     """Another build, and its library where that of the old one was meant."""
     if options.preloaded == _library_of(options.build):
-        options.preloaded = _library_of(build)
+        options.preloaded = _preloadable(_library_of(build))
     options.build = build
 
 

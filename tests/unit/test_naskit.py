@@ -394,6 +394,12 @@ class Lab(unittest.TestCase):
             with self.subTest(names=names), self.assertRaises(LabError):
                 launch.chosen(lab, names)
 
+    def test_no_library_is_left_out_for_its_name(self):
+        self.assertEqual(launch.preloadable("/b/libcosched_pmpi.so"), "/b/libcosched_pmpi.so")
+        for folder in ("/home/a b", "/x:y"):
+            with self.subTest(folder=folder), self.assertRaisesRegex(LabError, "LD_PRELOAD cannot name"):
+                launch.preloadable(folder + "/libcosched_pmpi.so")
+
     def test_a_job_looks_for_its_nodes_scheduler_and_not_the_callers(self):
         lab = {"name": "x", "id": "1", "build": "/", "nodes": [
             {"name": "node0", "cpus": [0], "holder": {"pid": 1, "start": 0}}]}

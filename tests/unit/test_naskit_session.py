@@ -396,6 +396,12 @@ class Asked(unittest.TestCase):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}"):
                 self.asked(*words)
 
+    def test_a_library_that_could_not_be_loaded_is_refused(self):
+        with self.assertRaisesRegex(NasError, "^'/home/a b/pmpi/.*LD_PRELOAD cannot name"):
+            self.asked("--build", "/home/a b")
+        with self.assertRaisesRegex(NasError, "LD_PRELOAD cannot name"):
+            options.move_build(argparse.Namespace(build="/x", preloaded="/x/pmpi/libcosched_pmpi.so"), "/a:b")
+
     def test_workloads_of_one_name_are_told_apart_or_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "dom.ini")
