@@ -122,9 +122,19 @@ class Plan(unittest.TestCase):
         for words, said in ((["--competitors", "0"], "from 1"), (["--competitors", "x"], "numbers"),
                             (["--as", "hogs"], "users or jobs"), (["--runs", "-1"], "--runs"),
                             (["--runs", "0"], "--runs"), (["--scale", "0"], "--scale"),
-                            (["--spread", "101"], "--spread"), (["--slice", "fast"], "duration")):
-            with self.assertRaisesRegex(NasError, said):
+                            (["--spread", "101"], "--spread"), (["--slice", "fast"], "duration"),
+                            (["--noise", "0.5"], "--noise"), (["--noise", "nan"], "--noise"), (["--timeout", "0"], "--timeout"),
+                            (["--set", "gmet=1s"], "section.key")):
+            with self.subTest(words=words), self.assertRaisesRegex(NasError, said):
                 asked(*words)
+
+    def test_what_a_variant_is_cannot_be_set(self):
+        for text, said in (("dcs.exponent=1", "the variants"), ("client.wait = spin", "the variants"),
+                           ("scheduler.time_slice=1s", "--slice")):
+            with self.subTest(text=text), self.assertRaisesRegex(NasError, said):
+                asked("--set", text)
+        self.assertEqual(asked("--set", "dcs.quantum=5ms", "--set", "cgroup.period=50ms").set,
+                         ["dcs.quantum=5ms", "cgroup.period=50ms"])
 
     def test_quick_takes_about_a_minute(self):
         found = asked("--quick")

@@ -396,6 +396,16 @@ class Asked(unittest.TestCase):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}"):
                 self.asked(*words)
 
+    def test_what_would_be_ignored_is_refused(self):
+        for words in (["--library", "/opt/own.so"], ["--time-slice", "2s", "slice"], ["--gmet", "1s", "gmet"],
+                      ["--time-slice", "2s", "batch"]):
+            with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}: "):
+                self.asked(*words)
+        for words in (["--time-slice", "2s", "slice", "dom"], ["--gmet", "1s", "batch"], ["--time-slice", "2s"],
+                      ["--gmet", "1s", "slice"], ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
+            with self.subTest(words=words):
+                self.assertTrue(self.asked(*words))
+
     def test_a_library_that_could_not_be_loaded_is_refused(self):
         with self.assertRaisesRegex(NasError, "^'/home/a b/pmpi/.*LD_PRELOAD cannot name"):
             self.asked("--build", "/home/a b")
@@ -432,11 +442,14 @@ class KeptOptions(unittest.TestCase):
         self.assertEqual(("/opt/npb/{mpi}", None), (taken["npb_dir"], taken["hosts"]))
 
     def test_another_build_brings_its_library(self):
-        for named, library in (([], "/elsewhere/pmpi/libcosched_pmpi.so"),
-                               (["--library", "/opt/own.so"], "/opt/own.so")):
-            taken = argparse.Namespace(**environment.taken_up(self.kept(named)))
-            options.move_build(taken, "/elsewhere")
-            self.assertEqual(("/elsewhere", library), (taken.build, taken.preloaded))
+        with tempfile.NamedTemporaryFile("w") as hosts:
+            hosts.write("a\nb\n")
+            hosts.flush()
+            for named, library in (([], "/elsewhere/pmpi/libcosched_pmpi.so"),
+                                   (["--library", "/opt/own.so", "--hosts", hosts.name], "/opt/own.so")):
+                taken = argparse.Namespace(**environment.taken_up(self.kept(named)))
+                options.move_build(taken, "/elsewhere")
+                self.assertEqual(("/elsewhere", library), (taken.build, taken.preloaded))
 
 
 if __name__ == "__main__":
