@@ -4,9 +4,11 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
@@ -120,6 +122,35 @@ class Switches(Entries):
                 status, said, error, lines = self.run_entry("bench/run_switches.sh", *words)
                 self.assertEqual((status, said, lines), (2, "", []))
                 self.assertIn("--help", error)
+
+
+class Trace(Entries):
+    def test_an_ended_one_takes_its_lab_down(self):
+        self.program("bench/lab", '#!/bin/sh\nshift 2\necho "$@" >>"$RECORD"\n[ "$1" != mpiexec ] || exec sleep 60\n')
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(signal=number):
+                open(self.record, "w", encoding="ascii").close()
+                entry = subprocess.Popen([os.path.join(self.top, "bench/run_trace.sh"), "--build", self.top, "--out", self.top],
+                                         env={**os.environ, "RECORD": self.record}, stdout=subprocess.DEVNULL,
+                                         start_new_session=True)
+                try:
+                    self.wait_for("mpiexec", 2)
+                    entry.send_signal(number)
+                    self.assertEqual(entry.wait(timeout=30), 128 + number)
+                finally:
+                    os.killpg(entry.pid, signal.SIGKILL)  # the jobs, which a lab would have ended
+                    entry.wait()
+                self.assertEqual(self.asked()[-1], f"down --owner {entry.pid}")
+
+    def asked(self):
+        with open(self.record, encoding="ascii") as file:
+            return file.read().splitlines()
+
+    def wait_for(self, word, times):
+        end = time.monotonic() + 30
+        while sum(line.startswith(word) for line in self.asked()) < times:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
 
 class Report(Entries):
