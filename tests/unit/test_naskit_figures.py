@@ -1,11 +1,14 @@
 """What bench/naskit makes of raw runs: stretch, measures, which attempts count, summary, charts, the folder."""
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
@@ -391,6 +394,15 @@ class Daemons(unittest.TestCase):
         site.is_up = True
         site.down()
         self.assertEqual(said, [("down", "--owner", str(os.getpid()))])
+
+    def test_nodes_that_share_cpus_are_told(self):
+        for cpus, said in (({0, 1}, ""), ({3}, "2 CPUs together, and there are 1")):
+            site = self.site("/")
+            with mock.patch.object(os, "sched_getaffinity", lambda _, cpus=cpus: cpus), \
+                    contextlib.redirect_stderr(io.StringIO()) as heard:
+                site.tell_lacking()
+            self.assertIn(said, heard.getvalue())
+            self.assertEqual(bool(said), bool(heard.getvalue()))
 
     def test_settings_of_one_scheduler_are_not_the_next_ones(self):
         site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/",
