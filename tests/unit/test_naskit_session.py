@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
@@ -440,6 +441,15 @@ class KeptOptions(unittest.TestCase):
         taken = environment.taken_up(kept)
         self.assertEqual(os.path.join(environment.ROOT, "build", "release"), taken["build"])
         self.assertEqual(("/opt/npb/{mpi}", None), (taken["npb_dir"], taken["hosts"]))
+
+    def test_paths_in_a_home_are_found_again_without_its_users_name(self):
+        """As run_dcs.sh goes on by environment.json."""
+        with mock.patch.dict(os.environ, {"HOME": "/home/u"}):
+            kept = self.kept(["--build", "/home/u/build"])
+            stored = {name: environment.plain(value) for name, value in kept.items()}
+            self.assertNotIn("/home/u", json.dumps(stored))
+            taken = environment.taken_up(stored)
+        self.assertEqual(("/home/u/build", "/home/u/build/pmpi/libcosched_pmpi.so"), (taken["build"], taken["preloaded"]))
 
     def test_another_build_brings_its_library(self):
         with tempfile.NamedTemporaryFile("w") as hosts:
