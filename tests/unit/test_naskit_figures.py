@@ -313,7 +313,10 @@ class Folder(unittest.TestCase):
         self.results.append_run({"place": 0})
         with open(self.results.path("runs.jsonl"), "a", encoding="ascii") as file:
             file.write('{"place": 1, "exp')
+        size = os.path.getsize(self.results.path("runs.jsonl"))
         self.assertEqual(self.results.runs(), [{"place": 0}])
+        self.assertEqual(self.results.left(["a", "b", "c"]), ["b", "c"])
+        self.assertEqual(os.path.getsize(self.results.path("runs.jsonl")), size)  # whoever writes may be alive
         self.results.append_run({"place": 1})
         self.assertEqual(self.results.runs(), [{"place": 0}, {"place": 1}])
 
