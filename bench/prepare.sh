@@ -28,5 +28,12 @@ if [ "$build" = yes ]; then
     "$root/tests/install_packages.sh"
     (cd "$root" && cmake --preset release && cmake --build --preset release) >&2
 fi
+# What is measured has the settings that the measurement says, and the library where that says so: not those of a caller who
+# works with it.
+for setting in LD_PRELOAD COSCHED_WAIT COSCHED_SPIN_LIMIT COSCHED_LIST COSCHED_PIGGYBACK COSCHED_STATS COSCHED_INIT_TIMEOUT; do
+    eval "[ -n \"\${$setting+set}\" ]" || continue
+    echo "$(basename -- "$0"): $setting is left out" >&2
+    unset "$setting"
+done
 . "$root/tests/own_python.sh"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/bench"

@@ -27,15 +27,19 @@ build=$(CDPATH='' cd -- "$build" && pwd)
 lab() { "$root/bench/lab" --name cosched-lab-trace "$@"; }
 ctl() { "$build/ctl/coschedctl" "$@"; }
 mkdir -p "$out"
-lab up --build "$build" --owner $$ --set scheduler.time_slice=1s --set scheduler.gmet=250ms
-trap 'lab down' EXIT
+trap 'lab down --owner $$' EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT
+trap 'exit 143' TERM
+lab up --build "$build" --owner $$ --set scheduler.time_slice=1s --set scheduler.gmet=250ms
 for node in node0 node1; do lab exec $node "$build/ctl/coschedctl" trace start >/dev/null; done
 job() { lab mpiexec --mpi "$mpi" -n 2 --preload "$build/bench/npb/$mpi/bin/cg" A --repeat "$repeat"; }
 job >"$out/job1.txt" &
 first=$!
-job >"$out/job2.txt"
-wait $first
+job >"$out/job2.txt" &
+second=$!
+wait $first # which a signal ends, as it would not end a command
+wait $second
 for node in node0 node1; do
     lab exec $node "$build/ctl/coschedctl" trace dump $node >"$out/$node.trace"
 done

@@ -91,7 +91,7 @@ def main(arguments=None):
                   file=sys.stderr)
         units = plan.build(options)
         if options.dry_run:
-            _print_plan(units, options)
+            _print_plan(results.left(units) if options.resume else units, options)
             return 0
         if not options.resume:
             results = _new_store(options)

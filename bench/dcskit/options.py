@@ -67,6 +67,18 @@ def _kinds(text):
     return found
 
 
+def _check_settings(texts):
+    """What the variants set is what they are: another value would not be used."""
+    own = variants.settings(variants.VARIANTS[variants.BASE], variants.BASE, 1.0)
+    for text in texts:
+        key, equals, _ = (part.strip() for part in text.partition("="))
+        if not equals or "." not in key:
+            raise NasError(f"--set {text}: must be section.key=value")
+        if key in own:
+            raise NasError(f"--set {key}: is set by the variants" + (", by --slice" if key == "scheduler.time_slice" else "")
+                           + "; leave it out")
+
+
 def check(options):
     """Fills in what was left out, and turns texts into values."""
     if options.quick:
@@ -84,6 +96,11 @@ def check(options):
     for name, low, high in (("runs", 1, 1000), ("scale", 0.001, 1000), ("spread", 0, 100), ("retries", 0, 100)):
         if not low <= getattr(options, name) <= high:
             raise NasError(f"--{name}: must be from {low} to {high}")
+    if not (options.noise == 0 or 1 < options.noise <= 1000):
+        raise NasError(f"--noise {options.noise}: must be more than 1, like 1.2, or 0 not to look")
+    if not 0 < options.timeout <= 7 * 24 * 3600:
+        raise NasError(f"--timeout {options.timeout}: must be seconds, above 0 and at most a week")
+    _check_settings(options.set)
     options.nodes, options.cpus_per_node = 2, 1
     options.build = os.path.abspath(options.build)
     options.sequential = ["tar"] + ["gs"] * bool(shutil.which("gs"))

@@ -27,6 +27,11 @@ class Unit(plan.Described):
     limit: int = 0  # 1: one program after the other
 
 
+def is_alone(scheduler, value):
+    """Whether a run under that variant, with so many competitors, is what others are compared with."""
+    return scheduler == ALONE or (value == 0 and scheduler == variants.BASE)
+
+
 def _competing(name, asked, mpi, repetition):
     # What is ideal is learnt from the base alone.
     for variant in dict.fromkeys((variants.BASE, *([] if asked.quick else asked.variants))):

@@ -101,10 +101,8 @@ def _fairness(rows):
 
 def _batch(rows):
     """"; all programs, times in succession: ..." of the rows of one MPI."""
-    known = [row for row in rows if row["makespan_s"]]
-    alone = [row["makespan_s"] for row in known if row["variant"] == plan.ALONE]
-    parts = [f"{_name(row['variant'])} {row['makespan_s']['median'] / alone[0]['median']:.2f}"
-             for row in known if row["variant"] != plan.ALONE] if alone else []
+    parts = [f"{_name(row['variant'])} {row['over_batch']['median']:.2f}"
+             for row in rows if row["over_batch"] and row["variant"] != plan.ALONE]
     return f"; until the last program ended, times one after the other: {numbers.listing(parts)}" if parts else ""
 
 

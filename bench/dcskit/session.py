@@ -34,6 +34,15 @@ class Session(sitting.Sitting):
             os.makedirs(self.options.files, exist_ok=True)
             files.make(self.options.files)
 
+    def bases_of(self, place):
+        """The programs alone, of its repetition."""
+        unit = self.units[place]
+        if plan.is_alone(unit.scheduler, unit.value):
+            return []
+        return [other for other, base in enumerate(self.units)
+                if plan.is_alone(base.scheduler, base.value) and (base.experiment, base.mpi, base.repetition) ==
+                (unit.experiment, unit.mpi, unit.repetition)]
+
     def run_unit(self, place, unit, attempt):
         variant = variants.VARIANTS.get(unit.scheduler, variants.VARIANTS[variants.BASE])
         slice_s = self.options.slice_s

@@ -32,7 +32,7 @@ def _response(run, record):
 
 
 def _is_alone(run):
-    return run["scheduler"] == plan.ALONE or (run["value"] == 0 and run["scheduler"] == variants.BASE)
+    return plan.is_alone(run["scheduler"], run["value"])
 
 
 def unverified(run):
@@ -44,15 +44,29 @@ def _ending(run):
 
 
 def alone(runs):
-    """{(mpi, experiment, job): {"response_s", "cpu_s"}}, medians of the runs of the job alone."""
+    """{(sitting, mpi, experiment, job): {"response_s", "cpu_s"}}, medians of the runs of the job alone; with its number behind
+    that of each repetition. Between sittings the machine may have become another."""
     found = {}
     for run in runs:
         for job in _ending(run) if _is_alone(run) else ():
-            of_job = found.setdefault((run["mpi"], run["experiment"], job["job"]), {"response_s": [], "cpu_s": []})
-            of_job["response_s"].append(_response(run, job))
-            of_job["cpu_s"].append(cpu_s(job))
+            key = _place(run, job)
+            for one in (key, (*key, run["repetition"])):
+                of_job = found.setdefault(one, {"response_s": [], "cpu_s": []})
+                of_job["response_s"].append(_response(run, job))
+                of_job["cpu_s"].append(cpu_s(job))
     return {key: {name: statistic.describe(values)["median"] for name, values in measured.items()}
             for key, measured in found.items()}
+
+
+def _place(run, job):
+    return records.sitting(run), run["mpi"], run["experiment"], job["job"]
+
+
+def _base(run, job, known):
+    """What the job takes alone: in the run's own repetition, so that the spread of ratios is that of both; where that has none,
+    in the median of the sitting."""
+    key = _place(run, job)
+    return known.get((*key, run["repetition"]), known.get(key, {}))
 
 
 def alone_share(runs):
@@ -65,8 +79,7 @@ def alone_share(runs):
 def ideal_s(run, sharing, known):
     """{job: response time when the nodes are shared perfectly}; {} where that is not known."""
     everybody = [_job(job) for job in run["jobs"]]
-    alone_s = [float("inf") if job["is_hog"] else known.get((run["mpi"], run["experiment"], job["job"]), {}).get(
-        "response_s") for job in run["jobs"]]
+    alone_s = [float("inf") if job["is_hog"] else _base(run, job, known).get("response_s") for job in run["jobs"]]
     if None in alone_s:
         return {}
     if run["scheduler"] == plan.ALONE:
@@ -86,7 +99,7 @@ def fairness(run, job):
 
 def measures(run, job, ideal, known):
     """The figures of one job of a run, by name."""
-    base = known.get((run["mpi"], run["experiment"], job["job"]), {})
+    base = _base(run, job, known)
     used_s, taken_s = cpu_s(job), _response(run, job)
     return {"response_s": taken_s, "cpu_s": used_s,
             "slowdown": records.ratio(taken_s, ideal.get(job["job"])),
@@ -117,6 +130,17 @@ def _unknown_rows(group):
         yield name, dict.fromkeys(MEASURES)
 
 
+def _batches(runs):
+    """{(sitting, mpi, repetition): until the last program ended}, of all programs one after the other."""
+    return {(records.sitting(run), run["mpi"], run["repetition"]): run["makespan_s"] for run in runs
+            if run["scheduler"] == plan.ALONE}
+
+
+def _over_batch(group, batches):
+    return statistic.describe([records.ratio(run["makespan_s"], batches.get(
+        (records.sitting(run), run["mpi"], run["repetition"]))) for run in group if run["experiment"] == "mixed"])
+
+
 def _key(run):
     return run["experiment"], run["mpi"], run["workload"], run["value"], run["scheduler"]
 
@@ -131,7 +155,7 @@ def describe(runs, sharing, complete, figures, waits):
     """`runs` are all lines of runs.jsonl, `waits` {variant: value of [client] wait that ran}."""
     counted = counting(runs)
     sound = [run for run in counted if not unverified(run)]
-    known = alone(sound)
+    known, batches = alone(sound), _batches(sound)
     groups = {}
     for run in counted:
         groups.setdefault(_key(run), []).append(run)
@@ -145,7 +169,7 @@ def describe(runs, sharing, complete, figures, waits):
             rows.append({**dict(zip(("experiment", "mpi", "competitors", "count", "variant"), key)),
                          "program": program, "runs": len(groups[key]), "parties": groups[key][0]["parties"],
                          "unverified": sum(len(unverified(run)) for run in groups[key]),
-                         "measures": measured, "makespan_s": makespan})
+                         "measures": measured, "makespan_s": makespan, "over_batch": _over_batch(group, batches)})
     return {"format": 1, "complete": complete, "figures": list(figures), "waits": waits, "disturbed": disturbed,
             "runs": len(counted), "unsound": len(counted) - len(sound), "alone_share": alone_share(sound),
             "load": statistic.describe([run["load"] for run in counted]), "rows": rows}

@@ -4,7 +4,9 @@ Nothing is mounted, and nothing outside the subtree is changed, with one excepti
 forces: its root must pass on the cpu controller before any child can have it.
 """
 
+import contextlib
 import os
+import signal
 import time
 
 CONTROLLERS = {"cpu", "cpuacct", "freezer"}
@@ -161,6 +163,32 @@ def _remove_group(group, root):
         except OSError:
             time.sleep(0.02)  # the last process is still on its way out
     return False
+
+
+def end(tops):
+    """Ends whoever is in these subtrees, which may be of several hierarchies, and removes them. Returns the directories
+    that could not be removed."""
+    groups = [group for top in tops for group, _, _ in os.walk(top, topdown=False)]
+    for _ in range(100):
+        for group in groups:  # all first: who is frozen in one hierarchy does not die in another
+            _write_if_there(os.path.join(group, "freezer.state"), "THAWED")
+            _write_if_there(os.path.join(group, "cgroup.freeze"), "0")
+        for pid in {pid for group in groups for pid in _read(os.path.join(group, "cgroup.procs")).split()}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        groups = [group for group in groups if not _is_removed(group)]
+        if not groups:
+            break
+        time.sleep(0.02)
+    return groups
+
+
+def _is_removed(group):
+    try:
+        os.rmdir(group)
+    except OSError:
+        return not os.path.isdir(group)
+    return True
 
 
 def _write_if_there(path, text):

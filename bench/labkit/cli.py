@@ -147,7 +147,7 @@ def command_mpiexec(store, options):
 def parser():
     top = argparse.ArgumentParser(prog="lab", description="A cluster of namespaces on one machine.")
     top.add_argument("--name", default=DEFAULT_NAME, help="name of the lab, for several at once")
-    top.add_argument("--state", metavar="DIR", help="state directory (default: /run/NAME)")
+    top.add_argument("--state", metavar="DIR", help="state directory, which goes with the lab (default: /run/NAME)")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name, function, help_text):

@@ -247,6 +247,7 @@ def down(store):
     """Removes everything that the lab made; harmless when there is nothing. Needs no record but the
     lab's name, though with a record it also finds processes that cleared their environment."""
     need_root()
+    store.check_own()
     lab = store.load() or {"nodes": [], "switch": None}
     holders = [who for who in [lab["switch"], *(n["holder"] for n in lab["nodes"])] if who]
     daemons = [who for node in lab["nodes"] for who in node["daemons"].values()]

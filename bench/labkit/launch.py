@@ -50,6 +50,16 @@ def openmpi(store, lab, ranks, transport):
 
 
 FAMILIES = {"mpich": mpich, "openmpi": openmpi}
+
+
+def preloadable(library):
+    """The path, for LD_PRELOAD. Raises LabError where the loader would take it for several: it goes on without them then,
+    and a job without the library would be taken for one with it."""
+    if re.search("[ :]", library):
+        raise LabError(f"{library!r}: LD_PRELOAD cannot name this, as blanks and colons part names there: build elsewhere")
+    return library
+
+
 TRANSPORTS = ("tcp", "shm")  # between ranks of one node; nodes are always joined by TCP
 
 
@@ -75,12 +85,14 @@ def command_line(store, lab, job):
     variables["TMPDIR"] = store.file("private", "tmp")
     variables["PATH"] = cluster.PATH
     variables[processes.MARKER] = f"{lab['name']}:{lab['id']}"
+    if "COSCHED_RUNTIME_DIR" in os.environ:  # the caller's is not the node's
+        variables["COSCHED_RUNTIME_DIR"] = cluster.RUNTIME_DIR
     preload = []
     if job.preload:
         library = os.path.join(lab["build"], LIBRARY)
         if not os.path.exists(library):
             raise LabError(f"{library} is not there: build first")
-        preload = [f"LD_PRELOAD={library}"]  # for mpiexec, not for the tools that lead to it
+        preload = [f"LD_PRELOAD={preloadable(library)}"]  # for mpiexec, not for the tools that lead to it
     inside = ["env", "-C", os.getcwd(), *preload, *launcher, *job.mpi_arguments, job.program,
               *job.arguments]
     return cluster.enter(lab["nodes"][0]) + inside, {**variables, **job.environment}

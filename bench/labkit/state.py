@@ -20,6 +20,10 @@ def check_name(name):
     return name
 
 
+# What a lab has in its directory.
+OWN = re.compile(r"lab\.json|lab\.json\.new|agent|private|node[0-9]+")
+
+
 class Store:
     def __init__(self, name=None, directory=None):
         self.name = check_name(name or DEFAULT_NAME)
@@ -28,6 +32,20 @@ class Store:
 
     def file(self, *parts):
         return os.path.join(self.directory, *parts)
+
+    def check_own(self):
+        """Raises LabError where the directory may be somebody else's: it goes with the lab, whatever is in it."""
+        if self.directory == f"/run/{self.name}" or self.load() is not None:
+            return
+        try:
+            strange = sorted(name for name in os.listdir(self.directory) if not OWN.fullmatch(name))
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            raise LabError(f"--state {self.directory}: is no directory") from None
+        if strange:
+            raise LabError(f"--state {self.directory}: is no lab's, as it has {strange[0]}: name a directory that is "
+                           "for the lab alone, and goes with it")
 
     def load(self):
         """The lab as a dictionary, or None when there is none (or its record is unreadable)."""

@@ -182,10 +182,10 @@ def stays(samples, shortest_s):
 
 def watch(options):
     """Runs everything; returns the looks and (verified, status, text) of each job."""
-    results, samples = [], []
-    lab("up", "--build", options.build, "--nodes", "4", "--owner", str(os.getpid()), "--set", "scheduler.policy=gang",
-        "--set", f"gang.slot={options.slot}ms")
+    results, samples, owner = [], [], ["--owner", str(os.getpid())]
     try:
+        lab("up", "--build", options.build, "--nodes", "4", *owner, "--set", "scheduler.policy=gang", "--set",
+            f"gang.slot={options.slot}ms")
         chance = random.Random(options.seed)
         # Nobody waits for them where this is interrupted: their jobs go with the lab.
         threads = [threading.Thread(target=run_jobs, args=(place, options, random.Random(chance.random()), results),
@@ -198,7 +198,7 @@ def watch(options):
                 print(json.dumps(samples[-1]), file=options.record, flush=True)
             time.sleep(1)
     finally:
-        lab("down")
+        lab("down", *owner)
     return samples, results
 
 

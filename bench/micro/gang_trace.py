@@ -126,13 +126,9 @@ def main():
     processes.terminate_by_exception()
     lab = two_jobs.Lab("gang-trace")
     try:
-        lab.run("up", "--build", options.build, "--users", "--set", "scheduler.policy=gang", "--set",
-                f"gang.slot={options.slot}ms", "--set", "gang.lists=" + LISTS.format(length=options.long), "--set",
-                f"sequential.share={options.share}")
-        try:
+        with lab.up(options, "scheduler.policy=gang", f"gang.slot={options.slot}ms",
+                    "gang.lists=" + LISTS.format(length=options.long), f"sequential.share={options.share}"):
             run(lab, options)
-        finally:
-            lab.run("down")
     except two_jobs.Failed as failure:
         sys.exit(f"run_gang_trace.sh: {failure}")
     print(f"chart: {options.out}/gang.svg")

@@ -217,15 +217,17 @@ def _stop_at_once():
 
 @contextlib.contextmanager
 def _labs(variants, build):
+    """Those of other sessions are left alone: theirs is the same name, and `up` refused then."""
+    owner = ["--owner", str(os.getpid())]
     try:
         for variant in variants:
-            up = variant.command("up", "--build", build, "--owner", str(os.getpid()))
+            up = variant.command("up", "--build", build, *owner)
             if subprocess.run(up, stdin=subprocess.DEVNULL, check=False).returncode != 0:
                 raise Disturbed(f"{' '.join(up)} failed")
         yield
     finally:
         for variant in variants:
-            subprocess.run(variant.command("down"), stdin=subprocess.DEVNULL, check=False)
+            subprocess.run(variant.command("down", *owner), stdin=subprocess.DEVNULL, check=False)
 
 
 def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress=None):

@@ -100,11 +100,11 @@ def main():
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
 
-    rows = []
-    lab("up", "--nodes", "1", "--build", options.build, "--owner", str(os.getpid()),
-        "--set=scheduler.time_slice=1h", "--set=scheduler.gmet=0s", "--set=timer.align=no",
-        *(f"--set={text}" for text in options.set))
+    rows, owner = [], ["--owner", str(os.getpid())]
     try:
+        lab("up", "--nodes", "1", "--build", options.build, *owner,
+            "--set=scheduler.time_slice=1h", "--set=scheduler.gmet=0s", "--set=timer.align=no",
+            *(f"--set={text}" for text in options.set))
         print("jobs  scheduled % (expected)  idle % each (expected 1)")
         for count in options.jobs:
             row = measure(count, options)
@@ -112,7 +112,7 @@ def main():
             print(f"{count:4}  {row['scheduled'][0]:11.2f} ({101 - count:8})  "
                   f"{', '.join('%.2f' % share for share in row['idle'])}", flush=True)
     finally:
-        lab("down")
+        lab("down", *owner)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -36,7 +36,8 @@ class Lab:
     def __init__(self, name, build, nodes, cpus_per_node):
         self.command = [os.path.join(BENCH, "lab"), "--name", f"cosched-lab-micro-{name}"]
         self.shape = ["--nodes", str(nodes), "--cpus-per-node", str(cpus_per_node),
-                      "--build", build, "--owner", str(os.getpid())]
+                      "--build", build]
+        self.owner = ["--owner", str(os.getpid())]  # whose lab it is; another session's is left alone
 
     def _run(self, *arguments):
         done = subprocess.run([*self.command, *arguments], stdin=subprocess.DEVNULL, text=True,
@@ -58,15 +59,15 @@ class Lab:
 
     def __enter__(self):
         try:
-            self._run("up", *self.shape)
+            self._run("up", *self.shape, *self.owner)
             self._come_first()
         except BaseException:
-            self._run("down")
+            self._run("down", *self.owner)
             raise
         return self
 
     def __exit__(self, *_):
-        self._run("down")
+        self._run("down", *self.owner)
 
 
 class Job:

@@ -29,6 +29,16 @@ class Lab:
             raise Failed(f"lab {' '.join(arguments)} failed:\n{done.stdout.strip()}")
         return done.stdout
 
+    @contextlib.contextmanager
+    def up(self, options, *settings):
+        """While this lasts; another session's, by which `up` is refused, is left alone."""
+        owner = ["--owner", str(os.getpid())]
+        try:
+            self.run("up", "--build", options.build, "--users", *owner, *(f"--set={setting}" for setting in settings))
+            yield
+        finally:
+            self.run("down", *owner)
+
 
 def add_options(parser):
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
@@ -61,13 +71,8 @@ def _start_job(lab, kernel, options, output):
 
 @contextlib.contextmanager
 def lab_up(lab, options, *settings):
-    lab.run("up", "--build", options.build, "--users", "--owner", str(os.getpid()),
-            *(f"--set={setting}" for setting in (f"scheduler.time_slice={options.slice}",
-                                                 f"scheduler.gmet={options.gmet}", *settings)))
-    try:
+    with lab.up(options, f"scheduler.time_slice={options.slice}", f"scheduler.gmet={options.gmet}", *settings):
         yield
-    finally:
-        lab.run("down")
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 from guard import guarded
+from labkit import LabError, launch
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # What NPB programs say of their result; of others the exit status has to do.
@@ -60,7 +61,7 @@ def run(way, options):
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if way in LIBRARY_WAYS:
-        environment["LD_PRELOAD"] = os.path.join(options.build, "pmpi", "libcosched_pmpi.so")
+        environment["LD_PRELOAD"] = options.library
         environment["COSCHED_WAIT"] = way
     launcher = ["mpiexec." + options.mpi, "-n", "1" if way == "one" else str(options.ranks)]
     if options.mpi == "openmpi":
@@ -130,6 +131,10 @@ def main():
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
+    try:
+        options.library = launch.preloadable(os.path.join(options.build, launch.LIBRARY))
+    except LabError as error:
+        sys.exit(f"run_waiting.sh: {error}")
     for name in ("ranks", "runs", "jobs"):
         if getattr(options, name) < 1:
             sys.exit(f"run_waiting.sh: {'-n' if name == 'ranks' else '--' + name}: must be at least 1")

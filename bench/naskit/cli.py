@@ -105,7 +105,7 @@ def main(arguments=None):
         else:
             results, units = _new(options)
         if options.dry_run:
-            _print_plan(units)
+            _print_plan(results.left(units))
             return 0
         current = session.Session(options, _site(options, units), results, units)
         current.check()

@@ -66,8 +66,8 @@ def kept(options):
 
 
 def taken_up(stored):
-    """What kept() has stored, with the paths of this clone."""
-    return {key: os.path.join(ROOT, value) if key in PATHS and value is not None else value
+    """What kept() has stored, with the paths of this clone, and of this user where plain() took his name out."""
+    return {key: os.path.join(ROOT, os.path.expanduser(value)) if key in PATHS and value is not None else value
             for key, value in stored.items()}
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 from . import NasError, hosts, memory, noise, output, pace, times
 
@@ -42,7 +43,14 @@ class LabSite:
         if os.geteuid() != 0:
             raise NasError("the virtual cluster needs root")
 
+    def tell_lacking(self):
+        wanted, there = self.options.nodes * self.options.cpus_per_node, len(os.sched_getaffinity(0))
+        if wanted > there:
+            print(f"Beware: the nodes are to have {wanted} CPUs together, and there are {there}: nodes share them, so times, "
+                  "degrees and stretch are not those of such a cluster", file=sys.stderr)
+
     def up(self):
+        self.tell_lacking()
         self.keeper = memory.Keeper(self.kept_mib) if self.kept_mib else None
         self.is_up = True
         self._lab("up", "--nodes", str(len(self.nodes)), "--cpus-per-node",

@@ -3,6 +3,8 @@
 import argparse
 import os
 
+from labkit import LabError, launch
+
 from . import (NasError, environment, experiments, hosts, plan, schedulers, times, workload_file)
 
 MOST_SCALE = 1000
@@ -104,9 +106,18 @@ def _check_place(options):
         if options.set or options.time_slice or options.gmet:
             raise NasError("--hosts: cosched's settings there are left as they are: leave out --set, "
                            "--time-slice and --gmet, and set them on the hosts")
+    elif options.preloaded:
+        raise NasError("--library: is for --hosts; in the virtual cluster jobs have the library of --build")
     options.nodes = options.nodes or 2
     options.cpus_per_node = options.cpus_per_node or 1
-    options.preloaded = os.path.abspath(options.preloaded or _library_of(options.build))
+    options.preloaded = _preloadable(os.path.abspath(options.preloaded or _library_of(options.build)))
+
+
+def _preloadable(library):
+    try:
+        return launch.preloadable(library)
+    except LabError as error:
+        raise NasError(str(error)) from None
 
 
 def _library_of(build):
@@ -116,7 +127,7 @@ def _library_of(build):
 def move_build(options, build):
     """Another build, and its library where that of the old one was meant."""
     if options.preloaded == _library_of(options.build):
-        options.preloaded = _library_of(build)
+        options.preloaded = _preloadable(_library_of(build))
     options.build = build
 
 
@@ -161,7 +172,20 @@ def requests(options):
     if options.jobs:
         found.append(_request(options, experiments.BY_HAND,
                               list({made.name: made for made in map(workload_file.of_mix, options.jobs)}.values())))
+    for name, parameter in (("time_slice", "slice"), ("gmet", "gmet")):
+        heeding = [_heeds(request, scheduler, parameter) for request in found for scheduler in request.schedulers
+                   if scheduler.cosched or scheduler.script]
+        if getattr(options, name) and heeding and not any(heeding):
+            raise NasError(f"--{name.replace('_', '-')}: nothing of this heeds it, as the experiment or its schedulers say their "
+                           "own; leave it out")
     return found
+
+
+def _heeds(request, scheduler, name):
+    """Whether a time that was asked for, "slice" or "gmet", is the scheduler's in any unit."""
+    parameter = request.experiment.parameter
+    varied = parameter is not None and parameter.name == name and scheduler.cosched and not scheduler.alone
+    return not varied and not (name == "slice" and scheduler.time_slice_s)
 
 
 def _files(names):

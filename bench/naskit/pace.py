@@ -1,5 +1,6 @@
 """How fast the machine is while a unit runs, by `pace` of the build, which looks at every CPU five times a second."""
 
+import contextlib
 import os
 import subprocess
 
@@ -35,6 +36,7 @@ class Pace:
         return max(means_ns) / 1e9 or None
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # one that has died was not told what is still to be written
+            self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()

@@ -1,7 +1,9 @@
 """Schedulers that users bring: when their scripts are told `up` and `down`. README.md has the interface."""
 
+import errno
 import os
 import subprocess
+import sys
 
 from . import NasError
 
@@ -23,21 +25,29 @@ class Plugin:
             os.environ.update(self._environment(unit))
         if self.path != scheduler.script:
             self.path = scheduler.script
-            if self._call("up") != 0:
-                raise NasError(f"{scheduler.script} up: failed")
+            fault = _call(self.path, "up")
+            if fault:
+                raise NasError(fault)
 
     def down(self):
-        """Harmless when none is up."""
-        if self.path:
-            self._call("down")
-            self.path = ""
-
-    def _call(self, word):
-        return subprocess.run([self.path, word], stdin=subprocess.DEVNULL, start_new_session=True,
-                              check=False).returncode
+        """Harmless when none is up. What fails is told: other things are still to be put away."""
+        path, self.path = self.path, ""
+        fault = _call(path, "down") if path else None
+        if fault:
+            print(f"run_nas: {fault}", file=sys.stderr)
 
     def _environment(self, unit):
         return {"NASKIT_NODES": str(self.options.nodes), "NASKIT_BUILD": self.options.build,
                 "NASKIT_CPUS_PER_NODE": str(self.options.cpus_per_node), "NASKIT_MPI": unit.mpi,
                 "NASKIT_TIME_SLICE_S": f"{unit.time_slice_s:g}", "NASKIT_OUT": self.folder,
                 **self.site.environment()}
+
+
+def _call(path, word):
+    """Why it failed, or None."""
+    try:
+        done = subprocess.run([path, word], stdin=subprocess.DEVNULL, start_new_session=True, check=False)
+    except OSError as error:
+        hint = ": its first line must name an interpreter, like #!/bin/sh" if error.errno == errno.ENOEXEC else ""
+        return f"{path} {word}: {error.strerror}{hint}"
+    return f"{path} {word}: failed" if done.returncode else None

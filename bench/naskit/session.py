@@ -24,8 +24,10 @@ class Session(sitting.Sitting):
             self.commands.check(mpi, job)
 
     def put_away(self):
-        self.plugin.down()
-        super().put_away()
+        try:
+            self.plugin.down()
+        finally:
+            super().put_away()
 
     def bases_of(self, place):
         """The baseline of its ratios, and its jobs alone, of its repetition."""

@@ -44,20 +44,28 @@ class Store:
             raise NasError(f"{self.path(name)}: {error}") from None
 
     def append_run(self, run):
+        self._drop_cut_line()
         with open(self.path("runs.jsonl"), "a", encoding="utf-8") as file:
             file.write(json.dumps(run) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
+    def _drop_cut_line(self):
+        with open(self.path("runs.jsonl"), "ab+") as file:
+            size = file.tell()
+            file.seek(max(size - 1, 0))
+            if file.read() not in (b"", b"\n"):
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+
     def runs(self):
-        """All runs so far. A last line that was cut off half way is removed: its run is made again."""
+        """All runs so far. A last line that was cut off half way is none, and its run is made again; it stays until then, as
+        the session that writes it may still be alive."""
         path = self.path("runs.jsonl")
         if not os.path.exists(path):
             return []
-        with open(path, "r+b") as file:
+        with open(path, "rb") as file:
             lines = file.read().split(b"\n")
-            if lines[-1]:
-                file.truncate(sum(len(line) + 1 for line in lines[:-1]))
         found = []
         for number, line in enumerate(lines[:-1], 1):
             try:
@@ -65,6 +73,11 @@ class Store:
             except ValueError:
                 raise NasError(f"{path}:{number}: is not JSON") from None
         return found
+
+    def left(self, units):
+        """The units of a plan that are not among them."""
+        places = {run["place"] for run in self.runs()}
+        return [unit for place, unit in enumerate(units) if place not in places]
 
     def log_base(self, place, attempt, unit, index):
         """The path of a job's log, without an extension."""

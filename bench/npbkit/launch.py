@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from labkit import processes
+from labkit import LabError, launch, processes
 
 from . import TrialError
 
@@ -18,7 +18,10 @@ def run(mpi, ranks, command, timeout_s, library=None):
     preloaded and ranks that wait yield."""
     environment = {**os.environ, **AS_ROOT}
     if library:
-        environment.update(YIELDING, LD_PRELOAD=library)
+        try:
+            environment.update(YIELDING, LD_PRELOAD=launch.preloadable(library))
+        except LabError as error:
+            raise TrialError(str(error)) from None
     launcher = [f"mpiexec.{mpi}", *["--oversubscribe"] * (mpi == "openmpi"), "-n", str(ranks)]
     if os.geteuid() == 0:
         launcher = [*FIRST, *launcher]

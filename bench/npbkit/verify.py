@@ -40,15 +40,20 @@ def judge(report, text):
 class Lab:
     def __init__(self, options):
         self.options = options
+        self.owner = ["--owner", str(os.getpid())]  # whose lab it is; another session's is left alone
 
     def __enter__(self):
         options = self.options
-        self._call("up", "--nodes", str(options.nodes), "--cpus-per-node", str(options.cpus_per_node),
-                   "--build", options.build, "--owner", str(os.getpid()))
+        try:
+            self._call("up", "--nodes", str(options.nodes), "--cpus-per-node", str(options.cpus_per_node),
+                       "--build", options.build, *self.owner)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
-        subprocess.run([LAB, "--name", LAB_NAME, "down"], stdin=subprocess.DEVNULL, check=False)
+        subprocess.run([LAB, "--name", LAB_NAME, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
 
     def _call(self, *arguments):
         done = subprocess.run([LAB, "--name", LAB_NAME, *arguments], stdin=subprocess.DEVNULL, check=False)

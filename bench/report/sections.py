@@ -80,12 +80,26 @@ def _warnings(results, found):
     if differing:
         warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here "
                         "may have been measured with either. Ratios and stretch are of runs of one sitting.")
+    lacking = _lacking(results.environment or {})
+    if lacking:
+        warnings.append(lacking)
     page_us = max((took for took in _states(results.environment or {}, "page_us") if isinstance(took, (int, float))),
                   default=0)
     if page_us > SLOW_PAGE_US:
         warnings.append(f"Memory was slow to come by: the first touch of a page took {page_us:.0f} microseconds. Jobs that start "
                         "or grow pay for that; short ones, and makespans of many, say little here.")
     return [Paragraph(text, "warning") for text in warnings]
+
+
+def _lacking(environment):
+    """Where the virtual nodes have fewer CPUs than they are told to have, in words."""
+    options = environment.get("options")
+    options = options if isinstance(options, dict) else {}
+    counts = [options.get("nodes"), options.get("cpus_per_node"), environment.get("cpus")]
+    if options.get("hosts") or not all(isinstance(count, int) for count in counts) or counts[0] * counts[1] <= counts[2]:
+        return None
+    return (f"The nodes are to have {counts[0] * counts[1]} CPUs together, and the machine had {counts[2]} for them: nodes shared "
+            "CPUs, so times, degrees and stretch are not those of such a cluster.")
 
 
 def _states(environment, key):

@@ -53,11 +53,13 @@ static void sleep_ns(uint64_t ns)
     nanosleep(&pause, NULL);
 }
 
+// Whoever is left without the one above him is killed: a switch that is ended leaves no tree.
 static void grow(const struct plan *plan, int which, unsigned levels)
 {
     unsigned slot = atomic_fetch_add(&board->started[which], 1);
     for (int i = 0; levels > 1 && i < 2; i++)
         if (fork() == 0) { // goes on as the root of a smaller tree
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             slot = atomic_fetch_add(&board->started[which], 1);
             levels--;
             i = -1;

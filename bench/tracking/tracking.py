@@ -77,17 +77,12 @@ def measure(options, group, means, levels, work, retry_ms):
     return Point(means, levels, work, retry_ms, done.stdout.splitlines())
 
 
-def remove_root():
-    """What a switch that was stopped has left."""
-    for top, hierarchies, _ in os.walk("/sys/fs/cgroup"):
-        for name in ("", *hierarchies):
-            folder = os.path.join(top, name, f"cosched-bench-tracking-{os.getpid()}")
-            for group in (os.path.join(folder, "a"), os.path.join(folder, "b"), folder):
-                try:
-                    os.rmdir(group)
-                except OSError:
-                    pass
-        break
+def remove_root(top="/sys/fs/cgroup"):
+    """What a switch that was ended has left: its classes, and trees in them, frozen, stopped or busy."""
+    places = [os.path.join(top, name, f"cosched-bench-tracking-{os.getpid()}") for name in ("", *os.listdir(top))]
+    left = cgroups.end([place for place in places if os.path.isdir(place)])
+    if left:
+        print(f"run_tracking: could not remove {', '.join(left)}", file=sys.stderr)
 
 
 HEADER = (f"{'MEANS':8} {'TREE':>4} {'WORK':8} {'RETRY':>6} {'SWITCH p50':>11} {'p99':>9} {'mean':>9} {'SUSPEND mean':>13} "

@@ -66,8 +66,10 @@ class RunDcs(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(path, encoding="utf-8") as file:
             again = file.readlines()
-        self.assertEqual(again[:-1], lines[:-1])
-        self.assertEqual(json.loads(again[-1])["place"], json.loads(lines[-1])["place"])
+        self.assertEqual(again[:len(lines) - 1], lines[:-1])
+        later = [json.loads(line) for line in again[len(lines) - 1:]]
+        self.assertEqual(later[-1]["place"], json.loads(lines[-1])["place"])
+        self.assertTrue(all(run["again"] for run in later[:-1]), later)  # what it is compared with
 
 
 if __name__ == "__main__":

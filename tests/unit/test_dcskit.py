@@ -1,6 +1,7 @@
 """The pure parts of bench/run_dcs.sh: variants as configurations, plans, what sharing gives, what is read from
 programs and traces, and what is made of the runs."""
 
+import argparse
 import json
 import os
 import sys
@@ -10,8 +11,8 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-from dcskit import figures, files, jobs, options, outcome, plan, report, sentences, summary, tables  # noqa: E402
-from dcskit import variants, workloads  # noqa: E402
+from dcskit import figures, files, jobs, options, outcome, plan, report, sentences, session, summary  # noqa: E402
+from dcskit import tables, variants, workloads  # noqa: E402
 from naskit import NasError, statistic  # noqa: E402
 from report import blocks, names  # noqa: E402
 from report.draw import gnuplot  # noqa: E402
@@ -118,13 +119,35 @@ class Plan(unittest.TestCase):
         self.assertEqual([unit.limit for unit in alone], [1, 1, 1])
         self.assertFalse(any(unit.together for unit in alone))
 
+    def test_a_later_sitting_runs_again_what_is_alone(self):
+        units = plan.build(asked("--runs", "2", "--figure", "3", "--figure", "7", "--mpi", "both"))
+        for place, unit in enumerate(units):
+            bases = [units[base] for base in session.Session.bases_of(argparse.Namespace(units=units), place)]
+            if plan.is_alone(unit.scheduler, unit.value):
+                self.assertEqual(bases, [])
+            else:
+                base, = bases
+                self.assertEqual(base.scheduler, plan.ALONE if unit.experiment == "mixed" else variants.BASE)
+                self.assertEqual((base.value, base.experiment, base.mpi, base.repetition),
+                                 (None if unit.experiment == "mixed" else 0, unit.experiment, unit.mpi, unit.repetition))
+
     def test_bad_options_are_refused(self):
         for words, said in ((["--competitors", "0"], "from 1"), (["--competitors", "x"], "numbers"),
                             (["--as", "hogs"], "users or jobs"), (["--runs", "-1"], "--runs"),
                             (["--runs", "0"], "--runs"), (["--scale", "0"], "--scale"),
-                            (["--spread", "101"], "--spread"), (["--slice", "fast"], "duration")):
-            with self.assertRaisesRegex(NasError, said):
+                            (["--spread", "101"], "--spread"), (["--slice", "fast"], "duration"),
+                            (["--noise", "0.5"], "--noise"), (["--noise", "nan"], "--noise"), (["--timeout", "0"], "--timeout"),
+                            (["--set", "gmet=1s"], "section.key")):
+            with self.subTest(words=words), self.assertRaisesRegex(NasError, said):
                 asked(*words)
+
+    def test_what_a_variant_is_cannot_be_set(self):
+        for text, said in (("dcs.exponent=1", "the variants"), ("client.wait = spin", "the variants"),
+                           ("scheduler.time_slice=1s", "--slice")):
+            with self.subTest(text=text), self.assertRaisesRegex(NasError, said):
+                asked("--set", text)
+        self.assertEqual(asked("--set", "dcs.quantum=5ms", "--set", "cgroup.period=50ms").set,
+                         ["dcs.quantum=5ms", "cgroup.period=50ms"])
 
     def test_quick_takes_about_a_minute(self):
         found = asked("--quick")
@@ -188,11 +211,12 @@ def run(experiment, kind, count, variant, found, **others):
 
 
 def latency_runs(slowdowns, repetitions=3):
-    """`slowdowns`: {variant: at 1, 2, ... competitors, that are jobs}. Alone it takes 2 s, all of it CPU time."""
+    """`slowdowns`: {variant: at 1, 2, ... competitors, that are jobs}. Alone it takes 2 s, all of it CPU time, in one
+    repetition more and in another less."""
     for repetition in range(repetitions):
-        noise = 1 + 0.01 * (repetition - 1)
         for variant, values in slowdowns.items():
             for count, slowdown in enumerate((1.0, *values)):
+                noise = 1.0 if count else 1 + 0.01 * (repetition - 1)
                 seconds = 2.0 * (count + 1) * slowdown * noise
                 mine = record("latency", seconds, 2.0, count, program_s=seconds, program_cpu_s=seconds / (count + 1))
                 rivals = [hog(f"competitor#{place}", place - 1) for place in range(1, count + 1)]
@@ -225,6 +249,33 @@ class Summary(unittest.TestCase):
             measured = self.row(found, count=count, variant=variant)
             self.assertAlmostEqual(measured["slowdown"]["median"], wanted)
             self.assertAlmostEqual(measured["response_s"]["median"], 2.0 * (count + 1) * wanted)
+
+    def test_what_is_alone_is_of_the_same_repetition_and_its_spread_is_told(self):
+        measured = self.row(described(latency_runs({"spin": (1.5,)})), count=1)
+        for name in ("slowdown", "cpu_ratio"):  # all of it is that of the runs alone
+            self.assertAlmostEqual(measured[name]["bootstrap"][0], 1.5 / 1.01)
+            self.assertAlmostEqual(measured[name]["bootstrap"][1], 1.5 / 0.99)
+
+    def test_what_is_alone_is_of_the_same_sitting(self):
+        runs = list(latency_runs({"spin": (1.5,)}))
+        slower = list(latency_runs({"spin": (1.2,)}, repetitions=1))
+        for one in slower:
+            one.update(sitting=2, repetition=4)
+            one["jobs"][-1]["program_s"] *= 10
+        alone, beside = slower
+        self.assertEqual(self.row(described([*runs, beside]), count=1)["slowdown"]["n"], 3)
+        self.assertAlmostEqual(self.row(described([*runs, *slower]), count=1)["slowdown"]["mean"],
+                               sum((1.5 / 0.99, 1.5, 1.5 / 1.01, 1.2 / 0.99)) / 4)
+        beside.update(repetition=5)  # which has none of its own
+        self.assertEqual(self.row(described([*runs, *slower]), count=1)["slowdown"]["n"], 4)
+
+    def test_all_programs_are_compared_with_one_after_the_other_of_the_same_repetition(self):
+        runs = list(mixed_runs())
+        for one in runs:
+            one["makespan_s"] = {plan.ALONE: 10.0, "spin": 12.0, "dcs-spin-block": 11.0}[one["scheduler"]] * one["repetition"]
+        row, = figures.chosen(described(runs, (7,))["rows"], program="sor", variant="spin")
+        self.assertAlmostEqual(row["over_batch"]["bootstrap"][0], 1.2)
+        self.assertAlmostEqual(row["over_batch"]["bootstrap"][1], 1.2)
 
     def test_fairness_is_equation_2(self):
         found = described(latency_runs({"spin": (1.5,)}))

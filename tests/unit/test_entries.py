@@ -4,9 +4,11 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
@@ -90,6 +92,22 @@ class Prepare(Entries):
                     self.assertFalse(self.builds(entry, *before, "./program", "x"))
 
 
+class Caller(Entries):
+    """One who works with the library."""
+
+    def test_his_settings_are_not_what_is_measured(self):
+        self.program("path/python3", '#!/bin/sh\necho "${LD_PRELOAD-none} ${COSCHED_WAIT-none} ${COSCHED_NAS_LAB-none}" >>"$RECORD"\n')
+        for entry in ("bench/run_nas.sh", "bench/run_alone.sh"):
+            with self.subTest(entry=entry):
+                _, _, said, lines = self.run_entry(entry, "--build", "there", LD_PRELOAD="libm.so.6", COSCHED_WAIT="spin",
+                                                   COSCHED_NAS_LAB="cosched-lab-x")
+                self.assertEqual(lines[-1], "none none cosched-lab-x")
+                self.assertIn(f"{os.path.basename(entry)}: COSCHED_WAIT is left out", said)
+
+    def test_without_any_nothing_is_said(self):
+        self.assertEqual(self.run_entry("bench/run_nas.sh", "--build", "there")[2], "")
+
+
 class Switches(Entries):
     def test_a_build_is_used_as_it_is(self):
         self.program("there/bench/micro/switches")
@@ -104,6 +122,35 @@ class Switches(Entries):
                 status, said, error, lines = self.run_entry("bench/run_switches.sh", *words)
                 self.assertEqual((status, said, lines), (2, "", []))
                 self.assertIn("--help", error)
+
+
+class Trace(Entries):
+    def test_an_ended_one_takes_its_lab_down(self):
+        self.program("bench/lab", '#!/bin/sh\nshift 2\necho "$@" >>"$RECORD"\n[ "$1" != mpiexec ] || exec sleep 60\n')
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(signal=number):
+                open(self.record, "w", encoding="ascii").close()
+                entry = subprocess.Popen([os.path.join(self.top, "bench/run_trace.sh"), "--build", self.top, "--out", self.top],
+                                         env={**os.environ, "RECORD": self.record}, stdout=subprocess.DEVNULL,
+                                         start_new_session=True)
+                try:
+                    self.wait_for("mpiexec", 2)
+                    entry.send_signal(number)
+                    self.assertEqual(entry.wait(timeout=30), 128 + number)
+                finally:
+                    os.killpg(entry.pid, signal.SIGKILL)  # the jobs, which a lab would have ended
+                    entry.wait()
+                self.assertEqual(self.asked()[-1], f"down --owner {entry.pid}")
+
+    def asked(self):
+        with open(self.record, encoding="ascii") as file:
+            return file.read().splitlines()
+
+    def wait_for(self, word, times):
+        end = time.monotonic() + 30
+        while sum(line.startswith(word) for line in self.asked()) < times:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
 
 class Report(Entries):

@@ -11,10 +11,11 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from labkit import LabError, cli, launch, processes, state  # noqa: E402
+from labkit import LabError, cli, cluster, launch, processes, state  # noqa: E402
 from naskit import (NasError, commands, hosts, output, plan, schedulers, times, workload,  # noqa: E402
                     workload_file)
 from naskit.workload import Cluster, Job  # noqa: E402
@@ -393,6 +394,24 @@ class Lab(unittest.TestCase):
             with self.subTest(names=names), self.assertRaises(LabError):
                 launch.chosen(lab, names)
 
+    def test_no_library_is_left_out_for_its_name(self):
+        self.assertEqual(launch.preloadable("/b/libcosched_pmpi.so"), "/b/libcosched_pmpi.so")
+        for folder in ("/home/a b", "/x:y"):
+            with self.subTest(folder=folder), self.assertRaisesRegex(LabError, "LD_PRELOAD cannot name"):
+                launch.preloadable(folder + "/libcosched_pmpi.so")
+
+    def test_a_job_looks_for_its_nodes_scheduler_and_not_the_callers(self):
+        lab = {"name": "x", "id": "1", "build": "/", "nodes": [
+            {"name": "node0", "cpus": [0], "holder": {"pid": 1, "start": 0}}]}
+        job = argparse.Namespace(mpi="mpich", ranks=1, transport="tcp", on=None, preload=False, mpi_arguments=[],
+                                 program="p", arguments=[], environment={})
+        with mock.patch.dict(os.environ, {"COSCHED_RUNTIME_DIR": "/elsewhere"}):
+            found = launch.command_line(state.Store("cosched-lab-x"), lab, job)[1]
+            self.assertEqual(found["COSCHED_RUNTIME_DIR"], "/run/cosched")
+            job.environment = {"COSCHED_RUNTIME_DIR": "/asked/for"}
+            found = launch.command_line(state.Store("cosched-lab-x"), lab, job)[1]
+            self.assertEqual(found["COSCHED_RUNTIME_DIR"], "/asked/for")
+
     def test_reads_settings(self):
         self.assertEqual(cli.parse_settings(["scheduler.gmet=1s", "scheduler.cpus=2"]),
                          {"scheduler": {"gmet": "1s", "cpus": "2"}})
@@ -412,6 +431,36 @@ class Lab(unittest.TestCase):
             with self.subTest(name=name), self.assertRaises(LabError):
                 state.Store(name)
         self.assertEqual(state.Store("cosched-lab-test").directory, "/run/cosched-lab-test")
+
+    def down(self, directory):
+        """Of a lab that has neither processes nor cgroups."""
+        with mock.patch.multiple(cluster, need_root=lambda: None, processes=mock.Mock(**{"end.return_value": [],
+                                 "marked.return_value": []}), cgroups=mock.Mock(**{"remove.return_value": []})):
+            cluster.down(state.Store("cosched-lab-test", directory))
+
+    def test_a_directory_that_has_something_else_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("lab.json", "private", "thesis.tex"):
+                with open(os.path.join(folder, name), "w", encoding="ascii"):
+                    pass
+            with self.assertRaisesRegex(LabError, "thesis.tex"):
+                self.down(folder)
+            self.assertEqual(sorted(os.listdir(folder)), ["lab.json", "private", "thesis.tex"])
+            with self.assertRaisesRegex(LabError, "no directory"):
+                self.down(os.path.join(folder, "thesis.tex"))
+
+    def test_a_directory_of_a_labs_goes_with_it(self):
+        record = '{"name": "cosched-lab-test", "nodes": [], "switch": null}'
+        for files in ({}, {"lab.json": record, "notes": ""}, {"private": "", "lab.json.new": "", "node12": "", "agent": ""}):
+            with self.subTest(files=files), tempfile.TemporaryDirectory() as folder:
+                directory = os.path.join(folder, "lab")
+                os.mkdir(directory)
+                for name, text in files.items():
+                    with open(os.path.join(directory, name), "w", encoding="ascii") as file:
+                        file.write(text)
+                self.down(directory)
+                self.assertFalse(os.path.exists(directory))
+                self.down(directory)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """What bench/naskit makes of raw runs: stretch, measures, which attempts count, summary, charts, the folder."""
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
@@ -310,7 +313,10 @@ class Folder(unittest.TestCase):
         self.results.append_run({"place": 0})
         with open(self.results.path("runs.jsonl"), "a", encoding="ascii") as file:
             file.write('{"place": 1, "exp')
+        size = os.path.getsize(self.results.path("runs.jsonl"))
         self.assertEqual(self.results.runs(), [{"place": 0}])
+        self.assertEqual(self.results.left(["a", "b", "c"]), ["b", "c"])
+        self.assertEqual(os.path.getsize(self.results.path("runs.jsonl")), size)  # whoever writes may be alive
         self.results.append_run({"place": 1})
         self.assertEqual(self.results.runs(), [{"place": 0}, {"place": 1}])
 
@@ -391,6 +397,15 @@ class Daemons(unittest.TestCase):
         site.is_up = True
         site.down()
         self.assertEqual(said, [("down", "--owner", str(os.getpid()))])
+
+    def test_nodes_that_share_cpus_are_told(self):
+        for cpus, said in (({0, 1}, ""), ({3}, "2 CPUs together, and there are 1")):
+            site = self.site("/")
+            with mock.patch.object(os, "sched_getaffinity", lambda _, cpus=cpus: cpus), \
+                    contextlib.redirect_stderr(io.StringIO()) as heard:
+                site.tell_lacking()
+            self.assertIn(said, heard.getvalue())
+            self.assertEqual(bool(said), bool(heard.getvalue()))
 
     def test_settings_of_one_scheduler_are_not_the_next_ones(self):
         site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/",

@@ -2,6 +2,7 @@
 what is on disk after an interruption, and that no process is left. No root, no MPI, no lab."""
 
 import argparse
+import contextlib
 import io
 import json
 import os
@@ -12,12 +13,13 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import processes  # noqa: E402
-from naskit import (NasError, environment, experiments, options, plan, runner, schedulers, session,  # noqa: E402
-                    signals, store, workload_file)
+from naskit import (NasError, environment, experiments, lab_site, options, pace, plan, runner,  # noqa: E402
+                    schedulers, session, signals, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
 LAUNCHER = """
@@ -337,6 +339,34 @@ class SessionTest(unittest.TestCase):
             self.assertEqual(sorted(file.read().splitlines()), ["down 2", "up 2", "wrap 2", "wrap 2"])
         self.assertEqual({run["scheduler"] for run in made.runs}, {"mine", "uncoordinated"})
 
+    def test_a_script_that_cannot_be_run_leaves_no_lab(self):
+        script = os.path.join(self.temporary.name, "mine.sh")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("echo no interpreter is named\n")
+        os.chmod(script, 0o755)
+        made = self.session("jobs = cg.S.2\n", script)
+        with self.assertRaisesRegex(NasError, "mine.sh up: .*#!/bin/sh"), contextlib.redirect_stderr(io.StringIO()) as said:
+            made.run()
+        self.assertIn("mine.sh down: ", said.getvalue())
+        self.assertEqual(made.site.downs, 1)
+
+    def test_who_looks_at_the_pace_and_dies_leaves_no_lab(self):
+        program = pace.program(self.temporary.name)
+        os.makedirs(os.path.dirname(program))
+        with open(program, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexit 3\n")
+        os.chmod(program, 0o755)
+        site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=[], build=self.temporary.name, noise=1.2), 0)
+        said = []
+        site._lab = lambda *words, **_: said.append(words[0]) or json.dumps({"nodes": [{"cpus": [0]}]})
+        site.keeper = None
+        site.up()
+        site.watch.process.wait()
+        with self.assertRaisesRegex(NasError, "pace ended with status 3"):
+            site.pace()
+        site.down()
+        self.assertEqual(said, ["up", "status", "down"])
+
     def test_a_script_is_told_each_units_mpi(self):
         script = os.path.join(self.temporary.name, "mine.sh")
         said = os.path.join(self.temporary.name, "said")
@@ -367,6 +397,22 @@ class Asked(unittest.TestCase):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}"):
                 self.asked(*words)
 
+    def test_what_would_be_ignored_is_refused(self):
+        for words in (["--library", "/opt/own.so"], ["--time-slice", "2s", "slice"], ["--gmet", "1s", "gmet"],
+                      ["--time-slice", "2s", "batch"]):
+            with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}: "):
+                self.asked(*words)
+        for words in (["--time-slice", "2s", "slice", "dom"], ["--gmet", "1s", "batch"], ["--time-slice", "2s"],
+                      ["--gmet", "1s", "slice"], ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
+            with self.subTest(words=words):
+                self.assertTrue(self.asked(*words))
+
+    def test_a_library_that_could_not_be_loaded_is_refused(self):
+        with self.assertRaisesRegex(NasError, "^'/home/a b/pmpi/.*LD_PRELOAD cannot name"):
+            self.asked("--build", "/home/a b")
+        with self.assertRaisesRegex(NasError, "LD_PRELOAD cannot name"):
+            options.move_build(argparse.Namespace(build="/x", preloaded="/x/pmpi/libcosched_pmpi.so"), "/a:b")
+
     def test_workloads_of_one_name_are_told_apart_or_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "dom.ini")
@@ -396,12 +442,24 @@ class KeptOptions(unittest.TestCase):
         self.assertEqual(os.path.join(environment.ROOT, "build", "release"), taken["build"])
         self.assertEqual(("/opt/npb/{mpi}", None), (taken["npb_dir"], taken["hosts"]))
 
+    def test_paths_in_a_home_are_found_again_without_its_users_name(self):
+        """As run_dcs.sh goes on by environment.json."""
+        with mock.patch.dict(os.environ, {"HOME": "/home/u"}):
+            kept = self.kept(["--build", "/home/u/build"])
+            stored = {name: environment.plain(value) for name, value in kept.items()}
+            self.assertNotIn("/home/u", json.dumps(stored))
+            taken = environment.taken_up(stored)
+        self.assertEqual(("/home/u/build", "/home/u/build/pmpi/libcosched_pmpi.so"), (taken["build"], taken["preloaded"]))
+
     def test_another_build_brings_its_library(self):
-        for named, library in (([], "/elsewhere/pmpi/libcosched_pmpi.so"),
-                               (["--library", "/opt/own.so"], "/opt/own.so")):
-            taken = argparse.Namespace(**environment.taken_up(self.kept(named)))
-            options.move_build(taken, "/elsewhere")
-            self.assertEqual(("/elsewhere", library), (taken.build, taken.preloaded))
+        with tempfile.NamedTemporaryFile("w") as hosts:
+            hosts.write("a\nb\n")
+            hosts.flush()
+            for named, library in (([], "/elsewhere/pmpi/libcosched_pmpi.so"),
+                                   (["--library", "/opt/own.so", "--hosts", hosts.name], "/opt/own.so")):
+                taken = argparse.Namespace(**environment.taken_up(self.kept(named)))
+                options.move_build(taken, "/elsewhere")
+                self.assertEqual(("/elsewhere", library), (taken.build, taken.preloaded))
 
 
 if __name__ == "__main__":

@@ -280,6 +280,15 @@ class Pages(unittest.TestCase):
         summary["experiments"] = {"quick": summary["experiments"]["quick"]}
         self.assertNotIn("Beside each result stands", self.pages(summary)[1])
 
+    def test_nodes_that_share_cpus_are_told(self):
+        summary, _ = reportkit.complete()
+        for changed, said in (({}, False), ({"nodes": 4}, True), ({"cpus_per_node": 2}, True),
+                              ({"nodes": 4, "hosts": "/hosts.txt"}, False), ({"nodes": "x"}, False)):
+            with self.subTest(changed=changed):
+                here = {**reportkit.ENVIRONMENT, "options": {**reportkit.ENVIRONMENT["options"], **changed}}
+                page, _ = self.pages(summary, here)
+                self.assertEqual("4 CPUs together, and the machine had 2" in page, said)
+
     def test_an_environment_of_any_shape_is_a_table(self):
         self.assertEqual(list(tables.flattened({"a": {"b": [1, None]}, "c": [{"d": True}], "e": []})),
                          [("a · b", "1, not known"), ("c 1 · d", "yes"), ("e", "none")])

@@ -1,11 +1,19 @@
-"""Protects the model that run_tracking.sh draws beside its measurements: equation (9) of seed 001's paper."""
+"""Protects the model that run_tracking.sh draws beside its measurements: equation (9) of seed 001's paper; and whom a
+measurement that is ended must not leave behind."""
 
 import os
+import signal
+import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench", "tracking"))
+BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench")
+sys.path[:0] = [BENCH, os.path.join(BENCH, "tracking")]
 import model
+import tracking
+from labkit import cgroups
 
 
 class Equation9(unittest.TestCase):
@@ -28,6 +36,29 @@ class Equation9(unittest.TestCase):
     def test_more_processes_take_longer(self):
         times = [model.suspend_time(processes, 2, 4, 10) for processes in (3, 7, 15)]
         self.assertEqual(times, sorted(times))
+
+
+class Ended(unittest.TestCase):
+    """On folders that stand for cgroups, and so cannot be removed."""
+
+    def test_trees_that_are_left_are_ended_stopped_and_frozen_ones_too(self):
+        with tempfile.TemporaryDirectory() as top:
+            for hierarchy in ("cpu", "freezer"):
+                os.makedirs(os.path.join(top, hierarchy, f"cosched-bench-tracking-{os.getpid()}", "a"))
+            process = subprocess.Popen(["sleep", "1000"])
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            process.send_signal(signal.SIGSTOP)
+            group = os.path.join(top, "freezer", f"cosched-bench-tracking-{os.getpid()}", "a")
+            for name, text in (("cgroup.procs", f"{process.pid}\n"), ("freezer.state", "FROZEN\n")):
+                with open(os.path.join(group, name), "w", encoding="ascii") as file:
+                    file.write(text)
+            with mock.patch.object(cgroups.time, "sleep"), mock.patch.object(tracking.sys, "stderr"):
+                tracking.remove_root(top)
+            self.assertEqual(process.wait(timeout=20), -signal.SIGKILL)
+            with open(os.path.join(group, "freezer.state"), encoding="ascii") as file:
+                self.assertEqual(file.read(), "THAWED")
+            self.assertEqual(os.listdir(os.path.join(top, "cpu")), [])
 
 
 if __name__ == "__main__":
