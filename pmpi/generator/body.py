@@ -87,6 +87,25 @@ class Body:
             test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
+    def expects(self, out=True, in_=True):
+        """What ranks that sleep while they wait are to know of: what may be moved piece by piece. Of what the real call has
+        found right, and what means something on every rank."""
+        f, parts = self.f, []
+        if f.role in OUT and out:
+            parts.append(self.out[1:])
+        if f.role in IN and in_:
+            parts.append(self.in_[1:])
+        if f.role in ("collective", "icollective"):
+            everywhere = "allgather" in f.name.lower() or "alltoall" in f.name.lower()
+            pair = ("recvcount", "recvtype") if everywhere else ("count", "datatype")
+            parts += [pair] * (set(pair) <= set(f.arguments))
+        return [f"wait_expects(next, {count}, {datatype});" for count, datatype in parts]
+
+    def expected(self):
+        """The same after a call that only begins something."""
+        lines = self.expects()
+        return ["if (rc == MPI_SUCCESS) {", *indent(lines), "}"] if lines else []
+
     def both(self, call):
         """Arguments of Sendrecv and Isendrecv made of two parcels."""
         return (f"out.buf, {self.cast}out.count, out.type, dest, sendtag, in.buf, {self.cast}in.count, "
@@ -139,6 +158,7 @@ class Body:
                 f"rc = next->Recv_init{c}({in_}, &trial);",
                 "if (rc == MPI_SUCCESS)",
                 f"    rc = next->Isend{c}({out}, &send);",
+                "if (rc == MPI_SUCCESS) {", *indent(self.expects(in_=False)), "}",
                 "doorbell_ring(peers_world_rank(comm, dest));",
                 *self.message(in_, "recvtag", "in.count", "in.type", apart),
                 "rc = wait_sent(next, rc, &trial, &send);"]
@@ -158,8 +178,7 @@ class Body:
                     else "wait_request(next, &request, MPI_STATUS_IGNORE, PEERS_UNKNOWN)")
             return ["MPI_Request request = MPI_REQUEST_NULL;",
                     f"rc = next->{f.twin}({f.call(self.replace, add=('&request',))});",
-                    "if (rc == MPI_SUCCESS)",
-                    f"    rc = {wait};"]
+                    "if (rc == MPI_SUCCESS) {", *indent(self.expects()), f"    rc = {wait};", "}"]
         arguments = [self.replace.get(a, a) for a in f.arguments]
         lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
         if f.role != "waitsome":

@@ -66,6 +66,8 @@ def entry_lines(f):
                              else "out.rc;" if f.role in OUT else "in.rc;")
         yield "}"
         yield from after_real(f)
+        if f.role in ("isend", "irecv", "isendrecv", "imrecv"):
+            yield from body.expected()
         yield from body.after_parcels()
     else:
         if f.role == "start":
@@ -82,6 +84,8 @@ def entry_lines(f):
         else:
             yield from body.real()
         yield from after_real(f)
+        if f.role == "icollective" and not f.name.endswith(("_init", "_init_c")):
+            yield from body.expected()
     if f.role in ("probe", "iprobe"):
         there = " && *flag" if f.role == "iprobe" else ""
         yield f"if (rc == MPI_SUCCESS{there})"

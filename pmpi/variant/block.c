@@ -8,7 +8,12 @@
 
 enum {
     RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
+    HASTE_BYTES = 16384,
+    HASTE_PER_BYTE_NS = 16,
+    RESTS = 4, // parts of the time between two beginnings of haste in a wait, to one of haste
 };
+
+#define HASTE_MOST_NS (100 * NS_PER_MS)
 
 struct block block = {
     // Two context switches and the wake-ups that go with them; bench/run_switches.sh measures them.
@@ -30,12 +35,53 @@ void block_without_sign(void)
     atomic_store_explicit(&block.sign, BLOCK_BY_TIME, memory_order_relaxed);
 }
 
+static uint64_t haste_ns(void)
+{
+    return atomic_load_explicit(&block.haste_ns, memory_order_relaxed);
+}
+
+static void set_haste(uint64_t ns)
+{
+    atomic_store_explicit(&block.haste_ns, ns, memory_order_relaxed);
+}
+
+void block_expect(uint64_t bytes)
+{
+    if (bytes < HASTE_BYTES)
+        return;
+    uint64_t left = haste_ns(), most = HASTE_MOST_NS / HASTE_PER_BYTE_NS;
+    uint64_t more = (bytes < most ? bytes : most) * HASTE_PER_BYTE_NS;
+    set_haste(left + more < HASTE_MOST_NS ? left + more : HASTE_MOST_NS);
+}
+
+static void spend_haste(struct block_wait *wait, uint64_t now)
+{
+    uint64_t passed = now - wait->paused_ns, left = haste_ns();
+    wait->paused_ns = now;
+    if (left == 0)
+        return;
+    uint64_t spent = passed < left ? passed : left;
+    set_haste(left - spent);
+    wait->hurried_ns += spent;
+}
+
+// What was in haste for a peer who was not there, and is rung now, may be moving only now.
+static void renew_haste(struct block_wait *wait, uint64_t now)
+{
+    if (wait->hurried_ns == 0 || now < wait->rests_until_ns || haste_ns() != 0)
+        return;
+    uint64_t again = wait->hurried_ns < HASTE_MOST_NS ? wait->hurried_ns : HASTE_MOST_NS;
+    set_haste(again);
+    wait->rests_until_ns = now + RESTS * again;
+    wait->hurried_ns = 0;
+}
+
 // A sleep is at most half as long as the wait has been: one that nothing ends makes no wait half as
 // long again.
 static uint64_t bound_ns(const struct block_wait *wait, uint64_t now)
 {
     uint64_t bound = (now - wait->began_ns) / 2;
-    uint64_t most = sign() == BLOCK_BY_TIME ? block.by_time_ns : block.most_ns;
+    uint64_t most = sign() == BLOCK_BY_TIME || haste_ns() != 0 ? block.by_time_ns : block.most_ns;
     return bound < block.least_ns ? block.least_ns : bound > most ? most : bound;
 }
 
@@ -44,7 +90,7 @@ static bool prepare(struct block_wait *wait, int seat)
 {
     if (sign() != BLOCK_BY_DOORBELL || doorbell_announced)
         return false;
-    if (wait->rings < RINGS_MAX) {
+    if (wait->rings < RINGS_MAX || haste_ns() != 0) {
         // Woken for something else than what is waited for, it may have answered somebody else.
         doorbell_ring(wait->rings == 0 ? seat : DOORBELL_ALL);
         wait->rings++;
@@ -61,21 +107,26 @@ static void sleep_until_sign(struct block_wait *wait, uint64_t now)
     stats_add(STATS_SLEEPS, 1);
     if (!came)
         stats_add(STATS_OVERSLEPT, 1);
-    wait->spin_until_ns = came ? clock_now_ns() + block.spin_limit_ns : 0;
-    wait->polled_ns = 0;
+    wait->polled_ns = wait->spin_until_ns = 0;
+    if (!came)
+        return;
+    uint64_t woken = clock_now_ns();
+    wait->spin_until_ns = woken + block.spin_limit_ns;
+    renew_haste(wait, woken);
 }
 
 void block_pause(struct block_wait *wait, int seat)
 {
     uint64_t now = clock_now_ns();
     if (wait->began_ns == 0) {
-        wait->began_ns = wait->polled_ns = now;
+        wait->began_ns = wait->polled_ns = wait->paused_ns = now;
         wait->spin_until_ns = now + block.spin_limit_ns;
         return;
     }
     if (wait->polled_ns != 0 && now - wait->polled_ns > block.long_poll_ns)
         doorbell_ring(DOORBELL_ALL);
     wait->polled_ns = now;
+    spend_haste(wait, now);
     if (now >= wait->spin_until_ns && !prepare(wait, seat))
         sleep_until_sign(wait, now);
 }

@@ -5,8 +5,9 @@
 // An MPI moves data only while it is called. So a rank that has found nothing and goes to sleep
 // rings first: its polls may have answered a peer (a rendezvous, a step of a collective operation)
 // who sleeps too. It does so a few times in one wait, not for ever, or two ranks that wait for a
-// third would keep waking each other; and whenever a poll took so long that it must have copied
-// something.
+// third would keep waking each other; whenever a poll took so long that it must have copied
+// something; and each time while something large may be on its way, which the MPI moves piece by
+// piece, by polls on both sides.
 #ifndef COSCHED_PMPI_VARIANT_BLOCK_H
 #define COSCHED_PMPI_VARIANT_BLOCK_H
 
@@ -29,6 +30,9 @@ struct block {
     uint64_t most_ns;      // and at most, with a sign
     uint64_t by_time_ns;   // and without one
     _Atomic int sign;      // enum block_sign
+    // For how long to wait in haste: to ring before each sleep, and sleep no longer than without a
+    // sign.
+    _Atomic uint64_t haste_ns;
 };
 
 extern struct block block __attribute__((visibility("hidden")));
@@ -39,10 +43,17 @@ struct block_wait {
     uint64_t polled_ns; // when the current poll began; 0: a poll after a sleep, slow anyway
     uint64_t spin_until_ns;
     uint32_t rings; // before going to sleep
+    uint64_t paused_ns;
+    uint64_t hurried_ns;     // how long it was in haste, since that was last renewed
+    uint64_t rests_until_ns; // when that may be again
 };
 
 // After a poll that found nothing. `seat` is the peer that is waited for, or DOORBELL_ALL.
 void block_pause(struct block_wait *wait, int seat);
+
+// A message, or a rank's part of a collective operation, of so many bytes is posted: the next waits
+// are in haste for as long as that may take.
+void block_expect(uint64_t bytes);
 
 // From now on things may happen to this process without any of the signs: a window is there, into
 // which peers reach without a call of theirs, or processes of another job.

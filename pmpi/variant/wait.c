@@ -268,6 +268,13 @@ void wait_merged(MPI_Comm comm)
         atomic_store_explicit(&strangers, true, memory_order_relaxed);
 }
 
+void wait_expects_message(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
+{
+    MPI_Count size = 0;
+    if (type != MPI_DATATYPE_NULL && next->Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
+        block_expect(count < INT64_MAX / size ? (uint64_t)(count * size) : INT64_MAX);
+}
+
 void wait_for_each(const struct mpi_next *next, int count, const MPI_Request *requests)
 {
     struct wait wait = wait_new();
@@ -307,9 +314,12 @@ static bool is_large_and_fits(const struct mpi_next *next, const MPI_Status *sta
                               MPI_Count count, MPI_Datatype type)
 {
     MPI_Count bytes = 0, size = 0;
-    return next->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > LARGE_BYTES &&
-           next->Type_size_x(type, &size) == MPI_SUCCESS && size > 0 && bytes / size <= count &&
-           bytes <= count * size;
+    bool fits = next->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS &&
+                bytes > LARGE_BYTES && next->Type_size_x(type, &size) == MPI_SUCCESS && size > 0 &&
+                bytes / size <= count && bytes <= count * size;
+    if (fits)
+        block_expect((uint64_t)bytes);
+    return fits;
 }
 
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,

@@ -55,6 +55,15 @@ static inline bool wait_polls(void)
     return wait_yields || (carrier.on && session_word_contended(session_word()));
 }
 
+void wait_expects_message(const struct mpi_next *next, MPI_Count count, MPI_Datatype type) HIDDEN;
+
+// So much is posted, to be sent or received.
+static inline void wait_expects(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
+{
+    if (wait_blocks && count > 0)
+        wait_expects_message(next, count, type);
+}
+
 // The same for collectives. All ranks must decide alike, since a nonblocking collective does not
 // match a blocking one: so this never depends on the state of one node. Not on intercommunicators,
 // whose nonblocking collectives MPICH 4.0 gets wrong. Not with members outside of this job's

@@ -65,6 +65,7 @@ static int start(void **state)
     block.least_ns = block.most_ns = block.by_time_ns = LONG_NS;
     wait_yields = wait_blocks = wait_collectives_polled = stats_on = core_active = true;
     wait_adapts = false;
+    atomic_store(&block.haste_ns, 0);
     for (int i = 0; i < STATS_COUNTERS; i++)
         stats_counters[i] = 0;
     return 0;
@@ -304,10 +305,9 @@ static void who_goes_to_sleep_rings_first(void **state)
     pthread_join(thread, NULL);
 }
 
-// Each that wakes for nothing and sleeps again would wake the other.
-static void two_that_wait_for_a_third_get_to_sleep(void **state)
+// How often the peer is rung by one who waits and is woken for nothing VAIN times.
+static uint32_t rings_of_vain_wakes(void)
 {
-    (void)state;
     pthread_t thread;
     MPI_Request request;
     lib.Irecv(IN, &request);
@@ -318,10 +318,83 @@ static void two_that_wait_for_a_third_get_to_sleep(void **state)
         doorbell_ring_those(MOCK_SELF);
     }
     wait_until_asleep(MOCK_SELF);
-    assert_in_range(rings(MOCK_PEER), 1, VAIN / 2);
+    uint32_t found = rings(MOCK_PEER);
     comes(8);
     doorbell_ring_those(MOCK_SELF);
     pthread_join(thread, NULL);
+    return found;
+}
+
+// Each that wakes for nothing and sleeps again would wake the other.
+static void two_that_wait_for_a_third_get_to_sleep(void **state)
+{
+    (void)state;
+    assert_in_range(rings_of_vain_wakes(), 1, VAIN / 2);
+}
+
+// --- something large -----------------------------------------------------------------------------
+
+static uint64_t haste(void)
+{
+    return atomic_load(&block.haste_ns);
+}
+
+// Pieces may have been moved by polls that are too short to tell.
+static void who_waits_for_something_large_rings_before_each_sleep(void **state)
+{
+    (void)state;
+    atomic_store(&block.haste_ns, LONG_NS);
+    assert_in_range(rings_of_vain_wakes(), VAIN, 2 * VAIN);
+}
+
+static void what_is_large_and_posted_makes_haste(void **state)
+{
+    (void)state;
+    static unsigned char big[1 << 20];
+    MPI_Request request;
+    lib.Isend(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+    lib.Wait(&request, MPI_STATUS_IGNORE);
+    goes();
+    assert_int_equal(haste(), 0);
+    lib.Irecv(big, sizeof big, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+    uint64_t one = haste();
+    assert_true(one > NS_PER_MS);
+    comes(8);
+    lib.Wait(&request, MPI_STATUS_IGNORE);
+    atomic_store(&block.haste_ns, 0);
+    wait_blocks = false; // who never sleeps does not ask
+    lib.Irecv(big, sizeof big, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+    assert_int_equal(haste(), 0);
+    wait_blocks = true;
+    comes(8);
+    lib.Wait(&request, MPI_STATUS_IGNORE);
+    block_expect(UINT64_MAX); // not for ever
+    uint64_t most = haste();
+    block_expect(UINT64_MAX);
+    assert_int_equal(haste(), most);
+    assert_in_range(most, one, NS_PER_SEC);
+}
+
+static void haste_is_over_after_a_while_and_again_when_somebody_comes(void **state)
+{
+    (void)state;
+    struct block_wait wait = {.began_ns = 0};
+    block.spin_limit_ns = LONG_NS;
+    atomic_store(&block.haste_ns, 2 * NS_PER_MS);
+    for (uint64_t end_ns = clock_now_ns() + LONG_NS; haste() != 0;) {
+        assert_true(clock_now_ns() < end_ns);
+        block_pause(&wait, MOCK_PEER);
+    }
+    assert_in_range(wait.hurried_ns, 2 * NS_PER_MS, 2 * NS_PER_MS);
+    block.spin_limit_ns = 0;
+    wait.spin_until_ns = 0;
+    block_pause(&wait, MOCK_PEER); // the last poll before the sleep
+    doorbell_ring_those(MOCK_SELF);
+    block_pause(&wait, MOCK_PEER);
+    assert_int_equal(haste(), 2 * NS_PER_MS);
+    assert_int_equal(wait.hurried_ns, 0);
+    if (doorbell_announced)
+        doorbell_withdraw();
 }
 
 static void a_poll_that_takes_long_rings(void **state)
@@ -428,6 +501,21 @@ static void a_sleep_that_nobody_ends_ends(void **state)
     receive_what_nobody_rings_for();
 }
 
+static void with_something_large_sleeps_are_short(void **state)
+{
+    (void)state;
+    uint64_t before_ns = clock_now_ns();
+    struct block_wait wait = {.began_ns = before_ns - 4 * LONG_NS, .paused_ns = before_ns};
+    block.least_ns = block.by_time_ns = 1000;
+    block.spin_limit_ns = 0;
+    atomic_store(&block.haste_ns, LONG_NS);
+    block_pause(&wait, MOCK_PEER); // the last poll before the sleep
+    block_pause(&wait, MOCK_PEER);
+    assert_int_equal(count_of(STATS_OVERSLEPT), 1);
+    assert_true(clock_now_ns() - before_ns < LONG_NS);
+    assert_false(doorbell_announced);
+}
+
 static void with_a_window_sleeps_go_by_the_clock(void **state)
 {
     (void)state;
@@ -459,12 +547,16 @@ int main(void)
         TEST(no_message_is_slept_through),
         TEST(who_goes_to_sleep_rings_first),
         TEST(two_that_wait_for_a_third_get_to_sleep),
+        TEST(who_waits_for_something_large_rings_before_each_sleep),
+        TEST(what_is_large_and_posted_makes_haste),
+        TEST(haste_is_over_after_a_while_and_again_when_somebody_comes),
         TEST(a_poll_that_takes_long_rings),
         TEST(auto_yields_where_nobody_else_computes),
         TEST(auto_sleeps_while_somebody_does),
         TEST(auto_yields_again_when_nobody_does_any_more),
         TEST(who_yields_rings_those_who_sleep),
         TEST(a_sleep_that_nobody_ends_ends),
+        TEST(with_something_large_sleeps_are_short),
         TEST(with_a_window_sleeps_go_by_the_clock),
         TEST(without_a_doorbell_sleeps_go_by_the_clock),
     };
