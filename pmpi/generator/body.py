@@ -102,9 +102,9 @@ class Body:
         return [f"wait_expects(next, {count}, {datatype});" for count, datatype in parts]
 
     def expected(self):
-        """The same after a call that only begins something."""
-        lines = self.expects()
-        return ["if (rc == MPI_SUCCESS) {", *indent(lines), "}"] if lines else []
+        """The same after a call that only begins something. Between two groups a rank may have named what means nothing."""
+        lines, within_one = self.expects(), " && peers_intra(comm)" if self.f.role == "icollective" else ""
+        return [f"if (rc == MPI_SUCCESS && wait_blocks{within_one}) {{", *indent(lines), "}"] if lines else []
 
     def both(self, call):
         """Arguments of Sendrecv and Isendrecv made of two parcels."""
