@@ -4,6 +4,7 @@
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <errno.h>
 #include <sys/socket.h>
 
 enum {
@@ -34,7 +35,9 @@ void connection_say_turn(struct connection *connection, const struct protocol_re
 {
     if (connection_has_unread(connection))
         return;
-    send(connection->caller.socket_fd, turn, sizeof *turn, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (send(connection->caller.socket_fd, turn, sizeof *turn, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+        errno == ECONNRESET)
+        connection->reset = true; // which the kernel says once
     connection->turn_bytes = unread_bytes(connection);
 }
 

@@ -84,8 +84,10 @@ void inbox_close(int socket_fd, bool sealed, struct inbox_left *left)
     enum content content = NOTHING;
     if (!sealed) {
         shutdown(socket_fd, SHUT_RDWR); // nothing can be added now
-        while ((content = look(socket_fd)) == PACKET)
-            recv(socket_fd, NULL, 0, MSG_DONTWAIT);
+        while ((content = look(socket_fd)) == PACKET || content == RESET) {
+            if (content == PACKET)
+                recv(socket_fd, NULL, 0, MSG_DONTWAIT);
+        }
     }
     if (content == DESCRIPTORS)
         leave(socket_fd, left);

@@ -145,9 +145,12 @@ enum packet_outcome packet_take(struct connection *connection)
         take_back(connection);
         return PACKET_SILENT; // what it had said before comes now, and then its end
     }
-    if (length < 0 && errno == EPERM)
+    if (length < 0 && errno == EPERM) {
         connection_drop(connection, "it passes descriptors");
-    else
-        connection_close(connection);
+        return PACKET_GONE;
+    }
+    if (connection->reset)
+        take_back(connection);
+    connection_close(connection);
     return PACKET_GONE;
 }

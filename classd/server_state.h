@@ -24,6 +24,7 @@ struct connection {
     struct user *user;
     struct protocol_request switch_; // the last SWITCH that came by it; command 0: none
     int turn_bytes;                  // of its socket, that a TURN may be in since its last reply
+    bool reset;  // the client is gone, and has left something unread
     bool parked; // to be closed as soon as the client has taken its replies, or is gone
     bool in_line;
     TAILQ_ENTRY(connection) line;

@@ -38,7 +38,9 @@ class Store:
         if self.directory == f"/run/{self.name}" or self.load() is not None:
             return
         try:
-            strange = sorted(name for name in os.listdir(self.directory) if not OWN.fullmatch(name))
+            names = sorted(os.listdir(self.directory))
+            recorded = any(name.startswith("lab.json") for name in names)
+            strange = [name for name in names if not (recorded and OWN.fullmatch(name))]
         except FileNotFoundError:
             return
         except NotADirectoryError:

@@ -257,6 +257,8 @@ static void *own_of(const void *caller, unsigned slot)
     own = objects_find_from(caller, symbol);
     if (own != NULL && own == dlsym(local_mpi, symbol))
         own = NULL;
+    if (own != NULL)
+        objects_handle(own); // for good: what is noted must not be unloaded
     callers_note(caller, slot, own);
     return own;
 }

@@ -10,7 +10,8 @@ enum {
     RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
     HASTE_BYTES = 16384,
     HASTE_PER_BYTE_NS = 16,
-    RESTS = 4, // parts of the time between two beginnings of haste in a wait, to one of haste
+    RESTS =
+        4, // of the time from one beginning of haste to the next in a wait at most one in so many
 };
 
 #define HASTE_MOST_NS (100 * NS_PER_MS)
@@ -35,44 +36,32 @@ void block_without_sign(void)
     atomic_store_explicit(&block.sign, BLOCK_BY_TIME, memory_order_relaxed);
 }
 
-static uint64_t haste_ns(void)
+static bool in_haste(uint64_t now)
 {
-    return atomic_load_explicit(&block.haste_ns, memory_order_relaxed);
-}
-
-static void set_haste(uint64_t ns)
-{
-    atomic_store_explicit(&block.haste_ns, ns, memory_order_relaxed);
+    return now < atomic_load_explicit(&block.haste_until_ns, memory_order_relaxed);
 }
 
 void block_expect(uint64_t bytes)
 {
     if (bytes < HASTE_BYTES)
         return;
-    uint64_t left = haste_ns(), most = HASTE_MOST_NS / HASTE_PER_BYTE_NS;
-    uint64_t more = (bytes < most ? bytes : most) * HASTE_PER_BYTE_NS;
-    set_haste(left + more < HASTE_MOST_NS ? left + more : HASTE_MOST_NS);
+    uint64_t now = clock_now_ns(), most = HASTE_MOST_NS / HASTE_PER_BYTE_NS;
+    uint64_t until = atomic_load_explicit(&block.haste_until_ns, memory_order_relaxed);
+    until = (until > now ? until : now) + (bytes < most ? bytes : most) * HASTE_PER_BYTE_NS;
+    atomic_store_explicit(&block.haste_until_ns,
+                          until < now + HASTE_MOST_NS ? until : now + HASTE_MOST_NS,
+                          memory_order_relaxed);
 }
 
-static void spend_haste(struct block_wait *wait, uint64_t now)
-{
-    uint64_t passed = now - wait->paused_ns, left = haste_ns();
-    wait->paused_ns = now;
-    if (left == 0)
-        return;
-    uint64_t spent = passed < left ? passed : left;
-    set_haste(left - spent);
-    wait->hurried_ns += spent;
-}
-
-// What was in haste for a peer who was not there, and is rung now, may be moving only now.
+// What was in haste for a peer who was not there, and is rung now, may be moving only now. But it
+// may be anybody who rings, others in haste as well: the longer the wait, the longer the rest.
 static void renew_haste(struct block_wait *wait, uint64_t now)
 {
-    if (wait->hurried_ns == 0 || now < wait->rests_until_ns || haste_ns() != 0)
+    if (wait->hurried_ns == 0 || now < wait->rests_until_ns || in_haste(now))
         return;
     uint64_t again = wait->hurried_ns < HASTE_MOST_NS ? wait->hurried_ns : HASTE_MOST_NS;
-    set_haste(again);
-    wait->rests_until_ns = now + RESTS * again;
+    atomic_store_explicit(&block.haste_until_ns, now + again, memory_order_relaxed);
+    wait->rests_until_ns = now + RESTS * again + (now - wait->began_ns);
     wait->hurried_ns = 0;
 }
 
@@ -81,16 +70,16 @@ static void renew_haste(struct block_wait *wait, uint64_t now)
 static uint64_t bound_ns(const struct block_wait *wait, uint64_t now)
 {
     uint64_t bound = (now - wait->began_ns) / 2;
-    uint64_t most = sign() == BLOCK_BY_TIME || haste_ns() != 0 ? block.by_time_ns : block.most_ns;
+    uint64_t most = sign() == BLOCK_BY_TIME || in_haste(now) ? block.by_time_ns : block.most_ns;
     return bound < block.least_ns ? block.least_ns : bound > most ? most : bound;
 }
 
 // The end of polling: true when there is a last poll to be made before the sleep.
-static bool prepare(struct block_wait *wait, int seat)
+static bool prepare(struct block_wait *wait, int seat, uint64_t now)
 {
     if (sign() != BLOCK_BY_DOORBELL || doorbell_announced)
         return false;
-    if (wait->rings < RINGS_MAX || haste_ns() != 0) {
+    if (wait->rings < RINGS_MAX || in_haste(now)) {
         // Woken for something else than what is waited for, it may have answered somebody else.
         doorbell_ring(wait->rings == 0 ? seat : DOORBELL_ALL);
         wait->rings++;
@@ -126,7 +115,9 @@ void block_pause(struct block_wait *wait, int seat)
     if (wait->polled_ns != 0 && now - wait->polled_ns > block.long_poll_ns)
         doorbell_ring(DOORBELL_ALL);
     wait->polled_ns = now;
-    spend_haste(wait, now);
-    if (now >= wait->spin_until_ns && !prepare(wait, seat))
+    if (in_haste(now))
+        wait->hurried_ns += now - wait->paused_ns;
+    wait->paused_ns = now;
+    if (now >= wait->spin_until_ns && !prepare(wait, seat, now))
         sleep_until_sign(wait, now);
 }

@@ -30,9 +30,9 @@ struct block {
     uint64_t most_ns;      // and at most, with a sign
     uint64_t by_time_ns;   // and without one
     _Atomic int sign;      // enum block_sign
-    // For how long to wait in haste: to ring before each sleep, and sleep no longer than without a
+    // Until when to wait in haste: to ring before each sleep, and sleep no longer than without a
     // sign.
-    _Atomic uint64_t haste_ns;
+    _Atomic uint64_t haste_until_ns;
 };
 
 extern struct block block __attribute__((visibility("hidden")));
@@ -52,7 +52,7 @@ struct block_wait {
 void block_pause(struct block_wait *wait, int seat);
 
 // A message, or a rank's part of a collective operation, of so many bytes is posted: the next waits
-// are in haste for as long as that may take.
+// are in haste for as long as that may take from now on.
 void block_expect(uint64_t bytes);
 
 // From now on things may happen to this process without any of the signs: a window is there, into

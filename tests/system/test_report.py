@@ -74,7 +74,7 @@ class Report(unittest.TestCase):
         page = self.made(*reportkit.complete(runs=3))
         self.assertEqual(self.figures(), sorted([
             "quick", "quick-gain", "workloads", "workloads-gain", "dom", "dom-gain", "batch", "batch-gain", "gmet",
-            "slice", "pairs", "mixed", "mixed-gain", "gantt-workloads", "gantt-batch"]))
+            "slice", "pairs", "mixed", "mixed-gain", "mpl", "gantt-workloads", "gantt-batch"]))
         self.check_figures()
         for name in self.figures():
             self.assertIn(f'<figure id="{name}">', page)

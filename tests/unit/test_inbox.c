@@ -223,6 +223,23 @@ static void nobody_waits_for_what_lingers_in_line(void **state)
     close(tcp.server);
 }
 
+// And that has left an answer unread.
+static void nobody_waits_for_what_lingers_behind_an_answer(void **state)
+{
+    char byte;
+    struct pair pair = old_kernel_pair();
+    (void)state;
+    assert_int_equal(send(pair.client, "a", 1, 0), 1);
+    assert_int_equal(inbox_take(pair.server, false, &byte, sizeof byte), 1);
+    assert_int_equal(send(pair.server, "answer", 6, 0), 6);
+    struct pair tcp = pass_lingering(pair, 1);
+    close(pair.client);
+    alarm(PATIENCE_S);
+    close_now(pair.server, false);
+    alarm(0);
+    close(tcp.server);
+}
+
 // Who connects, passes a descriptor and is refused does not have classd fork each time.
 static void one_process_closes_many(void **state)
 {
@@ -258,6 +275,7 @@ int main(void)
         cmocka_unit_test(descriptors_are_left_where_they_are),
         cmocka_unit_test(nobody_waits_for_what_lingers),
         cmocka_unit_test(nobody_waits_for_what_lingers_in_line),
+        cmocka_unit_test(nobody_waits_for_what_lingers_behind_an_answer),
         cmocka_unit_test(one_process_closes_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
