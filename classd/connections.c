@@ -1,10 +1,10 @@
 #include "classd/server_state.h"
 #include "common/clock.h"
 
+#include <errno.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <errno.h>
 #include <sys/socket.h>
 
 enum {
