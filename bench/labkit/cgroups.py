@@ -155,13 +155,9 @@ def _remove_group(group, root):
         _write_if_there(os.path.join(group, "freezer.state"), "THAWED")
         for pid in _read(os.path.join(group, "cgroup.procs")).split():
             _write_if_there(os.path.join(root, "cgroup.procs"), pid)
-        try:
-            os.rmdir(group)
+        if _is_removed(group):
             return True
-        except FileNotFoundError:
-            return True
-        except OSError:
-            time.sleep(0.02)  # the last process is still on its way out
+        time.sleep(0.02)  # the last process is still on its way out
     return False
 
 

@@ -103,8 +103,8 @@ class Body:
 
     def expected(self):
         """The same after a call that only begins something. Between two groups a rank may have named what means nothing."""
-        lines, within_one = self.expects(), " && peers_intra(comm)" if self.f.role == "icollective" else ""
-        return [f"if (rc == MPI_SUCCESS && wait_blocks{within_one}) {{", *indent(lines), "}"] if lines else []
+        lines, within_one = self.expects(), " && wait_blocks && peers_intra(comm)" if self.f.role == "icollective" else ""
+        return [f"if (rc == MPI_SUCCESS{within_one}) {{", *indent(lines), "}"] if lines else []
 
     def both(self, call):
         """Arguments of Sendrecv and Isendrecv made of two parcels."""

@@ -10,8 +10,7 @@ enum {
     RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
     HASTE_BYTES = 16384,
     HASTE_PER_BYTE_NS = 16,
-    RESTS =
-        4, // of the time from one beginning of haste to the next in a wait at most one in so many
+    RESTS = 4, // a wait is in haste for one part in so many of its time at most
 };
 
 #define HASTE_MOST_NS (100 * NS_PER_MS)

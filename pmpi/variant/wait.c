@@ -310,16 +310,15 @@ int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *
     return wait_request(next, request, status, peer);
 }
 
-static bool is_large_and_fits(const struct mpi_next *next, const MPI_Status *status,
-                              MPI_Count count, MPI_Datatype type)
+// Bytes of a message that is large, and fits; else 0.
+static uint64_t large_that_fits(const struct mpi_next *next, const MPI_Status *status,
+                                MPI_Count count, MPI_Datatype type)
 {
     MPI_Count bytes = 0, size = 0;
     bool fits = next->Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS &&
                 bytes > LARGE_BYTES && next->Type_size_x(type, &size) == MPI_SUCCESS && size > 0 &&
                 bytes / size <= count && bytes <= count * size;
-    if (fits)
-        block_expect((uint64_t)bytes);
-    return fits;
+    return fits ? (uint64_t)bytes : 0;
 }
 
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
@@ -331,7 +330,10 @@ int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source
     next->Request_free(trial);
     while ((rc = next->Iprobe(source, tag, comm, &flag, &status)) == MPI_SUCCESS && !flag)
         wait_pause(&wait);
-    *apart = wait_blocks && rc == MPI_SUCCESS && is_large_and_fits(next, &status, count, type);
+    uint64_t bytes =
+        wait_blocks && rc == MPI_SUCCESS ? large_that_fits(next, &status, count, type) : 0;
+    block_expect(bytes);
+    *apart = bytes > 0;
     return rc;
 }
 
