@@ -11,87 +11,16 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 
 import judge
 import report
+from lab import CARRIERS, ROOT, WAITS, Lab, variants
 from testlist import FOLDERS, Suite
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-LAB = os.path.join(ROOT, "bench", "lab")
-PLAIN = "plain"
-CARRIERS = ("default", "off", "notice", "header")
-WAITS = ("spin", "yield")
 TAIL = 3000  # characters of the output that are kept
 CANDIDATES = 5  # tests with which a variant is tried first
-LAUNCH_S = 30  # for what lab does before and after the run itself
-
-
-class Variant:
-    """`plain`, or CARRIER[+WAIT] for a run with the library."""
-
-    def __init__(self, text):
-        self.name = text
-        self.preload = text != PLAIN
-        self.variables = []
-        if not self.preload:
-            return
-        carrier, _, wait = text.partition("+")
-        if carrier not in CARRIERS or (wait and wait not in WAITS):
-            raise argparse.ArgumentTypeError(
-                f"{text} is neither {PLAIN} nor CARRIER[+WAIT] with one of {', '.join(CARRIERS)} "
-                f"and one of {', '.join(WAITS)}")
-        if carrier != "default":
-            self.variables.append(f"COSCHED_PIGGYBACK={carrier}")
-        if wait:
-            self.variables.append(f"COSCHED_WAIT={wait}")
-
-
-def variants(text):
-    return [Variant(word) for word in text.split(",")]
-
-
-class Lab:
-    """The virtual cluster of a campaign."""
-
-    def __init__(self, options):
-        self.options = options
-        self.command = [LAB, "--name", options.lab]
-
-    def __enter__(self):
-        cpus = max(1, os.cpu_count() // self.options.nodes)
-        settings = [f"--set={setting}" for setting in self.options.set]
-        subprocess.run([*self.command, "up", "--nodes", str(self.options.nodes), "--cpus-per-node",
-                        str(cpus), "--build", self.options.build, "--owner", str(os.getpid()),
-                        *settings], check=True)
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run([*self.command, "down"], check=False)
-
-    def run(self, variant, ranks, program, arguments, *, variables=(), mpiexec=(), limit_s, done):
-        """(output of all ranks, lab's report)"""
-        command = [*self.command, "mpiexec", "--mpi", self.options.mpi, "-n", str(ranks),
-                   "--timeout", str(limit_s)]
-        command += ["--preload"] if variant.preload else []
-        command += [f"--env={pair}" for pair in [*variables, *variant.variables]]
-        command += [f"--mpi-arg={word}" for word in [*self.options.mpi_arg, *mpiexec]]
-        if done:
-            command += ["--done-pattern", judge.DONE, "--grace", str(self.options.grace),
-                        "--grace-cpu", str(self.options.grace * ranks)]
-        with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
-            finished = subprocess.run(
-                [*command, "--report", file.name, program, *arguments], stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=os.path.dirname(program),
-                timeout=limit_s + LAUNCH_S, check=False)
-            output = finished.stdout.decode(errors="replace")
-            text = file.read()
-        if not text:
-            raise SystemExit(f"lab mpiexec failed: {output}")
-        return output, json.loads(text)
 
 
 class Campaign:
@@ -127,7 +56,8 @@ class Campaign:
         limit_s = min(test.limit_s, self.options.timeout)
         output, found = lab.run(variant, test.ranks, self.suite.program(test), test.arguments,
                                 variables=test.variables, mpiexec=test.mpiexec_arguments,
-                                limit_s=limit_s, done=judge.awaits_done(test.rule))
+                                limit_s=limit_s,
+                                done=judge.DONE if judge.awaits_done(test.rule) else None)
         verdict, reason = judge.judge(test.rule, output, found)
         record = {"test": test.name, "variant": variant.name, "verdict": verdict, "reason": reason,
                   "seconds": round(found["response_s"], 3), "cpu_s": round(found["cpu_s"], 3),
@@ -149,7 +79,7 @@ class Campaign:
             for test in candidates:
                 output, _ = lab.run(variant, test.ranks, self.suite.program(test), test.arguments,
                                     variables=["COSCHED_STATS=1", *test.variables],
-                                    limit_s=self.options.timeout, done=False)
+                                    limit_s=self.options.timeout)
                 words = [line for line in output.splitlines() if line.startswith("cosched:")]
                 if any(" carrier " in line for line in words):
                     print(f"{variant.name}: " + " ".join(words), flush=True)
