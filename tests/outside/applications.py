@@ -22,8 +22,10 @@ from catalogue import APPLICATIONS
 from lab import PLAIN, ROOT, Lab, Variant, variants
 
 FAMILIES = ("mpich", "openmpi")
-OPENMPI = ["--mca", "osc", "pt2pt"]  # without it, no windows over TCP
+OPENMPI = ["--mca", "mpi_yield_when_idle", "1",  # so that what runs without the library ends in time
+           "--mca", "osc", "pt2pt"]  # without it, no windows over TCP
 PLAIN_RUNS_MAX = 3  # what differs must differ from all of them: some results depend on who was first
+GRACE_S = 2  # for what is to end after its last line
 AT_WORK = "cosched:"  # and " carrier ", in the line that COSCHED_STATS=1 gives
 BESIDE = "build's bench/npb LU, class W"
 
@@ -66,7 +68,7 @@ class Place:
     """A lab for one MPI, with the applications' folders."""
 
     def __init__(self, options, family):
-        self.options = argparse.Namespace(**vars(options), mpi=family, grace=0,
+        self.options = argparse.Namespace(**{**vars(options), "mpi": family}, grace=GRACE_S,
                                           mpi_arg=OPENMPI if family == "openmpi" else [])
         self.family = family
         self.lab = Lab(self.options)
@@ -75,12 +77,15 @@ class Place:
         with tempfile.TemporaryDirectory(prefix="cosched-application.") as folder, contextlib.ExitStack() as stack:
             for source in application.inputs(os.path.join(ROOT, "tests", "outside", "inputs")):
                 unpack(source, folder)
+            # Open MPI's launcher passes on what it is told to.
+            exported = [word for pair in application.environment() for word in ("-x", pair.split("=")[0])]
+            stats = ["COSCHED_STATS=1"] if variant.preload else []
             if beside and variant.preload:
                 stack.enter_context(self._beside(variant))
             output, report = self.lab.run(variant, application.ranks, application.program(self.family),
                                           application.arguments, folder=folder, limit_s=application.limit_s,
-                                          variables=["COSCHED_STATS=1", "OMP_NUM_THREADS=1"] if variant.preload
-                                          else ["OMP_NUM_THREADS=1"])
+                                          done=application.done, variables=[*application.environment(), *stats],
+                                          mpiexec=exported if self.family == "openmpi" else ())
             return Run(application, output, report, folder)
 
     @contextlib.contextmanager
