@@ -94,7 +94,8 @@ class Place:
         program = os.path.join(self.options.build, "bench", "npb", self.family, "bin", "lu")
         command = [*self.lab.command, "mpiexec", "--mpi", self.family, "-n", "2", "--preload", "--loop", "100000",
                    *[f"--env={pair}" for pair in variant.variables], program, "W"]
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as process:
             try:
                 yield
             finally:
