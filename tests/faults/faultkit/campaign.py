@@ -82,7 +82,7 @@ class Campaign:
         world.pass_time(self.rng.uniform(0, 2) * world.slice_s)
         shared, before = self._shared(), self._known()
         start_s = time.monotonic()
-        world.watch.take()
+        self._collect(f"before fault {number}, {kind}")
         world.jobs.kind = kind
         try:
             KINDS[kind](world, self.rng)
