@@ -7,6 +7,7 @@
 #include "ctl/show.h"
 #include "ctl/talk.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <mntent.h>
 #include <sched.h>
@@ -227,9 +228,14 @@ static void check_jobs_clocks(struct doctor *doctor, bool synchronised)
 static void check_clock(struct doctor *doctor)
 {
     struct timex state = {0};
-    bool synchronised = adjtimex(&state) != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
+    int rc = adjtimex(&state); // containers may forbid even asking
+    bool synchronised = rc != -1 && rc != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
     if (!doctor->config->timer_align)
         note("[timer] align = no: nodes switch at different moments");
+    else if (rc == -1)
+        note("whether the clock is synchronised cannot be asked here (%s): without NTP or PTP "
+             "nodes do not switch together",
+             strerror(errno));
     else if (!synchronised)
         note("the clock is not synchronised: nodes switch together only with NTP or PTP");
     else

@@ -2,6 +2,7 @@
 
 Daemons as in daemonkit.py.
 """
+import ctypes
 import errno
 import glob
 import json
@@ -10,6 +11,7 @@ import pty
 import re
 import resource
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -231,6 +233,23 @@ class Trace(Node):
         self.assertIn("nothing was recorded", self.ctl("trace", "export", "svg").stderr)
 
 
+def forbid_asking_the_clock():
+    """In this process and those that it starts, as systemd-nspawn does: adjtimex() and clock_adjtime() are EPERM."""
+    adjtimex, clock_adjtime = {"x86_64": (159, 305), "aarch64": (171, 266)}[os.uname().machine]
+    load, equal, answer = 0x20, 0x15, 0x06  # of classic BPF
+    allow, refuse = 0x7fff0000, 0x00050000 | errno.EPERM
+    program = b"".join(struct.pack("=HBBI", *step) for step in (
+        (load, 0, 0, 0), (equal, 2, 0, adjtimex), (equal, 1, 0, clock_adjtime),
+        (answer, 0, 0, allow), (answer, 0, 0, refuse)))
+    steps = ctypes.create_string_buffer(program, len(program))
+    head = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(steps)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, seccomp, filtered = 38, 22, 2
+    if (libc.prctl(no_new_privileges, 1, 0, 0, 0) != 0
+            or libc.prctl(seccomp, filtered, ctypes.c_void_p(ctypes.addressof(head)), 0, 0) != 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
 class Watching(Node):
     def test_metrics_are_openmetrics(self):
         self.job("a"), self.job("b", uid=NOBODY)
@@ -344,6 +363,12 @@ class Installed(unittest.TestCase):
                                   check=False, env={**os.environ, "PATH": empty}).stdout
         self.assertRegex(said, "(?m)^note  MPICH: no mpiexec.mpich in PATH$")
         self.assertNotIn("is not installed", said)
+
+    def test_the_doctor_does_not_guess_the_clock(self):
+        run = subprocess.run([daemonkit.CTL, "--config", "/dev/null", "doctor"], capture_output=True, text=True,
+                             timeout=DEADLINE_S, check=False, preexec_fn=forbid_asking_the_clock)
+        self.assertNotRegex(run.stdout, "(?m)^ok +the clock")
+        self.assertRegex(run.stdout, r"(?m)^note .* clock is synchronised cannot be asked here \(Operation not permitted\)")
 
     def doctor(self, prefix):
         return subprocess.run([f"{prefix}/bin/coschedctl", "--config", "/dev/null", "doctor"], capture_output=True,
