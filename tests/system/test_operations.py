@@ -10,6 +10,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -346,6 +347,27 @@ class Installed(unittest.TestCase):
                         self.assertTrue(program.startswith(prefix + "/"), program)
                         self.assertTrue(os.access(top + program, os.X_OK), program)
                 self.assertNotIn("libcosched_pmpi.so", self.doctor(top + prefix))  # it is found
+
+    def test_what_is_generated_is_so_below_any_path(self):
+        source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+        with tempfile.TemporaryDirectory(prefix="cosched test ") as top:
+            for folder in ("doc", "etc"):
+                shutil.copytree(f"{source}/{folder}", f"{top}/{folder}", ignore=shutil.ignore_patterns("results"))
+            os.symlink(daemonkit.CLASSD, f"{top}/classd")
+            with open(f"{top}/CMakeLists.txt", "w", encoding="ascii") as file:
+                file.write("cmake_minimum_required(VERSION 3.25)\nproject(pages NONE)\ninclude(GNUInstallDirs)\n"
+                           "add_executable(classd IMPORTED)\n"
+                           'set_target_properties(classd PROPERTIES IMPORTED_LOCATION "${CMAKE_SOURCE_DIR}/classd")\n'
+                           "add_subdirectory(doc)\nadd_subdirectory(etc)\n")
+            for step in (["-S", top, "-B", f"{top}/build"], ["--build", f"{top}/build"]):
+                run = subprocess.run(["cmake", *step], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            with open(f"{top}/build/etc/cosched.ini", encoding="ascii") as file:
+                self.assertIn("\n[cgroup]\n", file.read())
+            if shutil.which("scdoc"):
+                with open(f"{top}/build/doc/cosched.ini.5", encoding="utf-8") as file:
+                    self.assertIn("placement", file.read())
+                self.assertTrue(os.path.exists(f"{top}/build/doc/coschedctl.1"))
 
     def test_a_library_that_serves_no_mpi_is_a_fault(self):
         with tempfile.TemporaryDirectory() as top:
