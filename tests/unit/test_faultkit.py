@@ -134,15 +134,24 @@ class FaultlessWorld:
 
 
 class CampaignTest(unittest.TestCase):
-    def test_what_is_seen_between_two_faults_counts(self):
+    def run_one(self, faults, shared=True):
         with unittest.mock.patch.dict(campaign.KINDS, {"nothing": lambda world, rng: None}), \
-                unittest.mock.patch.object(campaign.Campaign, "_shared", lambda self: True), \
+                unittest.mock.patch.object(campaign.Campaign, "_shared", lambda self: shared), \
                 unittest.mock.patch.object(campaign.Campaign, "_known", lambda self: {}):
-            run = campaign.Campaign(FaultlessWorld(), 2, 1, only="nothing", progress=io.StringIO())
+            run = campaign.Campaign(FaultlessWorld(), faults, 1, only="nothing", progress=io.StringIO())
             run.run()
+        return run
+
+    def test_what_is_seen_between_two_faults_counts(self):
+        run = self.run_one(2)
         self.assertEqual([outcome.complaints for outcome in run.outcomes], [[], []])
         self.assertEqual(run.complaints, ["before fault 1, nothing: a is limited for too long",
                                           "before fault 2, nothing: a is limited for too long"])
+
+    def test_faults_that_came_upon_nobody_have_tried_nothing(self):
+        for shared in (True, False):
+            complaints = [text for text in self.run_one(12, shared).complaints if "not tried" in text]
+            self.assertEqual(len(complaints), not shared)
 
 
 def found(slice_s=0.5, **changes):
