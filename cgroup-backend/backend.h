@@ -185,7 +185,7 @@ int class_remove(class_t *class_, struct error *err);
 // of the class's groups. EAGAIN: the class is not limited any more, holds no descriptor once who
 // was stopped is continued, and is still the caller's, who calls again a little later, or
 // class_remove() or class_close(), and nothing else. So it is, too, while descriptors or memory are
-// short, or somebody cannot be continued for another reason.
+// short, or somebody cannot be continued or moved for another reason.
 int class_remove_step(class_t *class_, size_t limit, struct error *err);
 
 // Calls `each` for every class, below the root or in place, until it returns non-zero. Returns 0 or

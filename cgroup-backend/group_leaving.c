@@ -27,17 +27,19 @@ int groups_expel(class_t *base, pid_t pid, struct error *err)
     return 0;
 }
 
-// Of the members of a group at most `limit`. Those that are exiting stay, which is no error.
+// Of the members of a group at most `limit`. Those that are exiting stay, which is no error. EAGAIN
+// when there are others who cannot be moved, as in a container, whose top group passes controllers
+// on: they leave by ending.
 static int expel_members(const struct group *group, size_t limit, struct error *err)
 {
     cleanup_processes struct process_list members = {0};
+    struct error fault = {0};
     if (processes_members(group->path, limit, &members, err) != 0)
         return -1;
     for (size_t i = 0; i < members.count; i++)
-        if (processes_is("/proc", &members.list[i]) &&
-            moving_expel(group, &members.list[i], err) != 0)
-            return -1;
-    return 0;
+        if (processes_is("/proc", &members.list[i]))
+            moving_expel(group, &members.list[i], &fault);
+    return fault.code == 0 ? 0 : error_set(err, EAGAIN, "%s", fault.text);
 }
 
 // Of descriptors or memory, which will be there again.
@@ -58,10 +60,11 @@ static const struct group *first_left(const struct cgroup_class *class_)
 static int remove_step(struct cgroup_class *class_, size_t limit,
                        void (*try_delete)(struct cgroup_class *class_), struct error *err)
 {
+    struct error fault = {0};
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         if (directory_exists(class_->groups[i].path) &&
-            expel_members(&class_->groups[i], limit, err) != 0)
-            return -1;
+            expel_members(&class_->groups[i], limit, &fault) != 0 && fault.code != EAGAIN)
+            return error_set(err, fault.code, "%s", fault.text);
     try_delete(class_);
     const struct group *left = first_left(class_);
     if (left == NULL || rmdir(left->path) == 0)
@@ -70,6 +73,8 @@ static int remove_step(struct cgroup_class *class_, size_t limit,
         return 0;
     // Members beyond the limit, a child forked during the step, an exiting process.
     bool busy = errno == EBUSY || errno == ENOTEMPTY;
+    if (busy && fault.code != 0)
+        return error_set(err, EAGAIN, "%s", fault.text);
     return error_errno(err, busy ? EAGAIN : errno, "cannot remove the group %s%s", left->path,
                        busy ? " (exiting processes, or groups below it)" : "");
 }

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUBTREE_DEPTH_MAX = 16 };
+enum {
+    SUBTREE_DEPTH_MAX = 16,
+    SUBTREE_GROUPS_MAX = 2048, // a manager makes one for each rank, at most
+};
 
 void pid_list_free(struct pid_list *list)
 {
@@ -386,11 +389,14 @@ int processes_members(const char *directory, size_t limit, struct process_list *
     return 0;
 }
 
-static int add_subtree(const char *directory, unsigned depth, struct pid_list *list,
-                       struct error *err)
+static int add_subtree(const char *directory, unsigned depth, unsigned *groups,
+                       struct pid_list *list, struct error *err)
 {
     struct error fault = {0};
     size_t hidden = 0;
+    if (++*groups > SUBTREE_GROUPS_MAX)
+        return error_set(err, EXDEV, "%s: there are more than %d groups to look at", directory,
+                         SUBTREE_GROUPS_MAX);
     if (read_group(directory, list, &hidden, &fault) != 0)
         return fault.code == ENOENT || fault.code == ENODEV
                    ? 0
@@ -399,19 +405,19 @@ static int add_subtree(const char *directory, unsigned depth, struct pid_list *l
     if (hidden > 0)
         return error_set(err, EXDEV, "%s: %zu processes live in a pid namespace out of sight",
                          directory, hidden);
-    cleanup_closedir DIR *groups = opendir(directory);
-    if (groups == NULL)
+    cleanup_closedir DIR *below = opendir(directory);
+    if (below == NULL)
         return 0;
-    for (struct dirent *entry; (entry = readdir(groups)) != NULL;) {
+    for (struct dirent *entry; (entry = readdir(below)) != NULL;) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
         // Nobody could say that there is no stranger below.
         if (depth == 0)
             return error_set(err, EXDEV, "%s: groups are nested too deeply", directory);
-        cleanup_free char *below = path_join(directory, entry->d_name);
-        if (below == NULL)
+        cleanup_free char *path = path_join(directory, entry->d_name);
+        if (path == NULL)
             return error_errno(err, ENOMEM, "%s", directory);
-        if (add_subtree(below, depth - 1, list, err) != 0)
+        if (add_subtree(path, depth - 1, groups, list, err) != 0)
             return -1;
     }
     return 0;
@@ -419,7 +425,8 @@ static int add_subtree(const char *directory, unsigned depth, struct pid_list *l
 
 int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err)
 {
-    return add_subtree(directory, SUBTREE_DEPTH_MAX, list, err);
+    unsigned groups = 0;
+    return add_subtree(directory, SUBTREE_DEPTH_MAX, &groups, list, err);
 }
 
 // The value of the line "key:\tvalue"; null when there is none.

@@ -75,7 +75,8 @@ int processes_of_group(const char *directory, struct pid_list *list, struct erro
 
 // The same for `directory` and every group below it; groups that vanish meanwhile have nobody.
 // EXDEV when somebody there may not be seen, as he lives in a pid namespace that is not below ours,
-// in a threaded group, or too deep down.
+// in a threaded group, or too deep down; and when there are more than 2048 groups, which whoever
+// may make some there could make without end.
 int processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
 
 // The members of a group with their start times, at most `limit` of them, sorted, in place of what

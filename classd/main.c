@@ -64,7 +64,6 @@ static int serve(struct config *config, const char *config_file, struct error *e
     server_t *server = NULL;
     int rc = -1;
 
-    signal(SIGPIPE, SIG_IGN);
     server_hold_signals();
     urgent_become();
     descriptors_allow(config);
@@ -134,6 +133,8 @@ static int load(const struct options *options, struct config *config, struct err
 
 static int execute(const struct options *options, struct config *config, struct error *err)
 {
+    if (options->mode == MODE_SERVE || options->mode == MODE_RELEASE)
+        signal(SIGPIPE, SIG_IGN); // who reads the log may end
     if (options->mode != MODE_PRINT_MANUAL && load(options, config, err) < 0)
         return -1;
     switch (options->mode) {

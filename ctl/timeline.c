@@ -247,19 +247,21 @@ static bool may_have_missed(const struct recording *recording, const struct lane
            (recording->lost > 0 && (lane == NULL || lane->spans[0].from_ns > at_ns));
 }
 
-// Also where a node may have run the job without its being known.
+// Also where a node may have run the job without its being known, and where none of its others is
+// among the recordings: whoever asks has a peer elsewhere.
 static bool may_run_elsewhere(struct timeline *timeline, size_t job, size_t node, uint64_t at_ns)
 {
-    bool may = false;
+    bool may = false, seen = false;
     for (size_t other = 0; other < timeline->node_count && !may; other++) {
         if (other == node)
             continue;
         struct lane *lane = find_lane(timeline, job, other);
         const struct span *span = lane != NULL ? span_from(lane, at_ns) : NULL;
+        seen |= lane != NULL;
         may = (span != NULL && span->from_ns <= at_ns && span->state != SPAN_IDLE) ||
               may_have_missed(&timeline->recordings[other], lane, at_ns);
     }
-    return may;
+    return may || !seen;
 }
 
 struct timeline_requests timeline_requests(struct timeline *timeline, size_t job)

@@ -229,6 +229,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "timerd: unexpected argument \"%s\"\n", argv[optind]);
         return EXIT_USAGE;
     }
+    signal(SIGPIPE, SIG_IGN); // who reads the log may end
     log_init("timerd", "info");
     if (load(config_file, &config, &err) == 0) {
         log_init("timerd", config.log_level);

@@ -768,6 +768,35 @@ class Timer(Node):
         self.eventually(self.lifted, "timerd lifts the limits")
         self.assertIsNone(timerd.poll())
 
+    def start_unheard(self, *command):
+        """With something to say, by a file of its own, and nobody at the other end of its standard error."""
+        with open(self.config, encoding="ascii") as good, \
+                open(os.path.join(self.folder, "broken.ini"), "w", encoding="ascii") as file:
+            file.write(good.read() + "[scheduler]\nspeed = 11\n")
+        reader, writer = os.pipe()
+        os.close(reader)
+        daemon = subprocess.Popen([*command, "--config", file.name], stdin=subprocess.DEVNULL, stderr=writer)
+        os.close(writer)
+        self.daemons.append(daemon)
+        return daemon
+
+    def test_a_log_that_nobody_reads_is_no_reason_to_limit_for_ever(self):
+        self.job("a"), self.job("b")
+        timerd = self.start_unheard(TIMERD)
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        for _ in range(2):  # it says so each time
+            self.classd.send_signal(signal.SIGSTOP)
+            self.eventually(self.lifted, "timerd lifts the limits")
+            self.classd.send_signal(signal.SIGCONT)
+            self.eventually(self.both_limited, "the woken classd limits again")
+        self.assertIsNone(timerd.poll())
+
+    def test_who_releases_lifts_also_where_nobody_reads_what_is_said(self):
+        self.job("a"), self.job("b")
+        self.kill_classd()
+        self.assertEqual(self.start_unheard(CLASSD, "--release").wait(DEADLINE_S), 0)
+        self.assertTrue(self.lifted())
+
     def test_timerd_may_start_first(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
         self.start(TIMERD)

@@ -257,6 +257,28 @@ static void members_of_groups(void **state)
     pid_list_free(&list);
 }
 
+// A job may have been given its group to make others below it, and classd looks at them all at
+// every turn.
+static void a_subtree_has_so_many_groups(void **state)
+{
+    (void)state;
+    struct pid_list list = {0};
+    struct error err = {0};
+    char top[80], name[64];
+    snprintf(top, sizeof top, "%s/top", proc);
+    put("top/cgroup.procs", "11\n");
+    for (int i = 1; i < 2048; i++) {
+        snprintf(name, sizeof name, "top/%d/cgroup.procs", i);
+        put(name, "12\n");
+    }
+    assert_int_equal(processes_of_subtree(top, &list, &err), 0);
+    assert_int_equal(list.count, 2048);
+    put("top/1/one-more/cgroup.procs", "13\n");
+    assert_int_equal(processes_of_subtree(top, &list, &err), -1);
+    assert_int_equal(err.code, EXDEV);
+    pid_list_free(&list);
+}
+
 static void lines_up_to_the_top(void **state)
 {
     (void)state;
@@ -313,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_process_is_number_and_start, set_up, clean_up),
         cmocka_unit_test_setup_teardown(where_a_process_lives, set_up, clean_up),
         cmocka_unit_test_setup_teardown(members_of_groups, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_subtree_has_so_many_groups, set_up, clean_up),
         cmocka_unit_test_setup_teardown(lines_up_to_the_top, set_up, clean_up),
         cmocka_unit_test(lists),
         cmocka_unit_test(words_and_numbers),

@@ -583,6 +583,34 @@ static void what_is_being_removed_holds_no_descriptor_and_no_limit(void **state)
     class_close(class_);
 }
 
+// As in a container, whose top group passes controllers on and so takes no process, when where he
+// came from is gone or not known: he leaves by ending, and the class is looked at until then.
+static void who_cannot_be_moved_is_waited_for(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char pid[16], top[96];
+    put_class("lab/node0/a");
+    open_backend();
+    class_t *class_ = open_class("a");
+    snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+    put("lab/node0/a", "cgroup.procs", pid);
+    unlink_file("", "cgroup.procs");
+    snprintf(top, sizeof top, "%s/cgroup.procs", mount);
+    assert_int_equal(mkdir(top, 0755), 0); // it takes nobody
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(class_remove_step(class_, 8, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+        assert_non_null(strstr(err.text, top)); // why
+    }
+    assert_int_equal(rmdir(top), 0);
+    put("", "cgroup.procs", "");
+    assert_int_equal(class_remove_step(class_, 8, &err), -1); // plain files keep the directory
+    assert_int_equal(err.code, EAGAIN);
+    assert_file("", "cgroup.procs", pid);
+    class_close(class_);
+}
+
 static void assert_limit(const char *group, const char *expected)
 {
     char path[256], text[64] = "";
@@ -753,6 +781,7 @@ int main(void)
         on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
         on_files(what_is_being_removed_holds_no_descriptor_and_no_limit),
+        on_files(who_cannot_be_moved_is_waited_for),
         on_files(a_named_group_is_limited_in_place),
         on_files(a_record_is_written_as_soon_as_there_is_space),
         on_files(a_limit_that_is_gone_needs_no_lifting),

@@ -1,15 +1,17 @@
-"""The judge of the fault campaign: what it must complain of, and what it must not."""
+"""The fault campaign: what it must complain of, and what it must not."""
 
+import io
 import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path[:0] = [os.path.join(TESTS, "faults"), os.path.join(os.path.dirname(TESTS), "bench")]
 
-from faultkit import report  # noqa: E402
-from faultkit.watch import Judge  # noqa: E402
+from faultkit import campaign, report  # noqa: E402
+from faultkit.watch import Judge, Peaks  # noqa: E402
 
 
 class JudgeTest(unittest.TestCase):
@@ -92,6 +94,64 @@ class JudgeTest(unittest.TestCase):
             self.hold(4, "a")
             self.hold(0.1, "", classes="b")
         self.assert_blames()
+
+
+class FaultlessWorld:
+    """In which nothing happens but what its watch sees."""
+
+    nodes = []
+    slice_s = 0.0
+
+    def __init__(self):
+        self.watch = self.jobs = self
+        self.kind = None
+        self.seen = []
+
+    def take(self):
+        seen, self.seen = self.seen, []
+        return Peaks(), seen
+
+    def take_complaints(self):
+        return []
+
+    def take_ended(self):
+        return []
+
+    def wait_for(self, condition, deadline_s):
+        """Between two faults."""
+        self.seen.append("a is limited for too long")
+
+    def pass_time(self, seconds):
+        pass
+
+    def start(self):
+        pass
+
+    settle = drain = start
+
+    def expect(self, find_faults):
+        return True
+
+
+class CampaignTest(unittest.TestCase):
+    def run_one(self, faults, shared=True):
+        with unittest.mock.patch.dict(campaign.KINDS, {"nothing": lambda world, rng: None}), \
+                unittest.mock.patch.object(campaign.Campaign, "_shared", lambda self: shared), \
+                unittest.mock.patch.object(campaign.Campaign, "_known", lambda self: {}):
+            run = campaign.Campaign(FaultlessWorld(), faults, 1, only="nothing", progress=io.StringIO())
+            run.run()
+        return run
+
+    def test_what_is_seen_between_two_faults_counts(self):
+        run = self.run_one(2)
+        self.assertEqual([outcome.complaints for outcome in run.outcomes], [[], []])
+        self.assertEqual(run.complaints, ["before fault 1, nothing: a is limited for too long",
+                                          "before fault 2, nothing: a is limited for too long"])
+
+    def test_faults_that_came_upon_nobody_have_tried_nothing(self):
+        for shared in (True, False):
+            complaints = [text for text in self.run_one(12, shared).complaints if "not tried" in text]
+            self.assertEqual(len(complaints), not shared)
 
 
 def found(slice_s=0.5, **changes):

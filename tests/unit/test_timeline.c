@@ -190,6 +190,27 @@ static void of_what_was_lost_no_request_is_false(void **state)
     }
 }
 
+static struct recording_event of_b_alone[] = {
+    {0 * SECOND, B, PROTOCOL_EVENT_IDLE, 10000},
+    {9 * SECOND, B, PROTOCOL_EVENT_LEFT, 0},
+};
+
+// Nor beside a node on which the job is not.
+static void of_one_node_alone_no_request_is_false(void **state)
+{
+    (void)state;
+    static const struct recording both[] = {RECORDING("node1", asks_on_node1),
+                                            RECORDING("node2", of_b_alone)};
+    struct timeline timeline;
+    for (size_t count = 1; count <= 2; count++) {
+        assert_int_equal(timeline_build(both, count, &timeline, &err), 0);
+        struct timeline_requests requests = timeline_requests(&timeline, 0);
+        assert_int_equal(requests.made, 3);
+        assert_int_equal(requests.false_, 0);
+        timeline_free(&timeline);
+    }
+}
+
 static void delays_are_from_the_first_node_to_the_last(void **state)
 {
     (void)state;
@@ -438,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_request_is_false_where_no_other_node_runs_the_job),
         cmocka_unit_test(what_came_after_a_recording_is_not_known),
         cmocka_unit_test(of_what_was_lost_no_request_is_false),
+        cmocka_unit_test(of_one_node_alone_no_request_is_false),
         cmocka_unit_test(delays_are_from_the_first_node_to_the_last),
         cmocka_unit_test(turns_that_end_on_one_node_are_counted_apart),
         cmocka_unit_test(a_job_has_a_lane_also_where_it_has_no_name),
