@@ -35,12 +35,14 @@ static int see_recv(void *buf, int count, MPI_Datatype datatype, int source, int
 }
 
 // Sequential libraries bring along functions of these names that lead to no MPI, as MUMPS does,
-// whose end the program.
+// whose end the program. If they are linked into the program itself, which comes first, it seems to
+// have all that was loaded with it; an MPI's own are in a library.
 static bool leads_to_mpi(void *function)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+    if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL ||
+        map->l_prev == NULL)
         return false;
     void *object = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
     bool leads = object != NULL && dlsym(object, "PMPI_Send") != NULL;
