@@ -118,12 +118,12 @@ static int set_integer(struct config *config, const struct key *key, const char 
     return 0;
 }
 
-// Whether the value means the same wherever it is written: in a file again, or in a log line. A
-// semicolon is a comment's start in some places and not in others.
+// Whether the value means the same wherever it is written: in a file again, or in a log line. What
+// begins a comment does so in some places and not in others.
 static bool is_plain(const char *value)
 {
     for (; *value != '\0'; value++) {
-        if ((unsigned char)*value < ' ' || *value == 0x7f || *value == ';')
+        if ((unsigned char)*value < ' ' || *value == 0x7f || *value == ';' || *value == '#')
             return false;
     }
     return true;
@@ -137,7 +137,9 @@ static int set_text(struct config *config, const struct key *key, const char *va
     if (*value == '\0' && key->type != GROUPS)
         return error_set(err, EINVAL, "the value is empty");
     if (!is_plain(value))
-        return error_set(err, EINVAL, "the value has a semicolon or a control character");
+        return error_set(err, EINVAL,
+                         "the value has a semicolon, a # or a control character; a comment "
+                         "behind a value needs a space before it");
     if (strlen(value) >= CONFIG_TEXT_MAX)
         return error_set(err, EINVAL, "the value is longer than %d characters",
                          CONFIG_TEXT_MAX - 1);
@@ -212,6 +214,18 @@ static bool has_more_than_section(const char *line)
     return *end != '\0' && *end != ';' && *end != '#';
 }
 
+// inih knows a comment behind a value by a semicolon only; this makes one with a # nothing. Both
+// need a space before them there.
+static void cut_comment(char *line)
+{
+    for (char *at = line; (at = strchr(at, '#')) != NULL; at++) {
+        if (at > line && (at[-1] == ' ' || at[-1] == '\t')) {
+            strcpy(at, "\n");
+            return;
+        }
+    }
+}
+
 static char *read_line(char *buffer, int size, void *stream)
 {
     struct pass *pass = stream;
@@ -224,8 +238,10 @@ static char *read_line(char *buffer, int size, void *stream)
     // An indented line is one like any other; inih would take it for more of the last value.
     memmove(line, line + strspn(line, " \t"), strlen(line + strspn(line, " \t")) + 1);
     bool whole = strchr(line, '\n') != NULL || feof(pass->stream);
-    if (whole && (pass->forgiving || !has_more_than_section(line)))
+    if (whole && (pass->forgiving || !has_more_than_section(line))) {
+        cut_comment(line);
         return line;
+    }
     if (pass->forgiving) {
         if (cut)
             skip_line(pass->stream);

@@ -17,7 +17,6 @@ static const struct family openmpi = {
     .cart = FAMILY_OPENMPI_CART,
     .dist_graph = FAMILY_OPENMPI_DIST_GRAPH,
     .err_unsupported_operation = FAMILY_OPENMPI_ERR_UNSUPPORTED_OPERATION,
-    .has_objects = true,
 };
 
 // By the beginning of the text of MPI_Get_library_version(). Relatives of MPICH share its ABI (the

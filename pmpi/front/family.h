@@ -2,8 +2,6 @@
 #ifndef COSCHED_PMPI_FRONT_FAMILY_H
 #define COSCHED_PMPI_FRONT_FAMILY_H
 
-#include <stdbool.h>
-
 // What this library has to know of an ABI without its header. The variants, which have it, compare.
 enum {
     FAMILY_MPICH_GRAPH = 1,
@@ -20,7 +18,6 @@ struct family {
     const char *variant;         // file beside this library
     int graph, cart, dist_graph; // what MPI_Topo_test() says
     int err_unsupported_operation;
-    bool has_objects; // its handles are addresses of objects, to which the variant is bound
 };
 
 // That of an MPI that says this of itself (MPI_Get_library_version()); null: there is no variant

@@ -12,7 +12,6 @@
 #include "pmpi_front_names.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,6 +49,13 @@ void *front_real(enum front_entry entry, const char *name)
     snprintf(symbol, sizeof symbol, "%s%s", prefixes[entry], name);
     void *found = dlsym(RTLD_NEXT, symbol);
     return found == NULL && local_mpi != NULL ? dlsym(local_mpi, symbol) : found;
+}
+
+// As the program would find it: of an object that the MPI shares with it there may be a copy in the
+// program.
+static void *front_find(const char *symbol)
+{
+    return dlsym(local_mpi != NULL ? local_mpi : RTLD_DEFAULT, symbol);
 }
 
 const struct family *front_family(void)
@@ -130,6 +136,7 @@ static const struct front_api api = {
     .version = FRONT_API_VERSION,
     .table = FRONT_TABLE,
     .real = front_real,
+    .find = front_find,
     .bypass = front_bypass,
     .linger = ucx_linger,
     .when_nothing_moved = ucx_when_nothing_moved,
@@ -190,14 +197,6 @@ __attribute__((constructor)) static void note_directory(void)
     strcat(directory_at_load, "/");
 }
 
-// The variant finds the MPI's data only so. It takes what the MPI is linked to along, UCX among it.
-static void promote_local_mpi(void)
-{
-    struct link_map *map = NULL;
-    if (local_mpi != NULL && dlinfo(local_mpi, RTLD_DI_LINKMAP, &map) == 0)
-        dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
-}
-
 static bool load_variant(const struct family *found)
 {
     char path[2 * PATH_BYTES];
@@ -209,8 +208,6 @@ static bool load_variant(const struct family *found)
                           slash != NULL ? (int)(slash - name + 1) : 0, name, found->variant);
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
-    if (found->has_objects)
-        promote_local_mpi();
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     front_variant_fn *start =
         handle != NULL ? (front_variant_fn *)dlsym(handle, FRONT_VARIANT_SYMBOL) : NULL;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRONT_API_VERSION 3u
+#define FRONT_API_VERSION 4u
 
 enum front_entry {
     FRONT_ENTRY_MPI = 0,  // called as MPI_X
@@ -18,6 +18,8 @@ struct front_api {
     // The function that stands behind this library under the name MPI_<name> or PMPI_<name>, or
     // null. A PMPI tool that was preloaded after this library is found under MPI_<name>.
     void *(*real)(enum front_entry entry, const char *name);
+    // The address of another symbol of the program's MPI, or of what that is linked to, or null.
+    void *(*find)(const char *symbol);
     // Takes the library out of the way: from now on every entry point but that of the function
     // `except` (null: none) is one jump to the real function.
     void (*bypass)(const char *except);

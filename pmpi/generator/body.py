@@ -87,24 +87,39 @@ class Body:
             test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
-    def expects(self, out=True, in_=True):
-        """What ranks that sleep while they wait are to know of: what may be moved piece by piece. Of what the real call has
-        found right, and what means something on every rank."""
+    def amounts(self, out=True, in_=True):
+        """Count and datatype of what may be moved piece by piece, and means something on every rank."""
         f, parts = self.f, []
         if f.role in OUT and out:
             parts.append(self.out[1:])
         if f.role in IN and in_:
             parts.append(self.in_[1:])
+        if f.role == "part":
+            parts.append(("(MPI_Count)partitions * count", "datatype"))
         if f.role in ("collective", "icollective"):
             everywhere = "allgather" in f.name.lower() or "alltoall" in f.name.lower()
             pair = ("recvcount", "recvtype") if everywhere else ("count", "datatype")
             parts += [pair] * (set(pair) <= set(f.arguments))
-        return [f"wait_expects(next, {count}, {datatype});" for count, datatype in parts]
+        return parts
+
+    def expects(self, **which):
+        """What ranks that sleep while they wait are to know of. Of what the real call has found right."""
+        return [f"wait_expects(next, {count}, {datatype});" for count, datatype in self.amounts(**which)]
+
+    def within_one(self):
+        """Between two groups a rank may have named what means nothing."""
+        return " && peers_intra(comm)" if self.f.role == "icollective" else ""
 
     def expected(self):
-        """The same after a call that only begins something. Between two groups a rank may have named what means nothing."""
-        lines, within_one = self.expects(), " && wait_blocks && peers_intra(comm)" if self.f.role == "icollective" else ""
-        return [f"if (rc == MPI_SUCCESS{within_one}) {{", *indent(lines), "}"] if lines else []
+        """The same after a call that only begins something."""
+        lines = self.expects()
+        sleeps = " && wait_blocks" if self.f.role == "icollective" else ""
+        return [f"if (rc == MPI_SUCCESS{sleeps}{self.within_one()}) {{", *indent(lines), "}"] if lines else []
+
+    def kept(self):
+        """The same for each time that a persistent request is started."""
+        lines = [f"wait_keeps(next, *request, {count}, {datatype});" for count, datatype in self.amounts()]
+        return [f"if (rc == MPI_SUCCESS && wait_may_block(){self.within_one()})", *indent(lines)] if lines else []
 
     def both(self, call):
         """Arguments of Sendrecv and Isendrecv made of two parcels."""

@@ -68,6 +68,8 @@ def entry_lines(f):
         yield from after_real(f)
         if f.role in ("isend", "irecv", "isendrecv", "imrecv"):
             yield from body.expected()
+        if f.role in ("send_init", "recv_init"):
+            yield from body.kept()
         yield from body.after_parcels()
     else:
         if f.role == "start":
@@ -77,6 +79,7 @@ def entry_lines(f):
         if f.role == "get_status":
             yield "rc = header_get_status(next, request, flag, status);"
         elif f.role == "request_free":
+            yield "wait_forgets(request);"
             yield "rc = header_request_free(next, request);"
         elif f.role == "buffer":
             for line in BUFFER[f.name.removesuffix("_c")]:
@@ -84,8 +87,14 @@ def entry_lines(f):
         else:
             yield from body.real()
         yield from after_real(f)
-        if f.role == "icollective" and not f.name.endswith(("_init", "_init_c")):
+        if f.role == "part" or (f.role == "icollective" and f.name.endswith(("_init", "_init_c"))):
+            yield from body.kept()
+        elif f.role == "icollective":
             yield from body.expected()
+        if f.role == "start" or f.name.startswith("Pready"):
+            yield "if (rc == MPI_SUCCESS)"
+            yield ("    wait_begins(count, array_of_requests);" if f.name == "Startall"
+                   else "    wait_begins(1, request);" if f.role == "start" else "    wait_begins(1, &request);")
     if f.role in ("probe", "iprobe"):
         there = " && *flag" if f.role == "iprobe" else ""
         yield f"if (rc == MPI_SUCCESS{there})"

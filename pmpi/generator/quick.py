@@ -11,8 +11,8 @@ QUICK_BEFORE = {
     "collective": "quick_look(word) && quick_collective({comm})",
     "icollective": "quick_look(word) && quick_collective({comm})",
     # Two peers, or what is rare: only where all is settled.
-    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "win_wait", "imrecv", "send_init",
-                     "recv_init", "start", "get_status", "request_free"], "false"),
+    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "win_wait", "imrecv", "start",
+                     "get_status", "request_free"], "false"),
     **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
                      "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
 }
@@ -24,7 +24,7 @@ NOINLINE = "static __attribute__((noinline)) int "
 
 
 def is_quick(f):
-    """Whether there is a short way: not to the persistent collectives."""
+    """Whether there is a short way: not to what makes persistent requests."""
     return f.role in QUICK_BEFORE and not (f.role == "icollective" and "MPI_Info" in f.parameters)
 
 

@@ -22,7 +22,7 @@ static struct {
     struct slots_offer own_offer, offer;
     struct slots_choice choice;
     uint64_t own_given, given;
-} own = {.request = MPI_REQUEST_NULL};
+} own;
 
 // Without the function, or memory, the last step comes next, with nothing to take.
 static void reduce(const void *words, void *result, size_t count)

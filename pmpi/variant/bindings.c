@@ -35,12 +35,14 @@ static int see_recv(void *buf, int count, MPI_Datatype datatype, int source, int
 }
 
 // Sequential libraries bring along functions of these names that lead to no MPI, as MUMPS does,
-// whose end the program.
+// whose end the program. If they are linked into the program itself, which comes first, it seems to
+// have all that was loaded with it; an MPI's own are in a library.
 static bool leads_to_mpi(void *function)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+    if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL ||
+        map->l_prev == NULL)
         return false;
     void *object = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
     bool leads = object != NULL && dlsym(object, "PMPI_Send") != NULL;
@@ -56,6 +58,34 @@ static void *find(const char *name)
     return found != NULL && leads_to_mpi(found) ? found : NULL;
 }
 
+#ifdef OPEN_MPI
+
+static integer fortran_type(MPI_Datatype type)
+{
+    MPI_Fint (*convert)(MPI_Datatype) = (MPI_Fint(*)(MPI_Datatype))core_find("MPI_Type_c2f");
+    return convert != NULL ? convert(type) : 0;
+}
+
+static integer fortran_comm(MPI_Comm comm)
+{
+    MPI_Fint (*convert)(MPI_Comm) = (MPI_Fint(*)(MPI_Comm))core_find("MPI_Comm_c2f");
+    return convert != NULL ? convert(comm) : 0;
+}
+
+#else
+
+static integer fortran_type(MPI_Datatype type)
+{
+    return MPI_Type_c2f(type);
+}
+
+static integer fortran_comm(MPI_Comm comm)
+{
+    return MPI_Comm_c2f(comm);
+}
+
+#endif
+
 bool bindings_bypass_us(void)
 {
     fortran_send *const send = (fortran_send *)find("mpi_send_");
@@ -67,8 +97,8 @@ bool bindings_bypass_us(void)
         mpi_next[entry].Send = see_send;
         mpi_next[entry].Recv = see_recv;
     }
-    integer count = 0, type = MPI_Type_c2f(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
-    integer comm = MPI_Comm_c2f(MPI_COMM_SELF), error = 0;
+    integer count = 0, type = fortran_type(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
+    integer comm = fortran_comm(MPI_COMM_SELF), error = 0;
     integer status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
     char nothing = 0;
     seen = 0;

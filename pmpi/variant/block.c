@@ -8,7 +8,6 @@
 
 enum {
     RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
-    HASTE_BYTES = 16384,
     HASTE_PER_BYTE_NS = 16,
     RESTS = 4, // a wait is in haste for one part in so many of its time at most
 };
@@ -42,7 +41,7 @@ static bool in_haste(uint64_t now)
 
 void block_expect(uint64_t bytes)
 {
-    if (bytes < HASTE_BYTES)
+    if (bytes < BLOCK_LARGE_BYTES)
         return;
     uint64_t now = clock_now_ns(), most = HASTE_MOST_NS / HASTE_PER_BYTE_NS;
     uint64_t until = atomic_load_explicit(&block.haste_until_ns, memory_order_relaxed);

@@ -51,6 +51,9 @@ struct block_wait {
 // After a poll that found nothing. `seat` is the peer that is waited for, or DOORBELL_ALL.
 void block_pause(struct block_wait *wait, int seat);
 
+// What is smaller is no reason for haste.
+enum { BLOCK_LARGE_BYTES = 16384 };
+
 // A message, or a rank's part of a collective operation, of so many bytes is posted: the next waits
 // are in haste for as long as that may take from now on.
 void block_expect(uint64_t bytes);

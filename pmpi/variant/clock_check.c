@@ -25,7 +25,7 @@ static struct {
     struct stamps stamps;
     struct stamps *all;           // by rank
     struct clock_reading *clocks; // of the nodes, and as many to work with
-} own = {.request = MPI_REQUEST_NULL};
+} own;
 
 static bool kernel_says_synchronised(void)
 {

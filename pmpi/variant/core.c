@@ -37,6 +37,11 @@ bool core_mpi_has(const char *name)
     return front->real(FRONT_ENTRY_PMPI, name) != NULL;
 }
 
+void *core_find(const char *symbol)
+{
+    return front->find(symbol);
+}
+
 void core_linger(uint32_t connections, uint64_t linger_ns)
 {
     front->linger(connections, linger_ns);
@@ -46,6 +51,35 @@ void core_when_nothing_moved(void (*look)(void))
 {
     front->when_nothing_moved(look);
 }
+
+#ifdef OPEN_MPI
+
+struct predefined predefined;
+
+static bool find_predefined(void)
+{
+    static const char *const names[] = {
+#define PREDEFINED(object) #object,
+#include "pmpi/variant/predefined.def"
+#undef PREDEFINED
+    };
+    void **objects = (void **)&predefined;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        objects[i] = front->find(names[i]);
+        if (objects[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+#else
+
+static bool find_predefined(void)
+{
+    return true;
+}
+
+#endif
 
 front_variant_fn cosched_pmpi_variant __attribute__((visibility("default")));
 
@@ -59,6 +93,8 @@ int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t cou
     _Static_assert(sizeof(struct mpi_next) == MPI_NEXT_FUNCTIONS * sizeof(void *),
                    "the structure is also an array in the order of the names");
     front = api;
+    if (!find_predefined())
+        return -1;
     for (int entry = 0; entry < 2; entry++) {
         void **functions = (void **)&mpi_next[entry];
         for (size_t i = 0; i < MPI_NEXT_FUNCTIONS; i++) {

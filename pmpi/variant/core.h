@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "mpi_next.h"
+#include "pmpi/variant/predefined.h"
 #include "pmpi/variant/stats.h"
 
 #include <stdbool.h>
@@ -35,6 +36,9 @@ void core_bypass(void);
 
 // Does the MPI have this function, of which the table need not know?
 bool core_mpi_has(const char *name);
+
+// The address of a symbol of the MPI's, or of what that is linked to; null: there is none.
+void *core_find(const char *symbol);
 
 // Has the front answer ranks whose connections are not closed yet: see pmpi/front/ucx.h.
 void core_linger(uint32_t connections, uint64_t linger_ns);

@@ -5,6 +5,7 @@
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,6 +19,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define NAME_BEGINS "cosched-"
+
+enum {
+    NAME_DIGITS = 16,
+    LEFT_S = 3600,    // nobody is about to join a segment that is so old
+    LOOKS_MAX = 4096, // into what others leave in the directory
+};
 
 struct doorbell doorbell;
 _Thread_local bool doorbell_announced;
@@ -67,13 +76,42 @@ static int map(int fd, int seats, int own, struct error *err)
     return 0;
 }
 
+static bool is_name(const char *name)
+{
+    const char *digits = name + strlen(NAME_BEGINS);
+    return strncmp(name, NAME_BEGINS, strlen(NAME_BEGINS)) == 0 && strlen(digits) == NAME_DIGITS &&
+           strspn(digits, "0123456789abcdef") == NAME_DIGITS;
+}
+
+static bool is_left(int at, const char *name)
+{
+    struct stat status;
+    return fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+           status.st_uid == geteuid() && status.st_mtime < time(NULL) - LEFT_S;
+}
+
+// Those of jobs of this user that were killed before their ranks had joined.
+static void remove_left(const char *directory)
+{
+    DIR *names = opendir(directory);
+    if (names == NULL)
+        return;
+    struct dirent *entry;
+    for (int i = 0; i < LOOKS_MAX && (entry = readdir(names)) != NULL; i++) {
+        if (is_name(entry->d_name) && is_left(dirfd(names), entry->d_name))
+            unlinkat(dirfd(names), entry->d_name, 0);
+    }
+    closedir(names);
+}
+
 int doorbell_create(const char *directory, int seats, char name[DOORBELL_NAME_MAX],
                     struct error *err)
 {
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         return error_errno(err, errno, "doorbell: no random name");
-    snprintf(name, DOORBELL_NAME_MAX, "cosched-%016" PRIx64, random);
+    snprintf(name, DOORBELL_NAME_MAX, NAME_BEGINS "%0*" PRIx64, NAME_DIGITS, random);
+    remove_left(directory);
     int fd = open_at(directory, name, O_RDWR | O_CREAT | O_EXCL, err);
     if (fd < 0)
         return -1;

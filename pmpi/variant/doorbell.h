@@ -59,8 +59,9 @@ extern _Thread_local bool doorbell_announced __attribute__((tls_model("initial-e
 uint64_t doorbell_place(const char *directory);
 
 // Makes the segment of a job, under a name that nobody can guess and that is written to `name`, and
-// takes seat 0. It can be opened by this user only, and is there until doorbell_remove(). Returns 0
-// or -1, and then no file is left.
+// takes seat 0. It can be opened by this user only, and is there until doorbell_remove(): if the
+// job is killed before that, until the user's next one is made an hour later or more. Returns 0 or
+// -1, and then no file is left.
 int doorbell_create(const char *directory, int seats, char name[DOORBELL_NAME_MAX],
                     struct error *err);
 

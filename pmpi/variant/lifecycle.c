@@ -57,8 +57,8 @@ struct ballot {
 };
 
 static struct {
-    const struct mpi_next *mpi;
-    MPI_Comm comm; // private duplicate of MPI_COMM_WORLD
+    const struct mpi_next *mpi; // null: the job has not started
+    MPI_Comm comm;              // private duplicate of MPI_COMM_WORLD
     int rank;
     int size;
     struct settings settings;
@@ -70,7 +70,7 @@ static struct {
     bool registered;
     bool crowded;       // somewhere ranks share their CPUs with each other
     bool meets_at_last; // see meet_at_last()
-} job = {.comm = MPI_COMM_NULL};
+} job;
 
 static bool make_communicator(void)
 {
@@ -530,6 +530,7 @@ static void look_for_parent(void)
 static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
+    job.comm = MPI_COMM_NULL;
     settings_read(&job.settings);
     if (mpi->Comm_rank(MPI_COMM_WORLD, &job.rank) != MPI_SUCCESS ||
         mpi->Comm_size(MPI_COMM_WORLD, &job.size) != MPI_SUCCESS)
@@ -699,7 +700,7 @@ static void leave_job(void)
     core_active = core_quick = false;
     within_stop();
     outsiders_stop();
-    if (job.comm == MPI_COMM_NULL)
+    if (job.mpi == NULL || job.comm == MPI_COMM_NULL)
         return;
     if (stats_on)
         print_stats();

@@ -30,7 +30,8 @@ static struct entry *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int peers_world_size;
 
-static MPI_Group world_group = MPI_GROUP_NULL;
+static MPI_Group world_group;
+static bool has_world_group;
 static int *nodes; // of each world rank
 static unsigned used;
 static struct entry *last_taken;
@@ -210,8 +211,8 @@ int peers_reserve(int size)
 {
     entries = calloc(SLOTS, sizeof *entries);
     nodes = malloc((size_t)size * sizeof *nodes);
-    if (entries != NULL && nodes != NULL &&
-        mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) == MPI_SUCCESS)
+    has_world_group = mpi_next[1].Comm_group(MPI_COMM_WORLD, &world_group) == MPI_SUCCESS;
+    if (entries != NULL && nodes != NULL && has_world_group)
         return 0;
     peers_stop();
     return -1;
@@ -231,8 +232,9 @@ int peers_start(const int *node_of, int size)
 
 void peers_stop(void)
 {
-    if (world_group != MPI_GROUP_NULL)
+    if (has_world_group)
         mpi_next[1].Group_free(&world_group);
+    has_world_group = false;
     for (struct entry *entry = last_taken; entry != NULL; entry = entry->taken_before)
         free(entry->world_ranks);
     last_taken = NULL;

@@ -4,6 +4,7 @@
 #include "pmpi/variant/arrivals.h"
 #include "pmpi/variant/contention.h"
 #include "pmpi/variant/courtesy.h"
+#include "pmpi/variant/requests.h"
 
 #include <sched.h>
 
@@ -43,6 +44,9 @@ _Atomic bool wait_one_by_one;
 static uint64_t yield_limit_ns; // 0: polls_before_yield
 static uint32_t polls_before_yield = POLLS_BEFORE_YIELD;
 static _Atomic bool strangers; // are in some intracommunicator
+
+// The persistent requests that are large, each with its bytes in place of a pointer.
+static struct requests large = {.threaded = true, .busy = ATOMIC_FLAG_INIT};
 
 _Static_assert(PEERS_UNKNOWN == DOORBELL_ALL, "a seat is a rank in MPI_COMM_WORLD");
 
@@ -268,11 +272,44 @@ void wait_merged(MPI_Comm comm)
         atomic_store_explicit(&strangers, true, memory_order_relaxed);
 }
 
-void wait_expects_message(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
+static uint64_t bytes_of(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
 {
     MPI_Count size = 0;
-    if (type != MPI_DATATYPE_NULL && next->Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
-        block_expect(count < INT64_MAX / size ? (uint64_t)(count * size) : INT64_MAX);
+    if (type == MPI_DATATYPE_NULL || next->Type_size_x(type, &size) != MPI_SUCCESS || size <= 0 ||
+        count <= 0)
+        return 0;
+    return count < INT64_MAX / size ? (uint64_t)(count * size) : INT64_MAX;
+}
+
+void wait_expects_message(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
+{
+    block_expect(bytes_of(next, count, type));
+}
+
+// The handle may have been that of another request, which was freed.
+void wait_keeps(const struct mpi_next *next, MPI_Request request, MPI_Count count,
+                MPI_Datatype type)
+{
+    uint64_t bytes = bytes_of(next, count, type);
+    bool failed;
+    if (bytes >= BLOCK_LARGE_BYTES)
+        requests_insert(&large, (uintptr_t)request, (void *)(uintptr_t)bytes, &failed);
+    else
+        wait_forgets(&request);
+}
+
+void wait_begins(int count, const MPI_Request *requests)
+{
+    if (!wait_blocks || requests_none(&large))
+        return;
+    for (int i = 0; i < count; i++)
+        block_expect((uintptr_t)requests_find(&large, (uintptr_t)requests[i]));
+}
+
+void wait_forgets(const MPI_Request *request)
+{
+    if (!requests_none(&large))
+        requests_take(&large, (uintptr_t)*request);
 }
 
 void wait_for_each(const struct mpi_next *next, int count, const MPI_Request *requests)

@@ -64,10 +64,24 @@ static inline void wait_expects(const struct mpi_next *next, MPI_Count count, MP
         wait_expects_message(next, count, type);
 }
 
-// The same for collectives. All ranks must decide alike, since a nonblocking collective does not
-// match a blocking one: so this never depends on the state of one node. Not on intercommunicators,
-// whose nonblocking collectives MPICH 4.0 gets wrong. Not with members outside of this job's
-// MPI_COMM_WORLD (spawned, connected), who may wait in another way, or be without the library.
+// Can it become of use to know that? Ranks that do not sleep may beside outsiders.
+static inline bool wait_may_block(void)
+{
+    return wait_blocks || outsiders_on;
+}
+
+// A persistent request is to move so much each time; some begin to; one is to be freed. Of one that
+// was freed out of sight this may be said again, when its handle has come back.
+void wait_keeps(const struct mpi_next *next, MPI_Request request, MPI_Count count,
+                MPI_Datatype type);
+void wait_begins(int count, const MPI_Request *requests);
+void wait_forgets(const MPI_Request *request);
+
+// As wait_polls() for collectives. All ranks must decide alike, since a nonblocking collective does
+// not match a blocking one: so this never depends on the state of one node. Not on
+// intercommunicators, whose nonblocking collectives MPICH 4.0 gets wrong. Not with members outside
+// of this job's MPI_COMM_WORLD (spawned, connected), who may wait in another way, or be without the
+// library.
 bool wait_polls_on(MPI_Comm comm);
 
 // An intracommunicator was made of processes that need not have been in one before. No other call

@@ -2,10 +2,6 @@
 
 #include "pmpi/variant/core.h"
 
-#ifdef OPEN_MPI
-#include <dlfcn.h>
-#endif
-
 bool within_mpi_yields;
 static bool may_sleep, comes_by;
 static _Thread_local struct wait own_wait;
@@ -39,15 +35,11 @@ static int look(void)
     return 0;
 }
 
-static void *find(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name);
-}
-
 static void come_by(void)
 {
-    int (*add)(progress_function *) = (int (*)(progress_function *))find("opal_progress_register");
-    set_mpi_yields = (bool (*)(bool))find("opal_progress_set_yield_when_idle");
+    int (*add)(progress_function *) =
+        (int (*)(progress_function *))core_find("opal_progress_register");
+    set_mpi_yields = (bool (*)(bool))core_find("opal_progress_set_yield_when_idle");
     if (add == NULL || set_mpi_yields == NULL)
         return;
     add(look);

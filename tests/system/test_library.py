@@ -258,10 +258,16 @@ class Front(unittest.TestCase):
         return self.compile("cc", "starts.c", "-shared", "-fPIC",
                             *([made, "-Wl,-rpath," + self.folder] if linked else []))
 
-    def start(self, *plugins):
+    def start(self, *plugins, **environment):
         """Each plugin is opened for itself; the last one starts its MPI."""
         return subprocess.run([self.compile("cc", "host.c", "-ldl"), *plugins], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, "LD_PRELOAD": LIBRARY}, check=False)
+                              timeout=60, env={**os.environ, "LD_PRELOAD": LIBRARY, **environment}, check=False)
+
+    def test_an_mpi_that_was_opened_for_a_plugin_is_shown_to_nobody_else(self):
+        for version, unsupported in (("MPICH", 44), ("Open MPI", 52)):
+            with self.subTest(version=version):
+                done = self.start(self.plugin("other.c", f'-DVERSION="{version}"'), HOST_LOOKS_FOR="PMPI_Get_library_version")
+                self.assertEqual(done.stdout, f"reached\n0 {unsupported}\nPMPI_Get_library_version is not shown\n", done.stderr)
 
     def test_an_mpi_of_any_name_that_was_opened_for_a_plugin_is_reached(self):
         missing = "cosched: no MPI in this process has MPI_Finalize: calls of it return an error\n"

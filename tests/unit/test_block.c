@@ -379,6 +379,104 @@ static void what_is_large_and_posted_makes_haste(void **state)
     assert_in_range(haste(), 0, NS_PER_SEC); // not for ever
 }
 
+static bool hastes(int rc)
+{
+    assert_int_equal(rc, MPI_SUCCESS);
+    bool is_in_haste = block.haste_until_ns != 0;
+    block.haste_until_ns = 0;
+    return is_in_haste;
+}
+
+static void what_is_large_and_persistent_makes_haste_with_each_start(void **state)
+{
+    (void)state;
+    static unsigned char big[1 << 20];
+    MPI_Request requests[2];
+    bool known_in_time = true;
+    for (int round = 0; round < 2; round++) {
+        wait_blocks = known_in_time; // those who may sleep later are told of in time
+        outsiders_on = !known_in_time;
+        assert_false(hastes(
+            lib.Send_init(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[0])));
+        assert_false(hastes(
+            lib.Recv_init(big, 1 << 18, MPI_INT, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[1])));
+        wait_blocks = true;
+        outsiders_on = false;
+        assert_false(hastes(lib.Start(&requests[0])));
+        assert_true(hastes(lib.Start(&requests[1])));
+        comes(8);
+        lib.Waitall(2, requests, MPI_STATUSES_IGNORE);
+        goes();
+        assert_true(hastes(lib.Startall(2, requests)));
+        comes(8);
+        lib.Waitall(2, requests, MPI_STATUSES_IGNORE);
+        goes();
+        lib.Request_free(&requests[0]);
+        lib.Request_free(&requests[1]);
+        known_in_time = false;
+    }
+    // By a handle that was another's.
+    lib.Send_init(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[0]);
+    lib.Send_init(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[1]);
+    assert_false(hastes(lib.Startall(2, requests)));
+    lib.Waitall(2, requests, MPI_STATUSES_IGNORE);
+    goes();
+    goes();
+    lib.Request_free(&requests[0]);
+    lib.Request_free(&requests[1]);
+}
+
+static int make_partitioned(const void *buf, int partitions, MPI_Count count, MPI_Datatype type,
+                            int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)buf, (void)partitions, (void)count, (void)type, (void)dest, (void)tag, (void)comm,
+        (void)info;
+    *request = TAG;
+    return MPI_SUCCESS;
+}
+
+static int make_collective(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                           MPI_Info info, MPI_Request *request)
+{
+    return make_partitioned(buf, 1, count, type, root, TAG, comm, info, request);
+}
+
+static int start_it(MPI_Request *request)
+{
+    assert_int_equal(*request, TAG);
+    return MPI_SUCCESS;
+}
+
+static int make_ready(int partition, MPI_Request request)
+{
+    (void)partition;
+    return start_it(&request);
+}
+
+static void partitions_and_persistent_collectives_make_haste_too(void **state)
+{
+    (void)state;
+    struct mpi_next before[2] = {mpi_next[0], mpi_next[1]};
+    MPI_Request request;
+    for (int entry = 0; entry < 2; entry++) {
+        mpi_next[entry].Psend_init = make_partitioned;
+        mpi_next[entry].Bcast_init = make_collective;
+        mpi_next[entry].Start = start_it;
+        mpi_next[entry].Pready = make_ready;
+    }
+    lib.Bcast_init(in, LARGE, MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    assert_false(hastes(lib.Start(&request)));
+    lib.Psend_init(out, 2, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &request);
+    assert_true(hastes(lib.Start(&request)));
+    assert_true(hastes(lib.Pready(0, request)));
+    lib.Bcast_init(in, LARGE, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    assert_true(hastes(lib.Start(&request)));
+    wait_forgets(&request);
+    wait_one_by_one = false;
+    memcpy(mpi_next, before, sizeof before);
+}
+
 static void rung_after_its_haste(struct block_wait *wait)
 {
     block.spin_limit_ns = LONG_NS;
@@ -561,6 +659,8 @@ int main(void)
         TEST(two_that_wait_for_a_third_get_to_sleep),
         TEST(who_waits_for_something_large_rings_before_each_sleep),
         TEST(what_is_large_and_posted_makes_haste),
+        TEST(what_is_large_and_persistent_makes_haste_with_each_start),
+        TEST(partitions_and_persistent_collectives_make_haste_too),
         TEST(haste_is_over_after_a_while_and_again_when_somebody_comes),
         TEST(a_poll_that_takes_long_rings),
         TEST(auto_yields_where_nobody_else_computes),

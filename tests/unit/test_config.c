@@ -43,6 +43,21 @@ static void keys_overrule_defaults(void **state)
     assert_int_equal(config.idle_total_ppm, 20000);
 }
 
+static void comments_stand_behind_values_too(void **state)
+{
+    struct config config;
+    (void)state;
+    assert_int_equal(
+        load("# one\n\t# two\n[cgroup] # three\nroot = lab # four\nplacement = move\t#\n"
+             "[scheduler]\ngmet = 500ms ; five # six\n[sequential]\ngroups = a b #c ;",
+             &config, NULL),
+        0);
+    assert_string_equal(config.cgroup_root, "lab");
+    assert_string_equal(config.placement, "move");
+    assert_int_equal(config.gmet_ns, 500 * NS_PER_MS);
+    assert_string_equal(config.sequential_groups, "a b");
+}
+
 static void dynamic_coscheduling_is_configured(void **state)
 {
     struct config config;
@@ -122,6 +137,8 @@ static void config_errors_name_file_and_line(void **state)
         {"[cgroup]\nplacement = in place\n", "is not one of: auto move in-place"},
         {"[cgroup]\nplacement = place\n", "x.ini:2: [cgroup] placement: \"place\" is not one of"},
         {"[cgroup]\nroot =; a comment\n", "x.ini:2: [cgroup] root: the value has a semicolon"},
+        {"[cgroup]\nroot =# a comment\n", "x.ini:2: [cgroup] root: the value has a semicolon, a #"},
+        {"[cgroup]\nroot = lab#1\n", "a comment behind a value needs a space before it"},
         {"[cgroup]\nroot = a\x1b[2J\n", "control character"},
         {"[daemon]\nruntime_dir =\n", "x.ini:2: [daemon] runtime_dir: the value is empty"},
         {"[scheduler]\nrubbish\n", "x.ini:2: not a section"},
@@ -334,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_overrule_defaults),
+        cmocka_unit_test(comments_stand_behind_values_too),
         cmocka_unit_test(dynamic_coscheduling_is_configured),
         cmocka_unit_test(config_of_gang),
         cmocka_unit_test(lists_of_gang),

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -151,6 +152,41 @@ static void no_descriptor_is_kept(void **state)
     int after = open("/dev/null", O_RDONLY);
     close(after);
     assert_int_equal(before, after);
+}
+
+static void leave_file(const char *file, time_t seconds_ago)
+{
+    int at = open(directory, O_RDONLY | O_DIRECTORY);
+    int fd = openat(at, file, O_WRONLY | O_CREAT, 0600);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - seconds_ago}};
+    times[1] = times[0];
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+    close(at);
+}
+
+static bool is_gone(const char *file)
+{
+    int at = open(directory, O_RDONLY | O_DIRECTORY);
+    bool gone = unlinkat(at, file, 0) != 0;
+    close(at);
+    return gone;
+}
+
+static void what_a_killed_job_has_left_goes_with_a_later_one(void **state)
+{
+    (void)state;
+    leave_file("cosched-0123456789abcdef", 2 * 3600);
+    leave_file("cosched-0123456789abcde0", 60); // somebody may be about to join
+    leave_file("cosched-0123456789abcdeg", 2 * 3600);
+    leave_file("cosched-0123456789abcdef0", 2 * 3600);
+    doorbell_leave();
+    doorbell_remove(directory, name);
+    assert_int_equal(doorbell_create(directory, SEATS, name, NULL), 0);
+    assert_true(is_gone("cosched-0123456789abcdef"));
+    assert_false(is_gone("cosched-0123456789abcde0"));
+    assert_false(is_gone("cosched-0123456789abcdeg"));
+    assert_false(is_gone("cosched-0123456789abcdef0"));
 }
 
 // --- rings ---------------------------------------------------------------------------------------
@@ -317,6 +353,7 @@ int main(void)
         TEST(without_the_directory_there_is_none),
         TEST(places_are_told_apart),
         TEST(no_descriptor_is_kept),
+        TEST(what_a_killed_job_has_left_goes_with_a_later_one),
         TEST(nobody_asleep_nothing_rung),
         TEST(only_the_one_that_is_meant),
         TEST(a_ring_before_the_sleep_is_not_lost),

@@ -1,7 +1,9 @@
 // Opens each plugin for itself, as Python does with extension modules, and has the last one run, or
-// all of them (--all), one after the other, the later ones opened for everybody (--global).
+// all of them (--all), one after the other, the later ones opened for everybody (--global). Says at
+// the end whether everybody sees the symbol HOST_LOOKS_FOR.
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int run(const char *plugin, int argc, char **argv)
@@ -26,5 +28,8 @@ int main(int argc, char **argv)
         if (all || i == argc - 1)
             rc = run(argv[i], argc - 1, argv + 1);
     }
+    const char *symbol = getenv("HOST_LOOKS_FOR");
+    if (symbol != NULL)
+        printf("%s is %s\n", symbol, dlsym(RTLD_DEFAULT, symbol) != NULL ? "shown" : "not shown");
     return rc;
 }
