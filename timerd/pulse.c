@@ -1,9 +1,12 @@
 #include "timerd/pulse.h"
 
 #include "common/client.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <unistd.h>
+
+enum { LINE_MS = 100 };
 
 void pulse_init(struct pulse *pulse, const struct config *config, uint64_t now_ns)
 {
@@ -23,12 +26,21 @@ void pulse_fini(struct pulse *pulse)
     hang_up(pulse);
 }
 
+// Where others ask for more connections than classd takes, only who waits in line has a place; not
+// for so long that the switch came late.
+static unsigned line_ms(const struct config *config)
+{
+    uint64_t most_ms = config->time_slice_ns / 8 / NS_PER_MS;
+    return most_ms < LINE_MS ? (unsigned)most_ms : LINE_MS;
+}
+
 // Returns 0 when a SWITCH is on its way.
 static int ask(struct pulse *pulse)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, ++pulse->sequence);
     if (pulse->fd < 0)
-        pulse->fd = client_connect(pulse->config->runtime_dir, &pulse->last_fault);
+        pulse->fd = client_connect_within(pulse->config->runtime_dir, line_ms(pulse->config),
+                                          &pulse->last_fault);
     if (pulse->fd < 0)
         return -1;
     if (client_send(pulse->fd, &request, &pulse->last_fault) < 0) {

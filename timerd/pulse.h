@@ -1,4 +1,5 @@
-// The pulse of classd: a SWITCH at every tick, and whether it was answered. Never waits.
+// The pulse of classd: a SWITCH at every tick, and whether it was answered. Waits for nothing but,
+// for a moment, a place in the line of those who connect.
 #ifndef COSCHED_TIMERD_PULSE_H
 #define COSCHED_TIMERD_PULSE_H
 

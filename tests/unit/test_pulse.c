@@ -1,0 +1,107 @@
+// timerd's side of the connection to a classd of the test's own: who is taken for silent.
+#include "common/client.h"
+#include "common/units.h"
+#include "timerd/pulse.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LINE_MAX_LENGTH = 8 };
+
+struct fake {
+    struct config config;
+    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    int listener;
+    struct pulse pulse;
+};
+
+static int start(void **state)
+{
+    struct fake *fake = calloc(1, sizeof *fake);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = 30}; // with who does not come
+    assert_non_null(fake);
+    config_defaults(&fake->config);
+    strcpy(fake->config.runtime_dir, "/tmp/cosched-test-XXXXXX");
+    assert_non_null(mkdtemp(fake->config.runtime_dir));
+    fake->config.time_slice_ns = 10 * NS_PER_SEC;
+    snprintf(fake->path, sizeof fake->path, "%.64s/" PROTOCOL_SOCKET_NAME,
+             fake->config.runtime_dir);
+    memcpy(address.sun_path, fake->path, sizeof address.sun_path);
+    fake->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    setsockopt(fake->listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(bind(fake->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fake->listener, 1), 0);
+    pulse_init(&fake->pulse, &fake->config, 0);
+    *state = fake;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct fake *fake = *state;
+    pulse_fini(&fake->pulse);
+    close(fake->listener);
+    unlink(fake->path);
+    rmdir(fake->config.runtime_dir);
+    free(fake);
+    return 0;
+}
+
+static void *let_one_in(void *argument)
+{
+    const struct fake *fake = argument;
+    usleep(5000);
+    return (void *)(intptr_t)accept(fake->listener, NULL, NULL);
+}
+
+static void fill_line(const struct fake *fake, int *others)
+{
+    struct error err;
+    for (int i = 0; i < LINE_MAX_LENGTH; i++)
+        others[i] = client_connect(fake->config.runtime_dir, &err);
+    assert_int_equal(others[LINE_MAX_LENGTH - 1], -1);
+}
+
+// It would wait for the next tick, where there may be none either, and take classd for silent.
+static void a_place_in_the_line_is_waited_for(void **state)
+{
+    struct fake *fake = *state;
+    // On a busy machine nobody may be let in for as long as a tick can wait.
+    for (int i = 0; i < 50 && fake->pulse.fd < 0; i++) {
+        int others[LINE_MAX_LENGTH];
+        pthread_t thread;
+        void *accepted;
+        fill_line(fake, others);
+        assert_int_equal(pthread_create(&thread, NULL, let_one_in, fake), 0);
+        assert_false(pulse_beat(&fake->pulse, fake->config.time_slice_ns));
+        pthread_join(thread, &accepted);
+        close((int)(intptr_t)accepted);
+        for (int k = 0; k < LINE_MAX_LENGTH; k++) {
+            if (others[k] >= 0)
+                close(others[k]);
+        }
+    }
+    assert_true(fake->pulse.fd >= 0);
+}
+
+int main(void)
+{
+#define with_fake(test) cmocka_unit_test_setup_teardown(test, start, stop)
+    const struct CMUnitTest tests[] = {
+        with_fake(a_place_in_the_line_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
