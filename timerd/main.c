@@ -86,7 +86,9 @@ static void follow(struct timer *timer, const struct protocol_switched *classd)
 static void take_news(struct timer *timer)
 {
     enum pulse_news news = pulse_listen(&timer->pulse, clock_now_ns());
-    if (news == PULSE_NOTHING)
+    if (news == PULSE_SILENT)
+        outage_continue(&timer->outage, timer->pulse.last_fault.text);
+    if (news == PULSE_NOTHING || news == PULSE_SILENT)
         return;
     if (news == PULSE_ANSWERED)
         follow(timer, &timer->pulse.switched);

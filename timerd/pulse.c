@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { LINE_MS = 100 };
+enum {
+    LINE_MS = 100,
+    LOST_MOST = 1, // SWITCHes: who ends once is restarted
+};
 
 void pulse_init(struct pulse *pulse, const struct config *config, uint64_t now_ns)
 {
@@ -51,6 +54,13 @@ static int ask(struct pulse *pulse)
     return 0;
 }
 
+static bool is_answered_long_ago(const struct pulse *pulse, uint64_t now_ns)
+{
+    // The quarter allows for an answer that came a little after its tick.
+    uint64_t patience_ns = 2 * pulse->config->time_slice_ns - pulse->config->time_slice_ns / 4;
+    return now_ns - pulse->answered_ns >= patience_ns;
+}
+
 bool pulse_beat(struct pulse *pulse, uint64_t now_ns)
 {
     bool missed = pulse->outstanding;
@@ -63,9 +73,15 @@ bool pulse_beat(struct pulse *pulse, uint64_t now_ns)
         if (missed && had_connection)
             missed = ask(pulse) < 0;
     }
-    // The quarter allows for an answer that came a little after its tick.
-    uint64_t patience_ns = 2 * pulse->config->time_slice_ns - pulse->config->time_slice_ns / 4;
-    return missed && now_ns - pulse->answered_ns >= patience_ns;
+    return missed && is_answered_long_ago(pulse, now_ns);
+}
+
+// The connection has gone bad.
+static enum pulse_news lose(struct pulse *pulse, uint64_t now_ns)
+{
+    bool again = pulse->outstanding && ++pulse->lost > LOST_MOST;
+    hang_up(pulse);
+    return again && is_answered_long_ago(pulse, now_ns) ? PULSE_SILENT : PULSE_NOTHING;
 }
 
 enum pulse_news pulse_listen(struct pulse *pulse, uint64_t now_ns)
@@ -75,11 +91,10 @@ enum pulse_news pulse_listen(struct pulse *pulse, uint64_t now_ns)
     int rc = client_receive(pulse->fd, &request, &reply, NULL, 0, &pulse->last_fault);
     if (rc == 0 || reply.header.status > 0) {
         pulse->outstanding = false;
+        pulse->lost = 0;
         pulse->answered_ns = now_ns;
         pulse->switched = reply.switched;
         return rc == 0 ? PULSE_ANSWERED : PULSE_REFUSED;
     }
-    if (pulse->last_fault.code != ETIMEDOUT)
-        hang_up(pulse);
-    return PULSE_NOTHING;
+    return pulse->last_fault.code != ETIMEDOUT ? lose(pulse, now_ns) : PULSE_NOTHING;
 }

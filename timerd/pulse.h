@@ -14,6 +14,7 @@ struct pulse {
     int fd; // of the connection; -1: none
     uint32_t sequence;
     bool outstanding;                  // a SWITCH waits for its answer
+    unsigned lost;                     // SWITCHes since the last answer whose connection has ended
     uint64_t answered_ns;              // when the last answer came, or the start
     struct protocol_switched switched; // what it said
     struct error last_fault;           // why there was no answer; code 0: there was none yet
@@ -32,9 +33,11 @@ enum pulse_news {
     PULSE_NOTHING,
     PULSE_ANSWERED,
     PULSE_REFUSED, // classd lives, but does not obey: pulse->last_fault says why
+    PULSE_SILENT,  // it has ended at another SWITCH, and answered none for two time-slices
 };
 
-// When pulse->fd is readable: takes the answer, or drops a connection that has gone bad.
+// When pulse->fd is readable: takes the answer, or drops a connection that has gone bad. A classd
+// that ends at its SWITCH is no more than restarted; one that ends at each is silent.
 enum pulse_news pulse_listen(struct pulse *pulse, uint64_t now_ns);
 
 #endif

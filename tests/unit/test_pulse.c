@@ -97,11 +97,66 @@ static void a_place_in_the_line_is_waited_for(void **state)
     assert_true(fake->pulse.fd >= 0);
 }
 
+// classd's end of the connection that the pulse has opened.
+static int let_in(const struct fake *fake)
+{
+    int connection = accept(fake->listener, NULL, NULL);
+    assert_true(connection >= 0);
+    return connection;
+}
+
+static struct protocol_request take_request(int connection)
+{
+    uint8_t bytes[sizeof(struct protocol_request) + 1];
+    struct protocol_request request;
+    ssize_t length = recv(connection, bytes, sizeof bytes, 0);
+    assert_true(length > 0);
+    assert_int_equal(protocol_check_request(bytes, (size_t)length, &request, NULL), 0);
+    return request;
+}
+
+// Like a classd that is restarted after it has ended at a SWITCH.
+static enum pulse_news end_at_switch(struct fake *fake, uint64_t now_ns)
+{
+    assert_false(pulse_beat(&fake->pulse, now_ns));
+    int connection = let_in(fake);
+    assert_int_equal(take_request(connection).header.command, PROTOCOL_SWITCH);
+    close(connection);
+    return pulse_listen(&fake->pulse, now_ns + NS_PER_MS);
+}
+
+static enum pulse_news answer(struct fake *fake, uint64_t now_ns)
+{
+    assert_false(pulse_beat(&fake->pulse, now_ns));
+    int connection = let_in(fake);
+    struct protocol_request request = take_request(connection);
+    struct protocol_reply reply = protocol_reply_new(&request, 0);
+    assert_int_equal(send(connection, &reply, sizeof reply, 0), sizeof reply);
+    enum pulse_news news = pulse_listen(&fake->pulse, now_ns);
+    close(connection);
+    assert_int_equal(pulse_listen(&fake->pulse, now_ns), PULSE_NOTHING);
+    return news;
+}
+
+// Somebody restarts it, so there is a connection at each tick, and never a turn.
+static void who_ends_at_each_switch_is_silent(void **state)
+{
+    struct fake *fake = *state;
+    uint64_t slice_ns = fake->config.time_slice_ns;
+    assert_int_equal(end_at_switch(fake, slice_ns), PULSE_NOTHING);
+    assert_int_equal(end_at_switch(fake, 2 * slice_ns), PULSE_SILENT);
+    assert_int_equal(end_at_switch(fake, 3 * slice_ns), PULSE_SILENT);
+    assert_int_equal(answer(fake, 4 * slice_ns), PULSE_ANSWERED);
+    assert_int_equal(end_at_switch(fake, 5 * slice_ns), PULSE_NOTHING);
+    assert_int_equal(answer(fake, 6 * slice_ns), PULSE_ANSWERED);
+}
+
 int main(void)
 {
 #define with_fake(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         with_fake(a_place_in_the_line_is_waited_for),
+        with_fake(who_ends_at_each_switch_is_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
