@@ -13,6 +13,7 @@ struct pulse {
     const struct config *config;
     int fd; // of the connection; -1: none
     uint32_t sequence;
+    struct protocol_request asked;     // last
     bool outstanding;                  // a SWITCH waits for its answer
     unsigned lost;                     // SWITCHes since the last answer whose connection has ended
     uint64_t answered_ns;              // when the last answer came, or the start
@@ -29,11 +30,18 @@ void pulse_fini(struct pulse *pulse);
 // classd is silent: this tick or the last had no answer and none came for two time-slices.
 bool pulse_beat(struct pulse *pulse, uint64_t now_ns);
 
+// Between ticks, where there is no connection: looks whether a classd has come, to be asked for its
+// slice, which may be another; the next tick may be an hour away. It is asked for no switch, as one
+// between ticks would be this node's alone.
+void pulse_look(struct pulse *pulse);
+
 enum pulse_news {
     PULSE_NOTHING,
+    PULSE_FOUND, // pulse_look() has, and pulse->switched says what is in force there
     PULSE_ANSWERED,
     PULSE_REFUSED, // classd lives, but does not obey: pulse->last_fault says why
-    PULSE_SILENT,  // it has ended at another SWITCH, and answered none for two time-slices
+    PULSE_SILENT,  // it has ended at another SWITCH, and answered none for two time-slices; or is
+                   // here again after that
 };
 
 // When pulse->fd is readable: takes the answer, or drops a connection that has gone bad. A classd

@@ -151,12 +151,63 @@ static void who_ends_at_each_switch_is_silent(void **state)
     assert_int_equal(answer(fake, 6 * slice_ns), PULSE_ANSWERED);
 }
 
+static void describe_node(struct fake *fake, int connection, uint64_t slice_ns)
+{
+    struct protocol_request request = take_request(connection);
+    struct protocol_reply reply = protocol_reply_new(&request, 0);
+    assert_int_equal(request.header.command, PROTOCOL_QUERY);
+    assert_int_equal(request.query.kind, PROTOCOL_QUERY_NODE);
+    reply.node.time_slice_ns = slice_ns;
+    assert_int_equal(pulse_listen(&fake->pulse, 0), PULSE_NOTHING); // and does not wait
+    assert_int_equal(send(connection, &reply, sizeof reply, 0), sizeof reply);
+}
+
+// The next tick by the old one may be an hour away.
+static void a_classd_that_has_come_is_asked_for_its_slice(void **state)
+{
+    struct fake *fake = *state;
+    fake->config.timer_align = true;
+    pulse_look(&fake->pulse);
+    int connection = let_in(fake);
+    describe_node(fake, connection, NS_PER_SEC);
+    assert_int_equal(pulse_listen(&fake->pulse, 0), PULSE_FOUND);
+    assert_int_equal(fake->pulse.switched.time_slice_ns, NS_PER_SEC);
+    assert_int_equal(fake->pulse.switched.align, 1);
+    pulse_look(&fake->pulse); // it is known now
+    assert_false(pulse_beat(&fake->pulse, fake->config.time_slice_ns));
+    assert_int_equal(take_request(connection).header.command, PROTOCOL_SWITCH);
+    close(connection);
+}
+
+// A late answer to that is none to the SWITCH, and no sign that there will be one.
+static void who_tells_its_slice_may_be_silent(void **state)
+{
+    struct fake *fake = *state;
+    uint64_t slice_ns = fake->config.time_slice_ns;
+    pulse_look(&fake->pulse);
+    int connection = let_in(fake);
+    assert_false(pulse_beat(&fake->pulse, slice_ns));
+    describe_node(fake, connection, NS_PER_SEC);
+    assert_int_equal(pulse_listen(&fake->pulse, slice_ns), PULSE_NOTHING);
+    assert_true(pulse_beat(&fake->pulse, 2 * slice_ns));
+    close(connection);
+    assert_int_equal(pulse_listen(&fake->pulse, 2 * slice_ns), PULSE_NOTHING);
+    assert_int_equal(end_at_switch(fake, 3 * slice_ns), PULSE_SILENT);
+    pulse_look(&fake->pulse);
+    connection = let_in(fake);
+    describe_node(fake, connection, NS_PER_SEC);
+    assert_int_equal(pulse_listen(&fake->pulse, 3 * slice_ns), PULSE_SILENT);
+    close(connection);
+}
+
 int main(void)
 {
 #define with_fake(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         with_fake(a_place_in_the_line_is_waited_for),
         with_fake(who_ends_at_each_switch_is_silent),
+        with_fake(a_classd_that_has_come_is_asked_for_its_slice),
+        with_fake(who_tells_its_slice_may_be_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
