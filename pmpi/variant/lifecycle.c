@@ -701,6 +701,9 @@ static void leave_job(void)
     outsiders_stop();
     if (job.comm == MPI_COMM_NULL)
         return;
+    // Here, as nobody waits for this rank when it parts. Who is on one node with all of its peers
+    // has not looked.
+    session_check_generation(session_word());
     if (stats_on)
         print_stats();
     if (header_on)

@@ -411,9 +411,14 @@ uint8_t session_more_slots(void)
     return page != NULL ? atomic_load_explicit(&page->more_slots, memory_order_relaxed) : 0;
 }
 
+static bool is_taken_over(uint64_t word)
+{
+    return status_word_generation(word) != session.generation;
+}
+
 void session_check_generation(uint64_t word)
 {
-    if (session.page == NULL || status_word_generation(word) == session.generation || !take())
+    if (session.page == NULL || !is_taken_over(word) || !take())
         return;
     renew(clock_now_ns());
     give_back();
@@ -446,10 +451,16 @@ void session_part(void)
     give_back();
 }
 
+// A classd that has taken over knows this process by its page, and would limit it as a member of a
+// job for as long as it lives. Who has exchanged nothing with other nodes has not seen it come.
 void session_exit(void)
 {
     if (session.page == NULL)
         return;
+    if (is_taken_over(session_word()) && session.pid == getpid()) {
+        drop_descriptor();
+        connect_and_register(REGISTER_TIMEOUT_MS, NULL);
+    }
     say_exit();
     forget();
 }

@@ -24,6 +24,9 @@ void mock_page(const struct status_page *page);
 // nothing.
 uint64_t mock_session_narrowed(void);
 
+// How often session_check_generation() was called since this was last asked.
+int mock_session_checks(void);
+
 // How often session_part() was called since this was last asked.
 int mock_session_parts(void);
 

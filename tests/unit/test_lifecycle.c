@@ -91,7 +91,9 @@ static int finalize(void)
     }
     meetings = 0;
     assert_int_equal(mock_session_parts(), 0); // others may still speak to it
+    mock_session_checks();
     attached_first(MPI_COMM_SELF, 1, NULL, NULL);
+    assert_int_equal(mock_session_checks(), 1); // the classd of before may be gone
     parts = mock_session_parts();
     assert_false(core_active);
     return lib.Finalize();
