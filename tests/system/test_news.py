@@ -1,7 +1,8 @@
-"""What one side has to learn of the other: that classd has another slice than timerd."""
+"""What one side has to learn of the other: that classd has another slice than timerd; that a client has not heard
+that it is a member."""
 
 import daemonkit
-from daemonkit import TIMERD, Node
+from daemonkit import TIMERD, Node, classes, quota
 
 
 class AnotherSlice(Node):
@@ -18,6 +19,18 @@ class AnotherSlice(Node):
         self.configure()
         self.classd = self.start_classd()
         self.eventually(lambda: self.ctl_json("status")["switches"] > 2, "timerd asks at the new slice")
+
+
+class Deaf(Node):
+    def test_whose_registration_cannot_be_answered_is_no_member(self):
+        self.job("a")
+        client = self.client()
+        self.assertIs(client.register_deaf("b"), False)
+        self.eventually(lambda: self.ctl_json("status")["processes"] == 1, "it is none")
+        self.eventually(lambda: classes() == ["job-0-a"], "nor is its class kept")
+        self.assertEqual(quota("a"), -1)
+        client.connect()
+        self.assertEqual(client.register("b")["status"], 0)
 
 
 if __name__ == "__main__":
