@@ -224,6 +224,18 @@ static void explain_disagreement(int first, int without)
             without, job.size, reason);
 }
 
+// Without any scheduler there is nothing to say. With one that takes nobody, once.
+static void explain_refusal(void)
+{
+    char host[64] = "?";
+    if (job.rank != 0 || !session_met())
+        return;
+    gethostname(host, sizeof host - 1);
+    fprintf(stderr,
+            "cosched: no scheduler takes this job (rank 0 on %s: %.120s); it runs without\n", host,
+            job.error.text);
+}
+
 static void number_nodes(const struct ballot *ballots, struct numbering_rank *ranks, int *nodes)
 {
     for (int i = 0; i < job.size; i++)
@@ -432,6 +444,8 @@ static void act_on_ballots(const struct ballot *ballots)
     }
     if (registered != 0 && registered != job.size)
         explain_disagreement(first_without, job.size - registered);
+    if (registered == 0)
+        explain_refusal();
     if (registered != job.size) {
         session_leave();
         job.registered = false;

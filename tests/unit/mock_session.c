@@ -10,6 +10,7 @@ static _Atomic uint16_t own_turn;
 static _Atomic int requests, listened, checks, parts;
 static _Atomic int own_ear = -1;
 static const struct status_page *own_page;
+static bool met;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
 
@@ -68,6 +69,16 @@ int session_register(const struct session_identity *identity, struct error *err)
 {
     (void)identity;
     return own_page != NULL ? 0 : error_set(err, ENOENT, "a test has no scheduler");
+}
+
+bool session_met(void)
+{
+    return own_page != NULL || met;
+}
+
+void mock_met(bool somebody)
+{
+    met = somebody;
 }
 
 void mock_page(const struct status_page *page)

@@ -5,6 +5,7 @@
 
 #include "common/status_page.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Publishes new flags (enum status_flag) under a new epoch.
@@ -19,6 +20,9 @@ void mock_turn(uint16_t turn);
 // What session_page() returns from now on; null, as at first: there is no scheduler. Stays the
 // caller's.
 void mock_page(const struct status_page *page);
+
+// Whether there is a scheduler all the same, which takes nobody; at first there is none.
+void mock_met(bool somebody);
 
 // What session_narrow() was last called with since this was last asked, as slots_word(); 0:
 // nothing.

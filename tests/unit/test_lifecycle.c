@@ -9,8 +9,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -324,6 +326,38 @@ static void newer_functions_mean_no_headers(void **state)
     ranks = 1;
 }
 
+// What a start and an end print.
+static void lines_of_a_job(char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    int terminal = dup(STDERR_FILENO);
+    assert_non_null(file);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    starts_and_ends(false);
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+// Where there is no scheduler nobody expects one.
+static void who_is_refused_is_told_once(void **state)
+{
+    char text[1024];
+    (void)state;
+    ranks = 2;
+    lines_of_a_job(text, sizeof text);
+    assert_string_equal(text, "");
+    mock_met(true);
+    lines_of_a_job(text, sizeof text);
+    assert_non_null(strstr(text, "cosched: no scheduler takes this job (rank 0 on "));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    mock_met(false);
+    ranks = 1;
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -361,6 +395,7 @@ int main(void)
         cmocka_unit_test(who_is_not_seen_keeps_taking_turns),
         cmocka_unit_test(who_has_no_memory_says_so),
         cmocka_unit_test(newer_functions_mean_no_headers),
+        cmocka_unit_test(who_is_refused_is_told_once),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
     };
     return cmocka_run_group_tests(tests, start, NULL);

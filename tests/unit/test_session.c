@@ -376,6 +376,7 @@ static void nobody_home_is_an_answer(void **state)
     struct error err = {0};
     assert_int_equal(session_register(&identity, &err), -1);
     assert_int_equal(err.code, ENOENT);
+    assert_false(session_met());
     assert_null(session_page());
     assert_false(session_request(now()));
     assert_int_equal(fake->registered, 0);
@@ -386,6 +387,7 @@ static void a_classd_that_hangs_is_given_up(void **state)
     struct fake_classd *fake = *state;
     fake->mute = true;
     assert_int_equal(join(fake), -1);
+    assert_true(session_met());
     assert_null(session_page());
     assert_int_equal(session_word(), STATUS_WORD_FREE);
 }
