@@ -49,19 +49,25 @@ uint64_t job_name_hash(const struct job *job)
     return hash_with(HASH_START, job->job_id, strlen(job->job_id));
 }
 
+uint64_t job_trace_number(const struct job *job)
+{
+    uint32_t uid = (uint32_t)job->uid;
+    return hash_with(job_name_hash(job), &uid, sizeof uid);
+}
+
 uint64_t job_owner(const struct job *job)
 {
     return (uint64_t)job->uid + 1;
 }
 
-void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled, bool limited,
+void decisions_record(struct scheduler *scheduler, uint64_t number, bool scheduled, bool limited,
                       uint32_t share_ppm, uint64_t now_ns)
 {
     trace_event(scheduler->trace,
                 !limited    ? PROTOCOL_EVENT_FREE
                 : scheduled ? PROTOCOL_EVENT_SCHEDULED
                             : PROTOCOL_EVENT_IDLE,
-                name, share_ppm, now_ns);
+                number, share_ppm, now_ns);
 }
 
 void decisions_record_arrival(struct scheduler *scheduler, const struct job *job, uint64_t now_ns)
@@ -69,8 +75,8 @@ void decisions_record_arrival(struct scheduler *scheduler, const struct job *job
     struct engine_job_view view;
     if (!trace_recording(scheduler->trace) || !engine_job_find(scheduler->engine, job->id, &view))
         return;
-    trace_job(scheduler->trace, job_name_hash(job), job->uid, job->job_id, view.width, now_ns);
-    decisions_record(scheduler, job_name_hash(job), view.scheduled, view.limited, view.share_ppm,
+    trace_job(scheduler->trace, job_trace_number(job), job->uid, job->job_id, view.width, now_ns);
+    decisions_record(scheduler, job_trace_number(job), view.scheduled, view.limited, view.share_ppm,
                      now_ns);
 }
 
@@ -100,7 +106,7 @@ static void take_one(struct scheduler *scheduler, const struct engine_decision *
                      uint64_t now_ns)
 {
     struct job *job = table_job_with_id(scheduler->table, decision->job);
-    uint64_t name = job != NULL ? job_name_hash(job) : sequential_turn_name();
+    uint64_t number = job != NULL ? job_trace_number(job) : sequential_turn_name();
     if (job != NULL)
         carry_out(scheduler, job, decision->scheduled, decision->limited, decision->share_ppm);
     else if (decision->job == SEQUENTIAL_JOB)
@@ -108,7 +114,7 @@ static void take_one(struct scheduler *scheduler, const struct engine_decision *
                              decision->share_ppm);
     else
         return;
-    decisions_record(scheduler, name, decision->scheduled, decision->limited, decision->share_ppm,
+    decisions_record(scheduler, number, decision->scheduled, decision->limited, decision->share_ppm,
                      now_ns);
 }
 

@@ -197,7 +197,7 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     decisions_take(scheduler, event, now_ns);
     if (job->process_count > 0)
         return;
-    trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, job_name_hash(job), 0, now_ns);
+    trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, job_trace_number(job), 0, now_ns);
     if (!job->quiet)
         log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
                  (unsigned)job->uid, job->job_id, (double)job->usage_ns / (double)NS_PER_SEC,

@@ -52,17 +52,30 @@ void packets_call(struct server *server)
     scheduler_called(server->commands->scheduler);
 }
 
+// The client has not heard, or may not have, that it is a member.
+static void withdraw(struct connection *connection)
+{
+    struct server *server = connection->server;
+    uint64_t begun_ns = clock_spent_ns();
+    if (!command_withdraw(server->commands, &connection->caller, clock_now_ns()))
+        return;
+    server_event_over(server);
+    user_took(connection->user, clock_spent_ns() - begun_ns);
+}
+
 // The client has gone and left something unread. A TURN alone is no reply: it is said to who has
 // taken all of them.
 static void take_back(struct connection *connection)
 {
-    struct server *server = connection->server;
-    uint64_t begun_ns = clock_spent_ns();
-    if (connection->turn_bytes > 0 ||
-        !command_withdraw(server->commands, &connection->caller, clock_now_ns()))
-        return;
-    server_event_over(server);
-    user_took(connection->user, clock_spent_ns() - begun_ns);
+    if (connection->turn_bytes == 0)
+        withdraw(connection);
+}
+
+// The reply cannot be sent.
+static void drop_deaf(struct connection *connection)
+{
+    withdraw(connection);
+    connection_drop(connection, "it does not read its replies");
 }
 
 // False when the connection is no more.
@@ -92,7 +105,7 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
         return false;
     }
     if (page_fd >= 0 && connection_has_unread_replies(connection)) {
-        connection_drop(connection, "it does not read its replies");
+        drop_deaf(connection);
         return false;
     }
     if (server->commands->shutdown)
@@ -102,7 +115,7 @@ static bool handle_packet(struct connection *connection, const void *bytes, size
     if (!answer || send_reply(connection->caller.socket_fd, &reply, page_fd) == 0)
         return true;
     if (errno == EAGAIN) {
-        connection_drop(connection, "it does not read its replies");
+        drop_deaf(connection);
     } else {
         take_back(connection); // it went without waiting for the reply
         connection_close(connection);

@@ -212,7 +212,7 @@ void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t
     else
         scheduler->discarded++;
     trace_event(scheduler->trace, granted ? PROTOCOL_EVENT_GRANTED : PROTOCOL_EVENT_DISCARDED,
-                job_name_hash(process->job), 0, now_ns);
+                job_trace_number(process->job), 0, now_ns);
 }
 
 void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns)

@@ -73,6 +73,10 @@ struct scheduler {
 // The same on all nodes: a hash of the job's id.
 uint64_t job_name_hash(const struct job *job);
 
+// What traces know it by, which no other user's job of its id is known by. The same on all nodes
+// that know the user by the same number.
+uint64_t job_trace_number(const struct job *job);
+
 // Whose it is, for the engine.
 uint64_t job_owner(const struct job *job);
 
@@ -92,8 +96,8 @@ void decisions_reassert(struct scheduler *scheduler);
 // to live there, or somebody else may have set a limit.
 void decisions_reassert_doubtful(struct scheduler *scheduler);
 
-// Writes a state into the trace, if one is being recorded; `name` as job_name_hash().
-void decisions_record(struct scheduler *scheduler, uint64_t name, bool scheduled, bool limited,
+// Writes a state into the trace, if one is being recorded; `number` as job_trace_number().
+void decisions_record(struct scheduler *scheduler, uint64_t number, bool scheduled, bool limited,
                       uint32_t share_ppm, uint64_t now_ns);
 
 // The same for a job that comes, and its state.
@@ -202,7 +206,7 @@ void sequential_carry_out(struct scheduler *scheduler, bool scheduled, bool limi
                           uint32_t share_ppm);
 void sequential_reassert(struct scheduler *scheduler);
 
-// What traces know it by, as job_name_hash().
+// What traces know it by, as job_trace_number().
 uint64_t sequential_turn_name(void);
 void sequential_record_arrival(struct scheduler *scheduler, uint64_t now_ns);
 

@@ -37,6 +37,7 @@ struct job_tracking {
     enum tracking_work work;
     uint64_t number; // of the work; who asked for it waits for that
     struct class_suspension how;
+    bool again;       // SUSPENDS: it was suspended so before
     bool undoes;      // RESUMES: what could not be suspended, because of:
     struct error why; // the fault
     bool gives_way;   // the job is given way meanwhile, see ways.c

@@ -105,6 +105,15 @@ static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t n
     return true;
 }
 
+// Nobody is waited for any longer.
+static struct error reason_of(const struct error *fault)
+{
+    struct error why = *fault;
+    if (fault->code == EAGAIN)
+        error_set(&why, ETIMEDOUT, "after 2 s %s", fault->text);
+    return why;
+}
+
 // All or none: whoever was stopped is continued.
 static bool undo(struct scheduler *scheduler, struct job *job, const struct error *why,
                  uint64_t now_ns, struct tracking_result *result)
@@ -115,10 +124,8 @@ static bool undo(struct scheduler *scheduler, struct job *job, const struct erro
                  why->text);
     tracking->work = TRACKING_RESUMES;
     tracking->undoes = true;
-    tracking->why = *why;
+    tracking->why = reason_of(why);
     tracking->begun_ns = now_ns;
-    if (tracking->why.code == EAGAIN)
-        error_set(&tracking->why, ETIMEDOUT, "after 2 s %s", why->text);
     return resume_pass(scheduler, job, now_ns, result);
 }
 
@@ -134,7 +141,11 @@ static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t 
     }
     if (is_in_time(tracking, &fault, now_ns))
         return false;
-    return undo(scheduler, job, &fault, now_ns, result);
+    if (!tracking->again)
+        return undo(scheduler, job, &fault, now_ns, result);
+    fault = reason_of(&fault); // who asked before was told that it is suspended
+    *result = finish(scheduler, job, &fault, now_ns);
+    return true;
 }
 
 static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
@@ -227,8 +238,8 @@ static int begin_suspend(struct scheduler *scheduler, struct job *job,
     struct class_suspension how = {.means = choose_means(scheduler, job, order)}, present;
     if (find_root(order->root, &how, err) != 0)
         return -1;
-    if (class_suspended(job->class_, &present) &&
-        (present.means != how.means || present.root != how.root))
+    bool again = class_suspended(job->class_, &present);
+    if (again && (present.means != how.means || present.root != how.root))
         return error_set(err, EBUSY, "it is suspended by %s already: resume it first",
                          means_names[present.means]);
     if (how.means != CLASS_BY_SHARE && class_is_in_place(job->class_))
@@ -242,6 +253,7 @@ static int begin_suspend(struct scheduler *scheduler, struct job *job,
     if (how.root != 0 && check_member(job, how.root, err) != 0)
         return -1;
     job->tracking.work = TRACKING_SUSPENDS;
+    job->tracking.again = again;
     job->tracking.how = how;
     if (how.root == 0)
         tell_engine(scheduler, job, true, now_ns);

@@ -1,6 +1,7 @@
 #include "ctl/chart.h"
 
 #include "common/units.h"
+#include "ctl/user.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,6 +21,15 @@ static const char *state_name(enum span_state state)
     return state == SPAN_SCHEDULED ? "scheduled" : state == SPAN_IDLE ? "idle" : "no limit";
 }
 
+enum { JOB_TEXT_MAX = PROTOCOL_JOB_ID_MAX + USER_NAME_MAX + 8 };
+
+static void name_job(const struct recording_job *job, char text[JOB_TEXT_MAX])
+{
+    char user[USER_NAME_MAX];
+    user_name(job->uid, user);
+    snprintf(text, JOB_TEXT_MAX, "%s of %s", job->job_id, user);
+}
+
 static void add_names(json_t *events, const struct timeline *timeline)
 {
     for (size_t i = 0; i < timeline->node_count; i++)
@@ -28,10 +38,11 @@ static void add_names(json_t *events, const struct timeline *timeline)
                                                 timeline->recordings[i].node));
     for (size_t i = 0; i < timeline->lane_count; i++) {
         const struct lane *lane = &timeline->lanes[i];
-        json_array_append_new(events,
-                              json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name", "thread_name",
-                                        "ph", "M", "pid", (int)lane->node, "tid", (int)lane->job,
-                                        "args", "name", timeline->jobs[lane->job].job_id));
+        char name[JOB_TEXT_MAX];
+        name_job(&timeline->jobs[lane->job], name);
+        json_array_append_new(events, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name",
+                                                "thread_name", "ph", "M", "pid", (int)lane->node,
+                                                "tid", (int)lane->job, "args", "name", name));
     }
 }
 
@@ -176,13 +187,13 @@ static void draw_lane(const struct timeline *timeline, const struct lane *lane, 
 
 static double draw_job(struct timeline *timeline, size_t job, FILE *stream, double y)
 {
-    char text[PROTOCOL_JOB_ID_MAX + 48];
+    char name[JOB_TEXT_MAX], text[JOB_TEXT_MAX + 32];
     double fraction;
+    name_job(&timeline->jobs[job], name);
     if (timeline_coscheduled(timeline, job, &fraction))
-        snprintf(text, sizeof text, "%s: %.1f %% coscheduled", timeline->jobs[job].job_id,
-                 100 * fraction);
+        snprintf(text, sizeof text, "%s: %.1f %% coscheduled", name, 100 * fraction);
     else
-        snprintf(text, sizeof text, "%s", timeline->jobs[job].job_id);
+        snprintf(text, sizeof text, "%s", name);
     draw_text(stream, LABEL_WIDTH, y + 14, "start", text);
     y += TITLE_HEIGHT;
     for (size_t i = 0; i < timeline->lane_count; i++) {

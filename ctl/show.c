@@ -1,10 +1,10 @@
 #include "ctl/show.h"
 
 #include "common/units.h"
+#include "ctl/user.h"
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,25 +217,16 @@ json_t *show_job_json(const struct protocol_job_record *job)
         "clock_ahead_s", json_clock(job));
 }
 
-static const char *user_name(uint32_t uid, char *buffer, size_t size)
-{
-    const struct passwd *entry = getpwuid(uid);
-    if (entry != NULL)
-        return entry->pw_name;
-    snprintf(buffer, size, "%" PRIu32, uid);
-    return buffer;
-}
-
 static void print_job(const struct protocol_job_record *job)
 {
-    char share[32] = "no limit", user[16], slots[SHOW_SLOTS_MAX];
+    char share[32] = "no limit", user[USER_NAME_MAX], slots[SHOW_SLOTS_MAX];
     if (job->limited)
         units_format_share(job->share_ppm, share, sizeof share);
     show_slots(job, slots);
+    user_name(job->uid, user);
     printf("%-24s %-10s %5" PRIu32 " %5" PRIu32 " %5" PRIu32 " %-9s %9s %10.1f %10.1f %8" PRIu64
            " %8" PRIu64 " %5s\n",
-           job->job_id, user_name(job->uid, user, sizeof user), job->processes, job->ranks,
-           job->width,
+           job->job_id, user, job->processes, job->ranks, job->width,
            suspended_by(job) != NULL ? "suspended"
            : job->scheduled          ? "scheduled"
                                      : "idle",

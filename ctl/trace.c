@@ -5,6 +5,7 @@
 #include "ctl/chart.h"
 #include "ctl/recording.h"
 #include "ctl/talk.h"
+#include "ctl/user.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,26 +43,36 @@ static int dump(const struct config *config, const char *name, struct error *err
     return rc;
 }
 
+#define JOB_HEADING "%-40s %-10s"
+
+// The beginning of a line.
+static void print_name(const struct recording_job *job)
+{
+    char user[USER_NAME_MAX];
+    user_name(job->uid, user);
+    printf(JOB_HEADING, job->job_id, user);
+}
+
 static int print_coscheduled(struct timeline *timeline)
 {
     for (size_t job = 0; job < timeline->job_count; job++) {
         double fraction;
-        printf("%-40s ", timeline->jobs[job].job_id);
+        print_name(&timeline->jobs[job]);
         if (timeline_coscheduled(timeline, job, &fraction))
-            printf("%.3f\n", fraction);
+            printf(" %.3f\n", fraction);
         else
-            puts("-");
+            puts(" -");
     }
     return 0;
 }
 
 static int print_requests(struct timeline *timeline)
 {
-    printf("%-40s %8s %8s %8s\n", "JOB", "REQUESTS", "GRANTED", "FALSE");
+    printf(JOB_HEADING " %8s %8s %8s\n", "JOB", "USER", "REQUESTS", "GRANTED", "FALSE");
     for (size_t job = 0; job < timeline->job_count; job++) {
         struct timeline_requests requests = timeline_requests(timeline, job);
-        printf("%-40s %8zu %8zu %8zu\n", timeline->jobs[job].job_id, requests.made,
-               requests.granted, requests.false_);
+        print_name(&timeline->jobs[job]);
+        printf(" %8zu %8zu %8zu\n", requests.made, requests.granted, requests.false_);
     }
     return 0;
 }
@@ -75,13 +86,14 @@ static double quantile_ms(const struct timeline_delays *delays, double part)
 
 static int print_delays(struct timeline *timeline, struct error *err)
 {
-    printf("%-40s %6s %9s %9s %9s %9s %6s\n", "JOB", "TIMES", "MEDIAN", "P90", "P99", "MAX",
-           "NEVER");
+    printf(JOB_HEADING " %6s %9s %9s %9s %9s %6s\n", "JOB", "USER", "TIMES", "MEDIAN", "P90", "P99",
+           "MAX", "NEVER");
     for (size_t job = 0; job < timeline->job_count; job++) {
         struct timeline_delays delays;
         if (timeline_delays(timeline, job, &delays, err) < 0)
             return -1;
-        printf("%-40s %6zu", timeline->jobs[job].job_id, delays.count);
+        print_name(&timeline->jobs[job]);
+        printf(" %6zu", delays.count);
         if (delays.count > 0)
             printf(" %6.1f ms %6.1f ms %6.1f ms %6.1f ms", quantile_ms(&delays, 0.5),
                    quantile_ms(&delays, 0.9), quantile_ms(&delays, 0.99), quantile_ms(&delays, 1));

@@ -24,7 +24,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, LOOK_MS = 1000 };
 
 struct timer {
     struct config *config; // its slice is classd's, once that is known
@@ -77,6 +77,7 @@ static void follow(struct timer *timer, const struct protocol_switched *classd)
     }
     close(timer->tick);
     timer->tick = tick;
+    timer->pulse.answered_ns = clock_now_ns(); // it is not late by a slice that it did not know
     config->time_slice_ns = classd->time_slice_ns;
     config->timer_align = align;
     log_line(LOG_NOTICE, "time slice %.3f s%s", (double)config->time_slice_ns / (double)NS_PER_SEC,
@@ -86,10 +87,12 @@ static void follow(struct timer *timer, const struct protocol_switched *classd)
 static void take_news(struct timer *timer)
 {
     enum pulse_news news = pulse_listen(&timer->pulse, clock_now_ns());
-    if (news == PULSE_NOTHING)
-        return;
-    if (news == PULSE_ANSWERED)
+    if (news == PULSE_SILENT)
+        outage_continue(&timer->outage, timer->pulse.last_fault.text);
+    if (news == PULSE_ANSWERED || news == PULSE_FOUND)
         follow(timer, &timer->pulse.switched);
+    if (news != PULSE_ANSWERED && news != PULSE_REFUSED)
+        return;
     if (news == PULSE_REFUSED && !timer->refused)
         log_line(LOG_ERR, "%s%s", timer->pulse.last_fault.text,
                  timer->pulse.last_fault.code == EPERM
@@ -100,12 +103,19 @@ static void take_news(struct timer *timer)
 }
 
 // In ms for poll(): when the watchdog is to be fed, or for ever.
-static int patience_ms(void)
+static int watchdog_ms(void)
 {
     uint64_t interval_ms = notify_watchdog_interval_ns() / NS_PER_MS;
     if (interval_ms == 0)
         return -1;
     return interval_ms < 3600000 ? (int)interval_ms : 3600000;
+}
+
+// The same, or when a classd is to be looked for.
+static int patience_ms(const struct timer *timer, int feeds_ms)
+{
+    bool sooner = timer->pulse.fd < 0 && (feeds_ms < 0 || feeds_ms > LOOK_MS);
+    return sooner ? LOOK_MS : feeds_ms;
 }
 
 static void beat(struct timer *timer)
@@ -118,7 +128,7 @@ static void beat(struct timer *timer)
 
 static int run(struct timer *timer, struct error *err)
 {
-    int timeout_ms = patience_ms();
+    int feeds_ms = watchdog_ms();
     for (;;) {
         // A descriptor of -1 is left out by poll().
         struct pollfd fds[] = {
@@ -126,10 +136,13 @@ static int run(struct timer *timer, struct error *err)
             {.fd = timer->pulse.fd, .events = POLLIN},
             {.fd = timer->tick, .events = POLLIN},
         };
-        if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) < 0 && errno != EINTR)
+        int ready = poll(fds, sizeof fds / sizeof *fds, patience_ms(timer, feeds_ms));
+        if (ready < 0 && errno != EINTR)
             return error_errno(err, errno, "wait for the next tick");
-        if (timeout_ms > 0)
+        if (feeds_ms > 0)
             notify_watchdog();
+        if (ready == 0)
+            pulse_look(&timer->pulse);
         if (fds[0].revents != 0 && take_signal(timer->signals))
             return 0;
         if (fds[1].revents != 0)

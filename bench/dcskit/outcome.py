@@ -38,9 +38,9 @@ def first_to_leave(dump):
 def coscheduled(text, job_id):
     """The job's fraction of what `coschedctl trace coscheduled` printed, or None."""
     for line in text.splitlines():
-        name, _, value = line.strip().rpartition(" ")
-        if name.strip() == job_id and value != "-":
-            return float(value)
+        words = line.split()
+        if words and words[0] == job_id and words[-1] != "-":
+            return float(words[-1])
     return None
 
 

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
+#define HEARD_NS          (200 * NS_PER_MS) // what launchers need for a line of a job that is ended
 
 // What this library can do, and an older one could not. What all have to do alike is done only
 // where all can.
@@ -222,6 +223,18 @@ static void explain_disagreement(int first, int without)
             "cosched: %d of %d ranks have no scheduler (%s); the job runs without. Start classd "
             "on every node\n",
             without, job.size, reason);
+}
+
+// Without any scheduler there is nothing to say. With one that takes nobody, once.
+static void explain_refusal(void)
+{
+    char host[64] = "?";
+    if (job.rank != 0 || !session_met())
+        return;
+    gethostname(host, sizeof host - 1);
+    fprintf(stderr,
+            "cosched: no scheduler takes this job (rank 0 on %s: %.120s); it runs without\n", host,
+            job.error.text);
 }
 
 static void number_nodes(const struct ballot *ballots, struct numbering_rank *ranks, int *nodes)
@@ -432,6 +445,8 @@ static void act_on_ballots(const struct ballot *ballots)
     }
     if (registered != 0 && registered != job.size)
         explain_disagreement(first_without, job.size - registered);
+    if (registered == 0)
+        explain_refusal();
     if (registered != job.size) {
         session_leave();
         job.registered = false;
@@ -527,6 +542,18 @@ static void look_for_parent(void)
         strangers_come();
 }
 
+// The others would wait for this rank without end, in an exchange that it cannot take part in, and
+// nothing that all libraries know is exchanged before.
+static void end_for_want_of_memory(void)
+{
+    fprintf(stderr,
+            "cosched: rank %d has no memory for what %d ranks tell each other at MPI_Init, and the "
+            "others wait for it. The job is ended\n",
+            job.rank, job.size);
+    nanosleep(&(struct timespec){.tv_nsec = HEARD_NS}, NULL);
+    job.mpi->Abort(MPI_COMM_WORLD, 1);
+}
+
 static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
@@ -540,6 +567,8 @@ static void job_start(void)
     struct ballot *ballots =
         calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
                                      sizeof(struct numbering_rank) + sizeof(int) + sizeof(bool));
+    if (ballots == NULL && job.size > 1)
+        end_for_want_of_memory();
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;
@@ -702,6 +731,9 @@ static void leave_job(void)
     outsiders_stop();
     if (job.mpi == NULL || job.comm == MPI_COMM_NULL)
         return;
+    // Here, as nobody waits for this rank when it parts. Who is on one node with all of its peers
+    // has not looked.
+    session_check_generation(session_word());
     if (stats_on)
         print_stats();
     if (header_on)

@@ -38,6 +38,7 @@ static struct {
     dev_t fd_device;
     ino_t fd_inode;
     pid_t pid; // a forked child must not speak for its parent
+    bool met;  // somebody, when this process registered last
     _Atomic uint16_t generation;
     unsigned connections;
     struct protocol_request asked; // of which the answer is still to come
@@ -134,12 +135,13 @@ static void withdraw(int fd)
 static int connect_and_register(unsigned timeout_ms, struct error *err)
 {
     const struct session_identity *identity = &session.identity;
-    int fd = client_connect_within(identity->runtime_dir, timeout_ms, err);
+    struct error fault = {0};
+    int fd = client_connect_within(identity->runtime_dir, timeout_ms, &fault);
+    session.met = fd >= 0 || (fault.code != ENOENT && fault.code != ECONNREFUSED);
     if (fd < 0)
-        return -1;
+        return error_set(err, fault.code, "%s", fault.text);
     struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);
     struct protocol_reply reply;
-    struct error fault = {0};
     int page_fd = -1;
     for (size_t i = 0; i < sizeof identity->job_id; i++)
         request.register_.job_id[i] = identity->job_id[i];
@@ -176,6 +178,11 @@ int session_register(const struct session_identity *identity, struct error *err)
     session.identity = *identity;
     session.pid = getpid();
     return connect_and_register(REGISTER_TIMEOUT_MS, err);
+}
+
+bool session_met(void)
+{
+    return session.met;
 }
 
 const struct status_page *session_page(void)
@@ -411,9 +418,14 @@ uint8_t session_more_slots(void)
     return page != NULL ? atomic_load_explicit(&page->more_slots, memory_order_relaxed) : 0;
 }
 
+static bool is_taken_over(uint64_t word)
+{
+    return status_word_generation(word) != session.generation;
+}
+
 void session_check_generation(uint64_t word)
 {
-    if (session.page == NULL || status_word_generation(word) == session.generation || !take())
+    if (session.page == NULL || !is_taken_over(word) || !take())
         return;
     renew(clock_now_ns());
     give_back();
@@ -446,10 +458,16 @@ void session_part(void)
     give_back();
 }
 
+// A classd that has taken over knows this process by its page, and would limit it as a member of a
+// job for as long as it lives. Who has exchanged nothing with other nodes has not seen it come.
 void session_exit(void)
 {
     if (session.page == NULL)
         return;
+    if (is_taken_over(session_word()) && session.pid == getpid()) {
+        drop_descriptor();
+        connect_and_register(REGISTER_TIMEOUT_MS, NULL);
+    }
     say_exit();
     forget();
 }

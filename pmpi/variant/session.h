@@ -50,6 +50,9 @@ static inline bool session_word_contended(uint64_t word)
 // join.
 int session_register(const struct session_identity *identity, struct error *err);
 
+// Whether a scheduler was there, when that was called, be it that it did not take this process.
+bool session_met(void);
+
 // Before MPI_Init, and so before the MPI's threads: room for a descriptor with a high number, which
 // processes with threads wait for, for a grace period of the kernel's. Leaves nothing open.
 void session_prepare(void);

@@ -180,6 +180,16 @@ class Trace(Node):
             self.assertIn(event, story)
         self.assertLess(abs(trace["events"][-1][0] / 1e9 - time.time()), 60)
 
+    def test_jobs_of_one_name_are_told_apart_by_their_users(self):
+        self.job("a")
+        self.assertEqual(self.ctl("trace", "start").returncode, 0)
+        self.job("a", uid=NOBODY).schedule()
+        trace = json.loads(self.ctl("trace", "dump").stdout)
+        self.assertEqual([(job["job_id"], job["uid"]) for job in trace["jobs"]], [("a", 0), ("a", NOBODY)])
+        self.assertEqual(len({job["job"] for job in trace["jobs"]}), 2)
+        lines = [line.split()[:3] for line in self.ctl("trace", "requests").stdout.splitlines()]
+        self.assertEqual(lines[1:], [["a", "root", "0"], ["a", "nobody", "1"]])
+
     def test_exports_are_drawn_and_merged(self):
         self.record()
         time.sleep(0.05)
@@ -196,7 +206,7 @@ class Trace(Node):
         self.assertEqual({event["args"]["name"] for event in events
                           if event["name"] == "process_name"}, {"node0", "node1"})
         fractions = self.ctl("trace", "coscheduled", *files).stdout.split()
-        self.assertEqual(fractions[1::2], ["1.000", "1.000"])
+        self.assertEqual(fractions[2::3], ["1.000", "1.000"])
         self.assertEqual(self.ctl("trace", "export", "svg").returncode, 0)  # of the running classd
 
     def test_a_stopped_trace_stays_readable(self):

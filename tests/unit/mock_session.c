@@ -7,9 +7,10 @@
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
 static _Atomic uint16_t own_turn;
-static _Atomic int requests, listened, parts;
+static _Atomic int requests, listened, checks, parts;
 static _Atomic int own_ear = -1;
 static const struct status_page *own_page;
+static bool met;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
 
@@ -56,12 +57,28 @@ bool session_request(uint64_t now_ns)
 void session_check_generation(uint64_t now)
 {
     (void)now;
+    atomic_fetch_add_explicit(&checks, 1, memory_order_relaxed);
+}
+
+int mock_session_checks(void)
+{
+    return atomic_exchange_explicit(&checks, 0, memory_order_relaxed);
 }
 
 int session_register(const struct session_identity *identity, struct error *err)
 {
     (void)identity;
     return own_page != NULL ? 0 : error_set(err, ENOENT, "a test has no scheduler");
+}
+
+bool session_met(void)
+{
+    return own_page != NULL || met;
+}
+
+void mock_met(bool somebody)
+{
+    met = somebody;
 }
 
 void mock_page(const struct status_page *page)

@@ -5,6 +5,7 @@
 
 #include "common/status_page.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Publishes new flags (enum status_flag) under a new epoch.
@@ -20,9 +21,15 @@ void mock_turn(uint16_t turn);
 // caller's.
 void mock_page(const struct status_page *page);
 
+// Whether there is a scheduler all the same, which takes nobody; at first there is none.
+void mock_met(bool somebody);
+
 // What session_narrow() was last called with since this was last asked, as slots_word(); 0:
 // nothing.
 uint64_t mock_session_narrowed(void);
+
+// How often session_check_generation() was called since this was last asked.
+int mock_session_checks(void);
 
 // How often session_part() was called since this was last asked.
 int mock_session_parts(void);

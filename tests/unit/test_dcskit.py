@@ -179,7 +179,7 @@ class Outcome(unittest.TestCase):
         self.assertIsNone(outcome.first_to_leave({**dump, "events": dump["events"][:4]}))
 
     def test_the_coscheduled_part(self):
-        text = "rival    0.500\nmine     0.970\nsequential   -\n"
+        text = "rival    root  0.500\nmine     root  0.970\nsequential   root  -\n"
         self.assertEqual(outcome.coscheduled(text, "mine"), 0.97)
         self.assertIsNone(outcome.coscheduled(text, "sequential"))
         self.assertIsNone(outcome.coscheduled(text, "nobody"))

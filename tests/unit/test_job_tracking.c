@@ -346,6 +346,34 @@ static void all_or_none(void **state)
     assert_int_equal(record_of(node, 0).suspended, 0);
 }
 
+// What was suspended before stays so.
+static void a_second_suspension_that_fails_resumes_nobody(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
+    node->now_ns += NS_PER_SEC; // it may be given way again
+    test_backend_fail(node->backend, "stop", EPERM, 1);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, EPERM);
+    assert_null(strstr(test_backend_log(node->backend), "continue"));
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
+
+    // Nor when it takes too long.
+    node->now_ns += NS_PER_SEC;
+    test_backend_fail(node->backend, "stop", EAGAIN, 1000000);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    while (times_told == 0) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        go_on(node);
+    }
+    assert_int_equal(told.fault.code, ETIMEDOUT);
+    assert_null(strstr(test_backend_log(node->backend), "continue"));
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
+    assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, 0);
+}
+
 // Neither gives the deadline of tracking anybody an early turn.
 static void no_turn_by_a_pass(void **state)
 {
@@ -759,6 +787,7 @@ int main(void)
         with_node(a_rest_is_its_users),
         with_node(who_comes_later_is_stopped_after_the_rest),
         with_node(all_or_none),
+        with_node(a_second_suspension_that_fails_resumes_nobody),
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),
         with_node(nobody_of_a_killed_job_is_set_free),

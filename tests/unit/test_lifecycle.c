@@ -9,8 +9,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -91,7 +93,9 @@ static int finalize(void)
     }
     meetings = 0;
     assert_int_equal(mock_session_parts(), 0); // others may still speak to it
+    mock_session_checks();
     attached_first(MPI_COMM_SELF, 1, NULL, NULL);
+    assert_int_equal(mock_session_checks(), 1); // the classd of before may be gone
     parts = mock_session_parts();
     assert_false(core_active);
     return lib.Finalize();
@@ -322,6 +326,63 @@ static void newer_functions_mean_no_headers(void **state)
     ranks = 1;
 }
 
+// What a start and an end print.
+static void lines_of_a_job(char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    int terminal = dup(STDERR_FILENO);
+    assert_non_null(file);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    starts_and_ends(false);
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+// Where there is no scheduler nobody expects one.
+static void who_is_refused_is_told_once(void **state)
+{
+    char text[1024];
+    (void)state;
+    ranks = 2;
+    lines_of_a_job(text, sizeof text);
+    assert_string_equal(text, "");
+    mock_met(true);
+    lines_of_a_job(text, sizeof text);
+    assert_non_null(strstr(text, "cosched: no scheduler takes this job (rank 0 on "));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    mock_met(false);
+    ranks = 1;
+}
+
+static int aborts;
+
+static int count_abort(MPI_Comm comm, int code)
+{
+    assert_ptr_equal(comm, MPI_COMM_WORLD);
+    assert_int_not_equal(code, 0);
+    aborts++;
+    return MPI_SUCCESS;
+}
+
+// They could not go on without it.
+static void nobody_waits_for_who_has_no_memory(void **state)
+{
+    char text[1024];
+    (void)state;
+    for (ranks = 2; ranks >= 1; ranks--) {
+        missing_count = (size_t)ranks;
+        lines_of_a_job(text, sizeof text);
+        assert_int_equal(missing_count, 0);
+        assert_int_equal(aborts, 1); // alone it goes on
+        assert_int_equal(strstr(text, "no memory") != NULL, ranks == 2);
+    }
+    ranks = 1;
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -346,6 +407,7 @@ static int start(void **state)
         next->Ibarrier = ibarrier;
         next->Iallreduce = iallreduce;
         next->Ireduce_scatter_block = ireduce_scatter_block;
+        next->Abort = count_abort;
     }
     return 0;
 }
@@ -359,6 +421,8 @@ int main(void)
         cmocka_unit_test(who_is_not_seen_keeps_taking_turns),
         cmocka_unit_test(who_has_no_memory_says_so),
         cmocka_unit_test(newer_functions_mean_no_headers),
+        cmocka_unit_test(who_is_refused_is_told_once),
+        cmocka_unit_test(nobody_waits_for_who_has_no_memory),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
     };
     return cmocka_run_group_tests(tests, start, NULL);

@@ -362,7 +362,7 @@ class Gantt(unittest.TestCase):
                      (105.1, "5e", gantt.LEFT))
         trace["jobs"] = [{"job": "a", "uid": 1000, "job_id": "x"}, {"job": "5e", "uid": 0, "job_id": "sequential"}]
         self.assertEqual(gantt.lifetimes([trace], 100.0), {"a": (1.0, 5.0)})
-        self.assertEqual(observer.last_words("x    0.970\nsequential      0.400\n\ny   -\n"), ["0.970", "-"])
+        self.assertEqual(observer.last_words("x    root  0.970\nsequential    root  0.400\n\ny   root  -\n"), ["0.970", "-"])
 
     def test_a_job_is_not_matched_with_one_that_had_not_started(self):
         jobs = [job("cg.A.2", 10.0, start_s=8.0, seconds=[2.0])]

@@ -248,6 +248,29 @@ static void a_classd_that_has_taken_over_is_left_too(void **state)
     assert_int_equal(session_word(), STATUS_WORD_FREE);
 }
 
+// Though a process whose peers are all on its node has not seen it come.
+static void an_exit_is_said_to_a_classd_that_has_taken_over(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    status_page_publish(fake->page, 2, STATUS_SCHEDULED);
+    shutdown(fake->connection, SHUT_RDWR); // the old classd is gone
+    session_exit();
+    assert_int_equal(fake->registered, 2);
+    assert_int_equal(fake->exited, 1);
+}
+
+// Nobody knows of it who would have to be told.
+static void an_exit_is_said_to_nobody_else(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    shutdown(fake->connection, SHUT_RDWR);
+    session_exit();
+    assert_int_equal(fake->registered, 1);
+    assert_int_equal(fake->exited, 0);
+}
+
 // As when the program has no descriptor left, or no memory to map it.
 static void who_cannot_have_the_page_leaves(void **state)
 {
@@ -353,6 +376,7 @@ static void nobody_home_is_an_answer(void **state)
     struct error err = {0};
     assert_int_equal(session_register(&identity, &err), -1);
     assert_int_equal(err.code, ENOENT);
+    assert_false(session_met());
     assert_null(session_page());
     assert_false(session_request(now()));
     assert_int_equal(fake->registered, 0);
@@ -363,6 +387,7 @@ static void a_classd_that_hangs_is_given_up(void **state)
     struct fake_classd *fake = *state;
     fake->mute = true;
     assert_int_equal(join(fake), -1);
+    assert_true(session_met());
     assert_null(session_page());
     assert_int_equal(session_word(), STATUS_WORD_FREE);
 }
@@ -584,6 +609,8 @@ int main(void)
         cmocka_unit_test(the_table_grows_before_there_are_threads),
         TEST(the_page_is_seen_at_once),
         TEST(a_classd_that_has_taken_over_is_left_too),
+        TEST(an_exit_is_said_to_a_classd_that_has_taken_over),
+        TEST(an_exit_is_said_to_nobody_else),
         TEST(parting_waits_for_nobody),
         TEST(an_older_classd_is_registered_with_and_left),
         TEST(who_cannot_have_the_page_leaves),

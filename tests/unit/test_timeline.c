@@ -19,8 +19,9 @@
 
 enum { A = 17, B = 4 };
 
-static struct recording_job jobs[] = {{.job = A, .uid = 1, .job_id = "a"},
-                                      {.job = B, .uid = 2, .job_id = "b"}};
+// Users that no machine knows.
+static struct recording_job jobs[] = {{.job = A, .uid = 2000000001, .job_id = "a"},
+                                      {.job = B, .uid = 2000000002, .job_id = "b"}};
 static struct error err;
 
 #define RECORDING(name, list)                                                                      \
@@ -414,6 +415,7 @@ static void the_json_chart_has_every_span_and_request(void **state)
     json_t *whole = json_loads(text, 0, NULL), *event;
     size_t index, spans = 0, discarded = 0;
     assert_non_null(whole);
+    assert_non_null(strstr(text, "\"a of 2000000001\""));
     json_array_foreach(json_object_get(whole, "traceEvents"), index, event)
     {
         const char *phase = json_string_value(json_object_get(event, "ph"));
@@ -444,8 +446,8 @@ static void the_svg_chart_shows_lanes_and_fractions(void **state)
     for (const char *at = text; (at = strstr(at, "<rect x=")) != NULL; at++)
         rectangles++;
     assert_int_equal(rectangles, 12);
-    assert_non_null(strstr(text, "a: 80.0 % coscheduled"));
-    assert_non_null(strstr(text, "b: 75.0 % coscheduled"));
+    assert_non_null(strstr(text, "a of 2000000001: 80.0 % coscheduled"));
+    assert_non_null(strstr(text, "b of 2000000002: 75.0 % coscheduled"));
     assert_non_null(strstr(text, "</svg>"));
     free(text);
     timeline_free(&timeline);
