@@ -31,7 +31,6 @@
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
-#define HEARD_NS          (200 * NS_PER_MS) // what launchers need for a line of a job that is ended
 
 // What this library can do, and an older one could not. What all have to do alike is done only
 // where all can.
@@ -542,18 +541,6 @@ static void look_for_parent(void)
         strangers_come();
 }
 
-// The others would wait for this rank without end, in an exchange that it cannot take part in, and
-// nothing that all libraries know is exchanged before.
-static void end_for_want_of_memory(void)
-{
-    fprintf(stderr,
-            "cosched: rank %d has no memory for what %d ranks tell each other at MPI_Init, and the "
-            "others wait for it. The job is ended\n",
-            job.rank, job.size);
-    nanosleep(&(struct timespec){.tv_nsec = HEARD_NS}, NULL);
-    job.mpi->Abort(MPI_COMM_WORLD, 1);
-}
-
 static void job_start(void)
 {
     const struct mpi_next *mpi = job.mpi = &mpi_next[1];
@@ -567,8 +554,6 @@ static void job_start(void)
     struct ballot *ballots =
         calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
                                      sizeof(struct numbering_rank) + sizeof(int) + sizeof(bool));
-    if (ballots == NULL && job.size > 1)
-        end_for_want_of_memory();
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;

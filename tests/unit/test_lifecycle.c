@@ -358,31 +358,6 @@ static void who_is_refused_is_told_once(void **state)
     ranks = 1;
 }
 
-static int aborts;
-
-static int count_abort(MPI_Comm comm, int code)
-{
-    assert_ptr_equal(comm, MPI_COMM_WORLD);
-    assert_int_not_equal(code, 0);
-    aborts++;
-    return MPI_SUCCESS;
-}
-
-// They could not go on without it.
-static void nobody_waits_for_who_has_no_memory(void **state)
-{
-    char text[1024];
-    (void)state;
-    for (ranks = 2; ranks >= 1; ranks--) {
-        missing_count = (size_t)ranks;
-        lines_of_a_job(text, sizeof text);
-        assert_int_equal(missing_count, 0);
-        assert_int_equal(aborts, 1); // alone it goes on
-        assert_int_equal(strstr(text, "no memory") != NULL, ranks == 2);
-    }
-    ranks = 1;
-}
-
 static int start(void **state)
 {
     (void)state;
@@ -407,7 +382,6 @@ static int start(void **state)
         next->Ibarrier = ibarrier;
         next->Iallreduce = iallreduce;
         next->Ireduce_scatter_block = ireduce_scatter_block;
-        next->Abort = count_abort;
     }
     return 0;
 }
@@ -422,7 +396,6 @@ int main(void)
         cmocka_unit_test(who_has_no_memory_says_so),
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
-        cmocka_unit_test(nobody_waits_for_who_has_no_memory),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
     };
     return cmocka_run_group_tests(tests, start, NULL);
