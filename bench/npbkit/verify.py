@@ -40,6 +40,7 @@ def judge(report, text):
 class Lab:
     def __init__(self, options):
         self.options = options
+        self.name = os.environ.get("COSCHED_NPB_LAB", LAB_NAME)
         self.owner = ["--owner", str(os.getpid())]  # whose lab it is; another session's is left alone
 
     def __enter__(self):
@@ -53,10 +54,10 @@ class Lab:
         return self
 
     def __exit__(self, *_):
-        subprocess.run([LAB, "--name", LAB_NAME, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
+        subprocess.run([LAB, "--name", self.name, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
 
     def _call(self, *arguments):
-        done = subprocess.run([LAB, "--name", LAB_NAME, *arguments], stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run([LAB, "--name", self.name, *arguments], stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             raise TrialError(f"lab {arguments[0]} failed")
 
@@ -65,7 +66,7 @@ class Lab:
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.json")
             done = subprocess.run(
-                [LAB, "--name", LAB_NAME, "mpiexec", "--mpi", case.mpi, "-n", str(case.ranks), "--timeout",
+                [LAB, "--name", self.name, "mpiexec", "--mpi", case.mpi, "-n", str(case.ranks), "--timeout",
                  str(self.options.timeout), "--done-pattern", output.DONE, "--report", report,
                  *WAYS[case.way], program(self.options, case), case.size],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
