@@ -10,7 +10,7 @@ import time
 
 from labkit import processes
 
-from . import NasError, output
+from . import NasError, output, signals
 
 # Launchers that are loaded before the first job may start. One that is loaded later takes the CPU from the jobs
 # that run, on one node only, for as long as a rank needs to start: a tenth of a short job.
@@ -98,7 +98,8 @@ class Runner:
                  if self.gated and not self.unit.jobs[index].is_hog]
         fresh = [index for index in ahead if index not in self.launchers]
         for index in fresh:
-            self.launchers[index] = self._spawn(index)
+            with signals.kept():
+                self.launchers[index] = self._spawn(index)
         if fresh and self.origin_s is None:
             self._let_load()
 
@@ -125,9 +126,10 @@ class Runner:
         """Starts jobs in order of arrival, none before its turn."""
         while self.queue and self._may_start(self.queue[0]):
             index = self.queue.pop(0)
-            current = self.launchers.pop(index, None) or self._spawn(index)
-            current.start_s = self._now()
-            self.running[index] = current
+            with signals.kept():
+                current = self.launchers.pop(index, None) or self._spawn(index)
+                current.start_s = self._now()
+                self.running[index] = current
             for process in current.popen:
                 descriptor = os.pidfd_open(process.pid)
                 self.selector.register(descriptor, selectors.EVENT_READ, (index, process))
@@ -196,8 +198,8 @@ class Runner:
             current = self.running[index]
             current.cpu_s = self._used_s(current)
             current.end_s = self._now()
-            self.done[index] = self.running.pop(index)
             _end(current.popen)
+            self.done[index] = self.running.pop(index)
 
     def end(self):
         """Ends what still runs; harmless when nothing does."""
