@@ -183,6 +183,36 @@ class SessionTest(unittest.TestCase):
         self.session(jobs, names).run()
         self.assertEqual(len(self.results.runs()), len(again.runs))
 
+    def test_what_comes_to_its_baseline_in_a_later_sitting_only_is_run_again(self):
+        jobs, names = "jobs = cg.S.2*3, ep.S.2\n", "dedicated,uncoordinated,cosched"
+        made = self.session(jobs, names)
+        made.run()
+        kept = [run for run in made.runs if run["scheduler"] == "cosched"]
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps(run) + "\n" for run in kept)
+        again = self.session(jobs, names)
+        self.assertEqual(again.parted(), 0)
+        again.run()
+        self.assertEqual([run["scheduler"] for run in again.runs if run.get("again")], ["cosched"])
+        self.assertEqual(len(again.runs), 5)
+        row = again.described()["experiments"]["quick"]["rows"][-1]
+        self.assertEqual((row["scheduler"], row["ratios"]["mean_response_s"]["n"], row["measures"]["mean_stretch"]["n"]),
+                         ("cosched", 1, 1))
+        self.session(jobs, names).run()
+        self.assertEqual(len(self.results.runs()), len(again.runs))
+
+    def test_what_has_no_ratio_for_want_of_time_is_counted(self):
+        jobs, names = "jobs = cg.S.2\n", "uncoordinated,cosched"
+        self.session(jobs, names).run()
+        runs = self.results.runs()
+        runs[1]["sitting"] = 2
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps(run) + "\n" for run in runs)
+        made = self.session(jobs, names, lasting="1ms")
+        made.run()
+        self.assertTrue(made.is_complete())
+        self.assertEqual((len(made.runs), made.parted()), (2, 1))
+
     def test_sittings_are_judged_each_by_itself(self):
         first = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, lasting="1s",
                              site=Site([0.1] * 100))
