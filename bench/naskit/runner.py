@@ -1,6 +1,7 @@
 """One unit: its jobs are started when they arrive and may run, and watched to their ends."""
 
 import dataclasses
+import functools
 import json
 import os
 import selectors
@@ -87,10 +88,12 @@ class Runner:
         job = self.unit.jobs[index]
         commands = self.hog_commands(job) if job.is_hog else [self.command(index)]
         waits = self.gated and not job.is_hog
+        # Who is killed ends nothing, and a job on other hosts would run on, a hog without end.
+        ends_too = functools.partial(processes.end_with, os.getpid())
         with open(self.base(index) + ".log", "wb") as log:
             return _Running(index, [subprocess.Popen(
                 command, stdin=subprocess.PIPE if waits else subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True) for command in commands])
+                stderr=log, start_new_session=True, preexec_fn=ends_too) for command in commands])
 
     def _load_launchers(self):
         """Loading Python takes a fraction of a second, which must not look like a job's time."""

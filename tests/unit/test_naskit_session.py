@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -15,7 +16,8 @@ import time
 import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
 
 from labkit import processes  # noqa: E402
 from naskit import (NasError, environment, experiments, lab_site, options, pace, plan, runner,  # noqa: E402
@@ -94,6 +96,17 @@ class Site:
 
     def environment(self):
         return {}
+
+# A session with nothing but a job and a hog.
+SESSION = """
+import sys, types
+sys.path.insert(0, sys.argv[1])
+from naskit import runner, workload, workload_file
+jobs = [workload.parse_job(text) for text in ("hog.1", "cg.S.2")]
+unit = types.SimpleNamespace(jobs=jobs, limit=0, together=True, submissions=[workload_file.Submission(job) for job in jobs])
+runner.Runner(unit, workload.Cluster(2, 1), lambda index: ["sleep", "60"], lambda job: [["sleep", "60"]],
+              lambda index: sys.argv[2] + str(index), gated=False).run()
+"""
 
 
 class Clock:
@@ -389,6 +402,18 @@ class SessionTest(unittest.TestCase):
         while time.monotonic() < deadline and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
             time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)  # which must not stop the tidying up
+
+    def test_no_job_outlives_a_session_that_is_killed(self):
+        killed = subprocess.Popen([sys.executable, "-B", "-c", SESSION, BENCH, self.results.path("logs", "job")])
+        deadline = time.monotonic() + 60
+        while len(jobs := processes.descendants(killed.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        killed.kill()
+        killed.wait()
+        self.assertEqual(len(jobs), 2)
+        while any(map(processes.is_alive, jobs)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(any(map(processes.is_alive, jobs)))
 
     def test_who_is_interrupted_while_a_process_starts_ends_that_too(self):
         signals.catch()
