@@ -11,10 +11,16 @@ WORDS = (
     ("time-slice", "how long one job keeps the nodes before it is the next one's turn"),
     ("GMET", "guaranteed minimum execution time: how long a job that was just scheduled cannot be displaced"),
     ("degree", "degree of multiprogramming: how many jobs share each node"),
-    ("interval", "numbers in brackets and lines on bars: where the true value lies with 90 % confidence, by a "
-                 "bootstrap of the median; tables also have Student's t, of the mean. Of two, three or four runs the former is "
-                 "from the least to the greatest and holds the true median in 50, 75 or 88 % of all cases only: so nothing is "
-                 "claimed that Student's does not allow"),
+    ("interval", "where the true value lies with 90 % confidence. There are two: of the median, by bootstrap, and of the mean, "
+                 "by Student's t. Brackets in sentences and lines in figures of gains are both together, and a difference is "
+                 "claimed only where both exclude that there is none. Lines on bars and curves are the median's alone: of two, three "
+                 "or four runs these are from the least to the greatest, and hold the true median in 50, 75 or 88 % of all cases only"),
+    ("n, runs", "how many runs a figure comes from, and how many there were: those with a job that did not verify are in no figure, "
+                "and those whose counterpart is of another day (sitting) are in no ratio and no stretch"),
+    ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share"),
+    ("coscheduled", "of the time that a job held any of its nodes and had to share them, the part that it held all of them"),
+    ("requests", "messages of a job's other nodes that asked for the CPUs here; made falsely where no other node had the job "
+                 "scheduled just then"),
 )
 
 SLOW_PAGE_US = 5  # a fault and a cleared page; above it starting jobs took twice the CPU time in doc/results
