@@ -204,8 +204,9 @@ def _stretch(found):
     if table is None:
         return []
     return [Heading(2, "Stretch of all jobs"),
-            Paragraph("Response time ÷ (time alone × number of jobs that share). 1.00 is a perfect share; less means "
-                      "that others ended earlier and left the nodes to the job."), table]
+            Paragraph("Response time ÷ (time alone × number of jobs that share). 1.00 is a perfect share; less is what a job "
+                      "gains when others end earlier and leave it the nodes, or a run alone that was slower than this one. "
+                      "The jobs are those of all experiments, each with the median of its runs."), table]
 
 
 def _workloads(found, rosters, paper):
@@ -225,15 +226,18 @@ def _workloads(found, rosters, paper):
             label = f"{names.workload(key) if name == 'workloads' else 'degree ' + key} ({table})"
             rows.append((label, jobs, listing(ours.pop(case)) if case else numbers.ABSENT))
     for (name, workload, value), jobs in ours.items():
-        label = f"{workload}{f', {numbers.setting(value)}' if value is not None else ''}"
-        if name not in ("gmet", "slice"):  # they have the workloads of Table 2
-            rows.append((f"{experiments.kind(name).title}: {label}", numbers.ABSENT, listing(jobs)))
+        same = all(jobs == other for case, other in ours.items() if case[:2] == (name, workload))
+        label = f"{workload}{f', {numbers.setting(value)}' if value is not None and not same else ''}"
+        row = (f"{experiments.kind(name).title}: {label}", numbers.ABSENT, listing(jobs))
+        if name not in ("gmet", "slice") and row not in rows:  # they have the workloads of Table 2
+            rows.append(row)
     if not rows:
         return []
+    hogs = " hog.2 is a process on each of two nodes that does nothing but compute." if any("hog." in row[2] for row in rows) else ""
     return [Heading(2, "The jobs"),
             Paragraph("The jobs, beside those of the paper's workloads (Tables 2 and 3) whose place they take. "
                       "cg.A.2*5 is program CG, size A, on 2 processes, 5 times in succession; (2) means two such "
-                      "jobs."),
+                      f"jobs.{hogs}"),
             Table(("workload", "jobs of the paper", "jobs here"), tuple(rows), words=3)]
 
 
@@ -255,12 +259,16 @@ def _method(results, found, paper):
                if name not in results.experiments]
     blocks = [Heading(2, "How it was measured"), Paragraph(
         "Schedulers took turns within each repetition, in random order. A run during which something else disturbed "
-        "the machine was repeated, and is counted as disturbed. A job verifies when its numbers are right and it "
-        "ended by itself. Ratios compare runs of the same repetition.")]
+        "the machine was repeated, and is counted as disturbed; whether it was is told by a fixed piece of work before, "
+        "during and after it, never by the times of the jobs. Of a run's attempts the last undisturbed one counts, or else "
+        "the quietest. A job verifies when its numbers are right and it ended by itself. Ratios compare runs of the same "
+        "repetition.")]
     if missing:
         blocks.append(Paragraph(f"Not part of this session: {', '.join(missing)}.", "note"))
     if found:
-        blocks.append(tables.quality(found))
+        blocks += [tables.quality(found), Paragraph("The same by scheduler: one that is disturbed much more often than the others disturbs itself, and "
+                                                    "its figures are chosen by that.", "note"),
+                   tables.quality_of_schedulers(found)]
     if results.environment is None:
         blocks.append(Paragraph("environment.json is missing: where these figures come from is not known.", "warning"))
     else:

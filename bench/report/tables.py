@@ -102,8 +102,9 @@ def stretch_overview(found):
     """Of all experiments: jobs, middle, mean and worst of the medians of stretch, per MPI and scheduler; or None."""
     groups = {}
     for experiment in found:
+        reference = experiments.reference(experiment)
         for job in experiment.jobs:
-            if job.measures.get("stretch"):
+            if job.measures.get("stretch") and job.scheduler != reference:  # of that it is 1 by definition
                 found_there = groups.setdefault((job.mpi, job.scheduler), [])
                 found_there.append((job.measures["stretch"].median, experiment, job))
     rows = []
@@ -125,6 +126,15 @@ def quality(found):
                   *(str(sum(getattr(row, name) for row in experiment.rows))
                     for name in ("runs", "disturbed", "unverified"))) for experiment in found)
     return Table(("experiment", "name", "runs", "disturbed", "not verified"), rows, words=2)
+
+
+def quality_of_schedulers(found):
+    """The same of each scheduler."""
+    rows = [row for experiment in found for row in experiment.rows]
+    return Table(("scheduler", "runs", "disturbed", "not verified"), tuple(
+        (names.scheduler(name), *(str(sum(getattr(row, field) for row in rows if row.scheduler == name))
+                                  for field in ("runs", "disturbed", "unverified")))
+        for name in names.schedulers(row.scheduler for row in rows)))
 
 
 def flattened(value, prefix=""):
