@@ -57,9 +57,7 @@ class Sitting:
         """What was run in earlier sittings: each of them is judged as a whole."""
         for run in self.runs:
             self.progress.wall_s[run["place"]] = run["wall_s"]
-        for number in {records.sitting(run) for run in self.runs}:
-            earlier = [run for run in self.runs if records.sitting(run) == number]
-            noise.Guard(self.options.noise, earlier).judge(earlier)
+        noise.judge_sittings(self.runs, self.options.noise)
 
     def put_away(self):
         """Leaves the machine as it was; may be called again when it was interrupted itself."""

@@ -174,6 +174,9 @@ def _experiment(experiment, paper):
         blocks.append(Paragraph(f"{facts.get('who', 'The paper')} ({where}): {facts['says']}.", "paper"))
     blocks += [Paragraph(sentence, "warning") for sentence in sentences.quality(experiment)]
     blocks += figures.of(experiment, kind, facts)
+    over_pairs = tables.of_pairs(experiment) if experiment.name == "pairs" else None
+    if over_pairs:
+        blocks += [Paragraph("Over all pairs, fair stretch, the mean of both jobs:"), over_pairs]
     if experiment.name not in experiments.KINDS:
         blocks.append(tables.of_all(experiment))
     else:

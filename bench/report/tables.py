@@ -5,6 +5,7 @@ import statistics
 from . import compare, experiments, names, numbers
 from .blocks import Table
 
+FAIR_PAIR = 1.1
 MAIN = ("mean_response_s", "mean_wait_s", "mean_stretch", "makespan_s")
 
 
@@ -91,6 +92,21 @@ def of_jobs(experiment):
          names.scheduler(job.scheduler), *_stretch(job.measures.get("stretch")),
          *(numbers.with_interval(job.measures.get(name)) for name in ("fair_stretch", "response_s", "cpu_s")))
         for job in sorted(experiment.jobs, key=lambda job: (*_place(job)[:3], job.job, *_place(job)[3:]))), words=4)
+
+
+def of_pairs(experiment):
+    """Fair stretch, the mean of both jobs, of all pairs under each MPI and scheduler; or None."""
+    rows = []
+    for mpi in names.mpis(row.mpi for row in experiment.rows):
+        for scheduler in names.schedulers(row.scheduler for row in experiment.rows if not row.alone):
+            found = sorted(row.measures["mean_fair_stretch"].median for row in experiment.rows if not row.alone
+                           and (row.mpi, row.scheduler) == (mpi, scheduler) and row.measures.get("mean_fair_stretch"))
+            if found:
+                rows.append((names.mpi(mpi), names.scheduler(scheduler), str(len(found)),
+                             *map(numbers.plain, (statistics.median(found), found[-(-9 * len(found) // 10) - 1], found[-1])),
+                             str(sum(value <= FAIR_PAIR for value in found))))
+    header = ("MPI", "scheduler", "pairs", "middle", "90th percentile", "worst", f"at most {FAIR_PAIR:.2f}")
+    return Table(header, tuple(rows), words=2) if rows else None
 
 
 def _stretch(statistic):

@@ -13,7 +13,7 @@ import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
 SAYS_SO = '#!/bin/sh\necho "$(basename -- "$0")" "$@" >>"$RECORD"\n'
-TOOLS = ("sh", "basename", "dirname", "sed")
+TOOLS = ("sh", "basename", "dirname", "grep", "sed")
 
 
 class Entries(unittest.TestCase):
@@ -159,6 +159,15 @@ class Report(Entries):
                          ["install_packages.sh packages_report.txt", "python3 -m report results"])
         self.program("path/gnuplot")
         self.assertEqual(self.run_entry("bench/run_report.sh", "results")[3], ["python3 -m report results"])
+
+    def test_what_is_asked_of_a_folder_is_done_by_whoever_left_it(self):
+        self.assertEqual(self.run_entry("bench/run_report.sh", "results", "--repetitions")[3],
+                         ["python3 -m naskit.repetitions results --repetitions"])
+        self.assertEqual(self.run_entry("bench/run_report.sh", "a", "--against", "b")[3], ["python3 -m report a --against b"])
+        self.program("path/gnuplot")
+        for name in ("dcs", "dcs-openmpi"):
+            folder = os.path.join(ROOT, "doc", "results", name)
+            self.assertEqual(self.run_entry("bench/run_report.sh", folder)[3], [f"python3 -m dcskit {folder}"])
 
 
 class Packages(Entries):

@@ -12,8 +12,8 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from naskit import (NasError, gantt, lab_site, noise, observer, records, schedulers, store,  # noqa: E402
-                    summary, tables)
+from naskit import (NasError, gantt, lab_site, noise, observer, records, repetitions, schedulers,  # noqa: E402
+                    store, summary, tables)
 from naskit.workload import Cluster  # noqa: E402
 
 
@@ -299,6 +299,55 @@ class Summary(unittest.TestCase):
             self.assertIn(name, one)
         self.assertEqual((one["mix"], one["ranks"]), ("cg.A.2 hog.2", 2))
         self.assertNotIn("switches", one)
+
+
+class Repetitions(unittest.TestCase):
+    """What bench/run_report.sh --repetitions prints."""
+
+    def made(self, schedulers, **others):
+        found = [run("dedicated", [job(response_s=2.0)], 0, workload="cg.A.2")]
+        for repetition, seconds in enumerate((5.0, 6.0), 1):
+            for place, name in enumerate(schedulers):
+                found.append(run(name, [job(response_s=seconds * (place + 1), degree=2.0)], len(found), repetition=repetition,
+                                 **others))
+        return found
+
+    def rows(self, runs):
+        return {row[4]: row[5:] for row in repetitions.rows(runs, TWO_BY_ONE)[1:]}
+
+    def test_each_run_has_its_figures_in_their_order(self):
+        found = self.rows(self.made(("cosched", "uncoordinated")))
+        self.assertEqual(found["cosched"], ("5.00, 6.00", "1.25, 1.50", "1.25, 1.50", "uncoordinated", "0.50, 0.50", "-", "0.50, 0.50",
+                                            "1.00, 1.00"))
+        self.assertEqual(found["uncoordinated"][:4], ("10.00, 12.00", "2.50, 3.00", "2.50, 3.00", "-"))
+        self.assertEqual(found["dedicated"], ("2.00", *"-------"))
+
+    def test_what_counts_though_it_was_disturbed_is_marked_and_what_did_not_verify_is_left_out(self):
+        runs = self.made(("cosched", "uncoordinated"))
+        runs[1]["disturbed"] = True
+        runs[3]["jobs"][0]["verified"] = False
+        self.assertEqual(self.rows(runs)["cosched"][4], "0.50*")
+
+    def test_what_was_of_another_sitting_has_no_figure(self):
+        runs = self.made(("cosched", "uncoordinated"))
+        runs[1]["sitting"] = 2
+        self.assertEqual(self.rows(runs)["cosched"][4], "-, 0.50")
+
+    def test_where_the_baseline_was_not_run_another_takes_its_place(self):
+        found = self.rows(self.made(("cosched", "fcfs"), experiment="jobs"))
+        self.assertEqual(found["cosched"][3:5], ("fcfs", "0.50, 0.50"))
+
+    def test_of_a_folder_they_are_printed_or_what_is_missing_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results = store.Store(folder)
+            with self.assertRaisesRegex(NasError, "plan.json: is not there"):
+                repetitions.text(folder)
+            results.write_json("plan.json", {"format": 1, "units": [], "options": {"nodes": 2, "cpus_per_node": 1, "noise": 1.2}})
+            with self.assertRaisesRegex(NasError, "has no run yet"):
+                repetitions.text(folder)
+            for one in self.made(("cosched", "uncoordinated")):
+                results.append_run(one)
+            self.assertIn("0.50, 0.50", repetitions.text(folder))
 
 
 class Folder(unittest.TestCase):

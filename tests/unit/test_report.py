@@ -176,6 +176,13 @@ class Selection(unittest.TestCase):
         self.assertEqual(told, [("Against a queue: batch", "-", "lu.A.2, cg.A.2 (2), hog.2")])
         self.assertIn("hog.2 is a process", " ".join(block.text for block in found if isinstance(block, blocks.Paragraph)))
 
+    def test_pairs_are_summed_up(self):
+        rows = [{"workload": f"a b{place}", "value": None, "mpi": "mpich", "scheduler": "cosched", "alone": False, "runs": 1,
+                 "measures": {"mean_fair_stretch": reportkit.statistic([1.0 + place / 10])}} for place in range(10)]
+        table = tables.of_pairs(one("pairs", {"baseline": "uncoordinated", "rows": rows, "jobs": []}))
+        self.assertEqual(table.rows, (("MPICH", "coscheduled", "10", "1.45", "1.80", "1.90", "2"),))
+        self.assertIsNone(tables.of_pairs(one("pairs", {"baseline": "uncoordinated", "rows": [], "jobs": []})))
+
     def test_what_stretch_is_reckoned_with_has_none_of_its_own(self):
         self.assertEqual({row[1] for row in tables.stretch_overview([one("mixed", reportkit.experiment(*reportkit.compared(
             reportkit.Maker(), MPICH, [("mixed cg", None, 30.0, 1.8)])))]).rows} & {"alone"}, set())
