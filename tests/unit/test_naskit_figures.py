@@ -53,6 +53,14 @@ class Stretch(unittest.TestCase):
         records.add_stretch(runs, TWO_BY_ONE)
         self.assertEqual([one["jobs"][0]["stretch"] for one in runs[3:]], [2, 1])
 
+    def test_a_dedicated_time_that_was_disturbed_counts_only_where_there_is_no_other(self):
+        runs = [run("dedicated", [job(response_s=4)], 0), run("dedicated", [job(response_s=16)], 1, repetition=2, disturbed=True),
+                run("cosched", [job(response_s=8)], 2), run("cosched", [job(response_s=8)], 3, repetition=2)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual([one["jobs"][0]["stretch"] for one in runs[2:]], [2, 2])
+        records.add_stretch(runs[1:], TWO_BY_ONE)
+        self.assertEqual([one["jobs"][0]["stretch"] for one in runs[2:]], [0.5, 0.5])
+
     def test_is_by_the_time_with_cosched_where_only_that_is_there(self):
         both = [run("dedicated", [job(response_s=4)], 0), run("dedicated-cosched", [job(response_s=5)], 1),
                 run("cosched", [job(response_s=10, degree=2.0)], 2)]

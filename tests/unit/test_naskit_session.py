@@ -306,6 +306,11 @@ class SessionTest(unittest.TestCase):
             self.assertEqual([run["attempt"] for run in made.runs if run["makespan_s"] == shown], [counting])
             os.unlink(self.results.path("runs.jsonl"))
 
+    def test_waiting_for_quiet_does_not_make_noise_the_usual(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.2] * 40))
+        made.run()
+        self.assertEqual([run["disturbed"] for run in made.runs], [True] * 3)
+
     def test_one_disturbed_run_is_repeated_once(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5]))
         made.run()
