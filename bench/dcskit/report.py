@@ -43,7 +43,8 @@ def made_of(summary, paper):
                                   for name in names.schedulers(used))))
     for number in summary["figures"]:
         found += _figure(number, summary, paper["figures"][str(number)])
-    beside = tuple(tables.company(summary))
+    beside = tuple((names.scheduler(figures.scheduler(variant)), names.mpi(mpi), *told)
+                   for variant, mpi, *told in tables.company(summary))
     if beside:
         found += [blocks.Heading(2, "Over all kinds of company"), blocks.Paragraph(tables.COMPANY_WORDS),
                   blocks.Table(tables.COMPANY, beside, words=2)]
