@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 
+import asked
+
 from . import TrialError, cases, output, results
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -159,9 +161,9 @@ def parser():
     top.add_argument("--mpi", default="all", metavar="LIST", help="of mpich,openmpi (default: both)")
     top.add_argument("--ways", default="library", metavar="LIST",
                      help="library: preloaded, ranks yield; plain: without it (default: library)")
-    top.add_argument("--runs", type=int, default=1, metavar="N", help="of each (default: 1)")
-    top.add_argument("--nodes", type=int, default=2, metavar="N")
-    top.add_argument("--cpus-per-node", type=int, default=1, metavar="N")
+    top.add_argument("--runs", type=asked.at_least(1), default=1, metavar="N", help="of each (default: 1)")
+    top.add_argument("--nodes", type=asked.at_least(1), default=2, metavar="N")
+    top.add_argument("--cpus-per-node", type=asked.at_least(1), default=1, metavar="N")
     top.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run (default: 600)")
     top.add_argument("--results", metavar="FILE",
                      help="keep results in FILE, and leave out what has verified there")
@@ -187,13 +189,14 @@ def run(options):
         print(summary(store.records), end="")
         return 0
     every = wanted(options)
+    cases.check_launchers(every)
     if not every:
         raise TrialError("no kernel takes such a number of ranks: squares for bt and sp, powers of two else")
     for case in every:
         program(options, case)
     todo = left_to_do(every, options.runs, store.records)
     if os.geteuid() != 0:
-        raise TrialError("the lab makes namespaces and cgroups: run it as root")
+        raise TrialError("the virtual cluster needs root: run it as root")
     before = len(store.records)
     with Lab(options) as options.lab:
         left = try_all(options, todo, store)

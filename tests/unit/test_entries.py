@@ -117,15 +117,18 @@ class Switches(Entries):
         status, said, _, lines = self.run_entry("bench/run_switches.sh", "--help")
         self.assertEqual((status, lines), (0, []))
         self.assertIn("Usage: bench/run_switches.sh [--build DIR]", said)
-        for words in (["--bogus"], ["5"], ["--build"], ["--build", "x", "y"]):
+        for words, told in ((["--bogus"], "--help"), (["5"], "--help"), (["--build"], "--help"), (["--build", "x", "y"], "--help"),
+                            (["--build", "/nonexistent"], "build first")):
             with self.subTest(words=words):
                 status, said, error, lines = self.run_entry("bench/run_switches.sh", *words)
                 self.assertEqual((status, said, lines), (2, "", []))
-                self.assertIn("--help", error)
+                self.assertIn(told, error)
 
 
 class Trace(Entries):
     def test_an_ended_one_takes_its_lab_down(self):
+        self.program("bench/npb/mpich/bin/cg")
+        self.program("ctl/coschedctl")
         self.program("bench/lab", '#!/bin/sh\nshift 2\necho "$@" >>"$RECORD"\n[ "$1" != mpiexec ] || exec sleep 60\n')
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             with self.subTest(signal=number):
@@ -141,6 +144,21 @@ class Trace(Entries):
                     os.killpg(entry.pid, signal.SIGKILL)  # the jobs, which a lab would have ended
                     entry.wait()
                 self.assertEqual(self.asked()[-1], f"down --owner {entry.pid}")
+
+    def test_nonsense_makes_no_lab(self):
+        self.program("bench/lab")
+        self.program("bench/npb/mpich/bin/cg")
+        self.program("ctl/coschedctl")
+        for tool in ("cut", "mkdir"):
+            os.symlink(shutil.which(tool), os.path.join(self.top, "path", tool))
+        for words, said in ((["--mpi", "lam"], "--mpi lam: must be mpich or openmpi"), (["--repeat", "0"], "--repeat 0: must be"),
+                            (["--build", "/nonexistent"], "build first"), (["--mpi", "openmpi"], "build first"),
+                            (["--out", self.record], "name another folder")):
+            with self.subTest(words=words):
+                status, _, error, lines = self.run_entry("bench/run_trace.sh", "--build", self.top, *words)
+                self.assertEqual((status, lines), (2, []))
+                self.assertIn("run_trace.sh: ", error)
+                self.assertIn(said, error)
 
     def asked(self):
         with open(self.record, encoding="ascii") as file:

@@ -383,6 +383,20 @@ class Folder(unittest.TestCase):
         with self.assertRaisesRegex(NasError, "runs.jsonl:2"):
             self.results.runs()
 
+    def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_lost(self):
+        with tempfile.NamedTemporaryFile() as file, self.assertRaisesRegex(NasError, "cannot be made .*--out"):
+            store.Store(os.path.join(file.name, "x")).make()
+        with tempfile.TemporaryDirectory() as folder:
+            results = store.Store(folder)
+            results.append_run({"place": 1})
+            with mock.patch.object(store.os, "fsync", side_effect=OSError(28, "No space left on device")):
+                with self.assertRaisesRegex(NasError, "runs.jsonl: cannot be written .No space left on device.: .*--resume"):
+                    results.append_run({"place": 2})
+            self.assertEqual(results.runs()[0], {"place": 1})
+            os.mkdir(results.path("summary.txt"))
+            with self.assertRaisesRegex(NasError, "summary.txt: cannot be written"):
+                results.write_text("summary.txt", "")
+
     def test_a_folder_without_a_plan_is_named(self):
         with self.assertRaisesRegex(NasError, "plan.json.*not there"):
             self.results.read_json("plan.json")
@@ -463,6 +477,22 @@ class Daemons(unittest.TestCase):
                 site.tell_lacking()
             self.assertIn(said, heard.getvalue())
             self.assertEqual(bool(said), bool(heard.getvalue()))
+
+    def test_settings_that_classd_refuses_are_told_before_anything_is_run(self):
+        with tempfile.TemporaryDirectory() as build:
+            os.mkdir(os.path.join(build, "classd"))
+            site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=["cgroup.root = x"], build=build), 0)
+            unit = argparse.Namespace(time_slice_s=1.0, gmet_s=0.25)
+            with self.assertRaisesRegex(NasError, "classd cannot be run .*: build first"):
+                site.check_settings(schedulers.parse("cosched"), unit)
+            program = os.path.join(build, "classd", "classd")
+            with open(program, "w", encoding="ascii") as file:
+                file.write('#!/bin/sh\ngrep -q "^root = x" "$2" && ! grep -q "^bad" "$2" || '
+                           '{ echo "classd: $2:9: bad: is no key" >&2; exit 1; }\n')
+            os.chmod(program, 0o755)
+            site.check_settings(schedulers.parse("cosched"), unit)
+            with self.assertRaisesRegex(NasError, r"^settings of cosched\+scheduler.bad=1: .* says: classd: its line 9: bad: is no key$"):
+                site.check_settings(schedulers.parse("cosched+scheduler.bad=1"), unit)
 
     def test_settings_of_one_scheduler_are_not_the_next_ones(self):
         site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/",

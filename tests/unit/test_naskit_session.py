@@ -375,6 +375,11 @@ class SessionTest(unittest.TestCase):
         with self.assertRaisesRegex(NasError, "lu.S.2.*no program"):
             made.check()
 
+    def test_a_missing_mpi_is_named_before_the_first_run(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated")
+        with mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(NasError, "mpiexec.mpich .*install it"):
+            made.check()
+
     def test_an_interruption_keeps_what_was_measured_and_ends_all(self):
         made = self.session("jobs = cg.S.2*500, hog.2\n", "uncoordinated,cosched", runs=2)
         made.units[0] = self.session("jobs = cg.S.2\n", "uncoordinated").units[0]

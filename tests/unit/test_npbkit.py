@@ -50,6 +50,16 @@ class Cases(unittest.TestCase):
         self.assertEqual(cases.of_record({**case.record(), "verdict": "verified"}), case)
 
 
+class Missing(unittest.TestCase):
+    def test_an_mpi_is_named_before_anything_is_run(self):
+        with mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(TrialError, "mpiexec.mpich .*install it"):
+            cases.check_launchers([Case("cg", "S", 2, "mpich")])
+
+    def test_results_that_cannot_be_kept_are_told(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(TrialError, f"--results {folder}: .*another file"):
+            results.Store(folder)
+
+
 class Labs(unittest.TestCase):
     def test_a_test_may_have_a_lab_of_its_own(self):
         asked = verify.parser().parse_args([])
