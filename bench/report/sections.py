@@ -18,7 +18,8 @@ WORDS = (
     ("n, runs", "how many runs a figure comes from, and how many there were: those with a job that did not verify are in no figure, "
                 "and those whose counterpart is of another day (sitting) are in no ratio and no stretch"),
     ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share"),
-    ("coscheduled", "of the time that a job held any of its nodes and had to share them, the part that it held all of them"),
+    ("fraction of time coscheduled", "of the time that a job held any of its nodes and had to share them, the part that it "
+                                     "held all of them"),
     ("requests", "messages of a job's other nodes that asked for the CPUs here; made falsely where no other node had the job "
                  "scheduled just then"),
 )
@@ -269,8 +270,9 @@ def _method(results, found, paper):
     if missing:
         blocks.append(Paragraph(f"Not part of this session: {', '.join(missing)}.", "note"))
     if found:
-        blocks += [tables.quality(found), Paragraph("The same by scheduler: one that is disturbed much more often than the others disturbs itself, and "
-                                                    "its figures are chosen by that.", "note"),
+        blocks += [tables.quality(found),
+                   Paragraph("The same by scheduler: one that is disturbed much more often than the others disturbs itself, "
+                             "and its figures are chosen by that.", "note"),
                    tables.quality_of_schedulers(found)]
     if results.environment is None:
         blocks.append(Paragraph("environment.json is missing: where these figures come from is not known.", "warning"))
