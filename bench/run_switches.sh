@@ -14,4 +14,6 @@ case $#:${1:-} in
     ;;
 esac
 . "$(dirname -- "$0")/prepare.sh"
-exec "${2:-$root/build/release}/bench/micro/switches"
+switches=${2:-$root/build/release}/bench/micro/switches
+[ -x "$switches" ] || { echo "run_switches.sh: there is no program $switches: build first, or name a build with --build DIR" >&2; exit 2; }
+exec "$switches"

@@ -23,10 +23,18 @@ while [ $# -gt 0 ]; do
         ;;
     esac
 done
+refuse() {
+    echo "run_trace.sh: $1" >&2
+    exit 2
+}
+case $mpi in mpich | openmpi) ;; *) refuse "--mpi $mpi: must be mpich or openmpi" ;; esac
+case $repeat in '' | *[!0-9]* | 0*) refuse "--repeat $repeat: must be a whole number, at least 1" ;; esac
+[ -x "$build/bench/npb/$mpi/bin/cg" ] && [ -x "$build/ctl/coschedctl" ] ||
+    refuse "$build: has no bench/npb/$mpi/bin/cg or ctl/coschedctl: build first, or name a build with --build DIR"
 build=$(CDPATH='' cd -- "$build" && pwd)
 lab() { "$root/bench/lab" --name cosched-lab-trace "$@"; }
 ctl() { "$build/ctl/coschedctl" "$@"; }
-mkdir -p "$out"
+mkdir -p -- "$out" && [ -w "$out" ] || refuse "--out $out: cannot be written: name another folder"
 trap 'lab down --owner $$' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT

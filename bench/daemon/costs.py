@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 
+import asked
 from guard import guarded
 from labkit import cgroups
 from labkit.processes import terminate_by_exception
@@ -230,12 +231,13 @@ def show(found):
 def main():
     parser = argparse.ArgumentParser(prog="run_daemon.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"))
-    parser.add_argument("--count", type=int, default=3000, help="requests that are timed")
-    parser.add_argument("--idle-seconds", type=float, default=30)
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--count", type=asked.at_least(1), default=3000, help="requests that are timed")
+    parser.add_argument("--idle-seconds", type=asked.at_least(1, float), default=30)
+    parser.add_argument("--json", type=asked.new_file, metavar="FILE")
     options = parser.parse_args()
-    if os.geteuid() != 0:
-        sys.exit("run_daemon.sh: needs root, for cgroups")
+    asked.needs_root(parser, "a classd of its own, with cgroups,")
+    for program in ("classd/classd", "timerd/timerd", "ctl/coschedctl", "bench/daemon/stubs"):
+        asked.needs_program(parser, os.path.join(options.build, program))
     terminate_by_exception()
     results = []
     try:

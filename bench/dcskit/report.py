@@ -14,7 +14,8 @@ def _intro(summary, paper):
     yield blocks.Heading(1, "Dynamic coscheduling: the paper's Figures 3, 4, 6, 7 and 8")
     yield blocks.Paragraph("Runs of bench/run_dcs.sh on a virtual cluster. Ideal is perfect sharing: each parallel job "
                            "has its part of the nodes, and all processes of the sequential class together have one. "
-                           "Medians with their 90 % bootstrap intervals.", "lead")
+                           "Medians with their 90 % bootstrap intervals; of two or three runs these are from the least to the "
+                           "greatest, and hold the true median in 50 or 75 % of all cases only.", "lead")
     yield blocks.Paragraph(f"Paper: {paper['source']}; {paper['machine']}. {paper['note']}", "note")
     for text in tables.remarks(summary):
         yield blocks.Paragraph(text, "warning")
@@ -42,6 +43,11 @@ def made_of(summary, paper):
                                   for name in names.schedulers(used))))
     for number in summary["figures"]:
         found += _figure(number, summary, paper["figures"][str(number)])
+    beside = tuple((names.scheduler(figures.scheduler(variant)), names.mpi(mpi), *told)
+                   for variant, mpi, *told in tables.company(summary))
+    if beside:
+        found += [blocks.Heading(2, "Over all kinds of company"), blocks.Paragraph(tables.COMPANY_WORDS),
+                  blocks.Table(tables.COMPANY, beside, words=2)]
     found.append(blocks.Details("All that was measured", (blocks.Table(tables.HEADER, tuple(tables.body(summary)),
                                                                        words=5),)))
     return found

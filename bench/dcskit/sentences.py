@@ -4,10 +4,9 @@ call in here."""
 
 from report import names, numbers
 
-from . import figures, plan
+from . import figures, plan, tables
 
 VERDICTS = (("yes", "as in the paper"), ("no", "unlike in the paper, not"), ("unclear", "not told apart:"))
-MARGIN = 0.03  # of a fair F, as doc/design/waiting.md has it
 
 
 def _name(variant):
@@ -88,10 +87,10 @@ def _fairness(rows):
     for row in rows:
         if row["measures"]["fairness"] and (row["count"] or row["count"] is None):
             by_variant.setdefault(row["variant"], []).append(row["measures"]["fairness"]["median"])
-    fair = [name for name, values in by_variant.items() if all(abs(value - 1) <= MARGIN for value in values)]
+    fair = [name for name, values in by_variant.items() if all(abs(value - 1) <= tables.FAIR for value in values)]
     parts = []
     if fair:
-        parts.append(f"within {1 - MARGIN:.2f} and {1 + MARGIN:.2f} throughout: "
+        parts.append(f"within {1 - tables.FAIR:.2f} and {1 + tables.FAIR:.2f} throughout: "
                      + numbers.listing(_name(name) for name in fair))
     others = [f"{_name(name)} {_range(values)}" for name, values in by_variant.items() if name not in fair]
     if others:

@@ -1,6 +1,7 @@
 """The lab as the variants need it. Only `bench/lab` and programs of the build are called."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ class Site(lab_site.LabSite):
     # -- what there is
 
     def program(self, mpi, name):
+        if shutil.which(f"mpiexec.{mpi}") is None:
+            raise NasError(f"mpiexec.{mpi} is not there: install it, or say --mpi with the other")
         path = os.path.join(self.options.build, "bench", "dcs", mpi, name)
         if not os.access(path, os.X_OK):
             raise NasError(f"{path} is not there: build first (cmake --build), or name a build with --build DIR")

@@ -7,6 +7,7 @@ import time
 
 MARKER = "COSCHED_LAB"  # in the environment of all that the lab starts: <lab name>:<lab id>
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -145,11 +146,23 @@ def marked(name=None, holders=()):
     return found
 
 
+def _prctl(option, value, name):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({name})")
+
+
 def become_subreaper():
     """From now on orphaned descendants become our children: none escapes, all are accounted for."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    _prctl(PR_SET_CHILD_SUBREAPER, 1, "PR_SET_CHILD_SUBREAPER")
+
+
+def end_with(parent):
+    """In a child that was just made: SIGTERM when its parent, a pid, ends, however that is; a program that it becomes keeps
+    this."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGTERM, "PR_SET_PDEATHSIG")
+    if os.getppid() != parent:  # it has ended meanwhile
+        os._exit(1)
 
 
 def descendants(ancestor=None, without=("Z", "X")):

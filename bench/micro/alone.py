@@ -14,6 +14,7 @@ import os
 import statistics
 import sys
 
+import asked
 import interleave
 import ratios
 from guard import guarded
@@ -26,25 +27,27 @@ def main():
     parser.add_argument("--build",
                         default=os.path.join(os.path.dirname(interleave.BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
-    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--runs", type=asked.at_least(3), default=9)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--launches", type=int, default=15, help="of the shortest job; 0: none")
+    parser.add_argument("--launches", type=asked.at_least(0), default=15, help="of the shortest job; 0: none")
     parser.add_argument("--against-itself", action="store_true",
                         help="both without the library: what the method itself makes of nothing")
     parser.add_argument("program", nargs="?", help="default: our CG, class A, 20 times")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    if options.runs < 3:
-        parser.error("--runs: at least 3, or there is no spread to show")
-    build = os.path.abspath(options.build)
+    build = options.build = os.path.abspath(options.build)
     if options.program is None:
-        options.program = os.path.join(build, "bench", "npb", options.mpi, "bin", "cg")
+        options.program = asked.kernel(options, "cg")
         options.arguments = ["A", "--repeat", "20"]
+    shortest = [asked.kernel(options, "ep"), "S"]
+    asked.needs_root(parser)
+    asked.needs_mpi(parser, options.mpi)
+    for program in (options.program, shortest[0]):
+        asked.needs_program(parser, program)
     processes.terminate_by_exception()
 
     variants = [interleave.Variant("without"),
                 interleave.Variant("with", *([] if options.against_itself else ["--preload"]))]
-    shortest = [os.path.join(build, "bench", "npb", options.mpi, "bin", "ep"), "S"]
     try:
         results = interleave.compare(
             variants, build, options.mpi, [options.program, *options.arguments], options.runs,

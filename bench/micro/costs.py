@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 
+import asked
 import interleave
 import ratios
 import standing
@@ -418,11 +419,11 @@ def parse(arguments):
                         help="; ".join(f"{case.name}: {case.text}" for case in CASES)
                         + f"; {KERNELS}: whole programs on two nodes. May be repeated; default: all, "
                         f"with --quick all but {KERNELS}")
-    parser.add_argument("--rounds", type=int, metavar="N", help="pairs of each ratio (default: 40)")
-    parser.add_argument("--sittings", type=int, metavar="N",
+    parser.add_argument("--rounds", type=asked.at_least(1), metavar="N", help="pairs of each ratio (default: 40)")
+    parser.add_argument("--sittings", type=asked.at_least(1), metavar="N",
                         help="how often jobs are started afresh; rounds are spread over them "
                              "(default: 8)")
-    parser.add_argument("--kernel-runs", type=int, default=20, metavar="N",
+    parser.add_argument("--kernel-runs", type=asked.at_least(1), default=20, metavar="N",
                         help="pairs of each kernel's ratio (default: 20)")
     parser.add_argument("--kernel", action="append", choices=[*(name for name, *_ in OUR_KERNELS), "lu"],
                         help="only this one; may be repeated")
@@ -434,7 +435,7 @@ def parse(arguments):
     parser.add_argument("--quick", action="store_true",
                         help="a few rows, 4 rounds in 2 sittings: to see that it works")
     parser.add_argument("--seed", type=int, default=0, help="of the order of turns")
-    parser.add_argument("--json", metavar="FILE", help="write every single time, and the table")
+    parser.add_argument("--json", type=asked.new_file, metavar="FILE", help="write every single time, and the table")
     options = parser.parse_args(arguments)
     options.build = os.path.abspath(options.build)
     options.rounds = options.rounds or (4 if options.quick else 40)
@@ -443,9 +444,7 @@ def parse(arguments):
     if options.npb_dir:
         options.npb_dir = os.path.abspath(options.npb_dir)
     if not 1 <= options.sittings <= options.rounds:
-        parser.error("at least one sitting, and at least one round in each")
-    if options.kernel_runs < 1:
-        parser.error("--kernel-runs: at least 1")
+        parser.error("--sittings: at least one round in each, so no more than --rounds")
     return options
 
 
@@ -465,7 +464,7 @@ def families(options):
 def run(options):
     mpis = families(options)
     if os.geteuid() != 0:
-        raise standing.Failed("the lab makes namespaces and cgroups: run it as root")
+        raise standing.Failed("the virtual cluster needs root: run it as root")
     results = {"options": vars(options), "kernel": platform.release(), "times": [], "table": []}
     # Below /run: a node sees the host's, whatever TMPDIR says (which is private to nodes).
     with tempfile.TemporaryDirectory(prefix="cosched-micro-", dir="/run") as folder:

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import asked
 from guard import guarded
 from fair_parts import fair_parts
 from labkit import processes
@@ -39,7 +40,7 @@ def lab(*arguments):
 
 def run_jobs(place, options, chance, results):
     """One job after the other on the nodes of this place, until the time is over."""
-    program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", options.kernel)
+    program = asked.kernel(options, options.kernel)
     end_s = time.monotonic() + options.seconds
     while True:
         time.sleep(chance.uniform(0, options.pause))
@@ -255,13 +256,13 @@ def main():
     root = os.path.dirname(BENCH)
     parser.add_argument("--build", default=os.path.join(root, "build", "release"), metavar="DIR")
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
-    parser.add_argument("--seconds", type=int, default=600, metavar="S", help="for how long jobs are started (600)")
-    parser.add_argument("--slot", type=int, default=200, metavar="MS", help="length of a slot (200)")
+    parser.add_argument("--seconds", type=asked.at_least(1), default=600, metavar="S", help="for how long jobs are started (600)")
+    parser.add_argument("--slot", type=asked.at_least(1), default=200, metavar="MS", help="length of a slot (200)")
     parser.add_argument("--kernel", default="cg")
     parser.add_argument("--size", default="W", metavar="CLASS")
-    parser.add_argument("--shortest", type=int, default=10, metavar="S", help="job (10)")
-    parser.add_argument("--longest", type=int, default=60, metavar="S", help="job (60)")
-    parser.add_argument("--pause", type=int, default=20, metavar="S", help="longest, between two jobs (20)")
+    parser.add_argument("--shortest", type=asked.at_least(1), default=10, metavar="S", help="job (10)")
+    parser.add_argument("--longest", type=asked.at_least(1), default=60, metavar="S", help="job (60)")
+    parser.add_argument("--pause", type=asked.at_least(0), default=20, metavar="S", help="longest, between two jobs (20)")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--looks", type=argparse.FileType(encoding="utf-8"), metavar="FILE",
                         help="run nothing; report what --record has written there, with slots of --slot")
@@ -271,8 +272,17 @@ def main():
     options.build = os.path.abspath(options.build)
     processes.terminate_by_exception()
     if options.looks:
-        report_looks([json.loads(line) for line in options.looks], options)
+        try:
+            looks = [json.loads(line) for line in options.looks]
+        except ValueError as error:
+            asked.refuse(parser, f"--looks {options.looks.name}: {error}: name a file that --record has written")
+        report_looks(looks, options)
         return
+    if options.shortest > options.longest:
+        asked.refuse(parser, f"--shortest {options.shortest}: is more than --longest {options.longest}")
+    asked.needs_root(parser)
+    asked.needs_mpi(parser, options.mpi)
+    asked.needs_program(parser, asked.kernel(options, options.kernel))
     samples, results = watch(options)
     sys.exit(report(samples, results, options))
 

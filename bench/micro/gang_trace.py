@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+import asked
 import two_jobs
 from guard import guarded
 from labkit import processes
@@ -36,7 +37,7 @@ def running(command, output=None):
 
 
 def job_command(lab, options, name):
-    program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "cg")
+    program = asked.kernel(options, "cg")
     return [*lab.command, "mpiexec", "--mpi", options.mpi, "-n", "2", "--preload", "--env", f"COSCHED_LIST={name}",
             "--timeout", str(WAIT_S * 6), program, options.npb_class, "--repeat", two_jobs.MANY]
 
@@ -115,14 +116,15 @@ def main():
     parser.add_argument("--build", default=os.path.join(root, "build", "release"), metavar="DIR")
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("--out", default=os.path.join(root, "results", "gang_trace"), metavar="DIR")
-    parser.add_argument("--slot", type=int, default=200, metavar="MS", help="length of a slot (200)")
-    parser.add_argument("--long", type=int, default=4, metavar="N", help="slots of a piece of list long (4)")
+    parser.add_argument("--slot", type=asked.at_least(1), default=200, metavar="MS", help="length of a slot (200)")
+    parser.add_argument("--long", type=asked.at_least(1), default=4, metavar="N", help="slots of a piece of list long (4)")
     parser.add_argument("--share", default="20%", help="of the sequential class (20%%)")
     parser.add_argument("--class", dest="npb_class", default="W")
-    parser.add_argument("--warm-up", type=float, default=5, metavar="S")
+    parser.add_argument("--warm-up", type=asked.at_least(0, float), default=5, metavar="S")
     options = parser.parse_args()
     options.build, options.out = os.path.abspath(options.build), os.path.abspath(options.out)
-    os.makedirs(options.out, exist_ok=True)
+    two_jobs.check_place(parser, options, asked.kernel(options, "cg"))
+    asked.new_folder(parser, options.out)
     processes.terminate_by_exception()
     lab = two_jobs.Lab("gang-trace")
     try:

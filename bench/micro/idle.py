@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 
+import asked
 import two_jobs
 from guard import guarded
 from labkit import processes
@@ -19,10 +20,13 @@ from labkit import processes
 CALLS = ("recv", "barrier", "allreduce")
 
 
+def waiter(options):
+    return os.path.join(options.build, "bench", "micro", options.mpi, "waiter")
+
+
 def used(lab, options, call):
     """The part of the time for which the waiting rank had its CPU."""
-    program = os.path.join(options.build, "bench", "micro", options.mpi, "waiter")
-    text = lab.run("mpiexec", "--mpi", options.mpi, "-n", str(len(two_jobs.NODES)), "--preload", program, call,
+    text = lab.run("mpiexec", "--mpi", options.mpi, "-n", str(len(two_jobs.NODES)), "--preload", waiter(options), call,
                    str(options.seconds))
     found = re.search(r"used_ns=(\d+) waited_ns=(\d+)", text)
     if found is None:
@@ -45,12 +49,11 @@ def main():
     parser = argparse.ArgumentParser(prog="run_idle.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(os.path.dirname(two_jobs.BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
-    parser.add_argument("--seconds", type=int, default=10, metavar="S", help="of each wait (default: 10)")
-    parser.add_argument("--runs", type=int, default=3, help="of each call, in turns (default: 3)")
+    parser.add_argument("--seconds", type=asked.at_least(1), default=10, metavar="S", help="of each wait (default: 10)")
+    parser.add_argument("--runs", type=asked.at_least(1), default=3, help="of each call, in turns (default: 3)")
     options = parser.parse_args()
-    if options.seconds < 1 or options.runs < 1:
-        parser.error("--seconds and --runs are at least 1")
     options.build = os.path.abspath(options.build)
+    two_jobs.check_place(parser, options, asked.kernel(options, "ep"), waiter(options))
     options.kernels, options.npb_class, options.warm_up = ["ep"], "A", 3
     # Nobody's turn ends before the measurement does.
     options.slice, options.gmet = f"{60 + 2 * options.runs * len(CALLS) * (options.seconds + 5)}s", "1s"

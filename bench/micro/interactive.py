@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+import asked
 import two_jobs
 from guard import guarded
 from labkit import processes
@@ -52,7 +53,7 @@ def main():
     parser = argparse.ArgumentParser(prog="run_interactive.sh", description=__doc__.splitlines()[0])
     two_jobs.add_options(parser)
     parser.add_argument("--share", default="5%", help="interactive_share (default: 5%%)")
-    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of each of the three")
+    parser.add_argument("--seconds", type=asked.at_least(1, float), default=60, metavar="S", help="of each of the three")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     two_jobs.check_options(parser, options)

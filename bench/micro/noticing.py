@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import asked
 import two_jobs
 from guard import guarded
 from labkit import processes
@@ -50,7 +51,7 @@ def main():
     parser = argparse.ArgumentParser(prog="run_noticing.sh", description=__doc__.splitlines()[0])
     two_jobs.add_options(parser)
     parser.add_argument("--align", choices=["yes", "no", "both"], default="both")
-    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of recording, for each alignment")
+    parser.add_argument("--seconds", type=asked.at_least(1, float), default=60, metavar="S", help="of recording, for each alignment")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
     processes.terminate_by_exception()

@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
+import asked  # noqa: E402
 from guard import guarded  # noqa: E402
 from naskit import memory  # noqa: E402
 
@@ -24,12 +25,13 @@ def row(title, values):
 def main():
     parser = argparse.ArgumentParser(prog="run_pages.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mib", type=int, default=3072, help="size of the block (default: 3072)")
-    parser.add_argument("--pause", type=float, default=20, metavar="S", help="default: 20")
-    parser.add_argument("--runs", type=int, default=3, metavar="N")
+    parser.add_argument("--mib", type=asked.at_least(1), default=3072, help="size of the block (default: 3072)")
+    parser.add_argument("--pause", type=asked.at_least(0, float), default=20, metavar="S", help="default: 20")
+    parser.add_argument("--runs", type=asked.at_least(1), default=3, metavar="N")
     options = parser.parse_args()
-    if options.mib < 1 or options.pause < 0 or options.runs < 1:
-        parser.error("--mib and --runs: must be at least 1; --pause: at least 0")
+    there = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    if 2 * options.mib > there:
+        asked.refuse(parser, f"--mib {options.mib}: twice as much is needed, and {there} MiB are free: say --mib {there // 2} or less")
     at_once, later, kept = [], [], []
     for _ in range(options.runs):
         memory.page_us(options.mib)

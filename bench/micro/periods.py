@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 
+import asked
 import two_jobs
 from guard import guarded
 from labkit import processes
@@ -68,7 +69,7 @@ def line(what, nodes):
 def main():
     parser = argparse.ArgumentParser(prog="run_periods.sh", description=__doc__.splitlines()[0])
     two_jobs.add_options(parser)
-    parser.add_argument("--seconds", type=float, default=30, metavar="S", help="of each of the two")
+    parser.add_argument("--seconds", type=asked.at_least(1, float), default=30, metavar="S", help="of each of the two")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
     processes.terminate_by_exception()

@@ -14,6 +14,7 @@ import time
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, BENCH)
 
+import asked  # noqa: E402
 from guard import guarded  # noqa: E402
 
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-shares"]
@@ -42,7 +43,7 @@ def jobs():
 
 
 def start(count, options):
-    program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "ep")
+    program = asked.kernel(options, "ep")
     return [subprocess.Popen([*LAB, "mpiexec", "--mpi", options.mpi, "-n", "1", "--preload",
                               program, "B", "--repeat", "1000"],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -89,16 +90,19 @@ def main():
     parser = argparse.ArgumentParser(prog="run_shares.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
-    parser.add_argument("--jobs", type=int, nargs="+", default=[2, 4, 8], metavar="N",
+    parser.add_argument("--jobs", type=asked.at_least(1), nargs="+", default=[2, 4, 8], metavar="N",
                         help="how many jobs, for each row")
-    parser.add_argument("--seconds", type=float, default=10, help="how long each row is measured")
-    parser.add_argument("--tolerance", type=float, default=0.3, metavar="POINTS",
+    parser.add_argument("--seconds", type=asked.at_least(1, float), default=10, help="how long each row is measured")
+    parser.add_argument("--tolerance", type=asked.at_least(0, float), default=0.3, metavar="POINTS",
                         help="how far an idle share may be from 1 %%")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
                         help="any other setting of cosched.ini")
-    parser.add_argument("--json", metavar="FILE", help="write the rows")
+    parser.add_argument("--json", type=asked.new_file, metavar="FILE", help="write the rows")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
+    asked.needs_root(parser)
+    asked.needs_mpi(parser, options.mpi)
+    asked.needs_program(parser, asked.kernel(options, "ep"))
 
     rows, owner = [], ["--owner", str(os.getpid())]
     try:

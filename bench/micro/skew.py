@@ -16,6 +16,7 @@ import os
 import sys
 import time
 
+import asked
 import two_jobs
 from sleepers import sleepers
 from guard import guarded
@@ -104,7 +105,7 @@ def main():
     parser = argparse.ArgumentParser(prog="run_skew.sh", description=__doc__.splitlines()[0])
     two_jobs.add_options(parser)
     parser.add_argument("--slot", action="append", metavar="TIME", help="default: 100ms and 1s")
-    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of recording, for each slot")
+    parser.add_argument("--seconds", type=asked.at_least(1, float), default=60, metavar="S", help="of recording, for each slot")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
     slots = options.slot or ["100ms", "1s"]

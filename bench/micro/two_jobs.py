@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import time
 
+import asked
+
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 NODES = ("node0", "node1")
 MANY = "1000000"  # repetitions: the jobs outlast the measurement
@@ -46,7 +48,7 @@ def add_options(parser):
     parser.add_argument("--slice", default="1s")
     parser.add_argument("--gmet", default="250ms")
     parser.add_argument("--class", dest="npb_class", default="A")
-    parser.add_argument("--warm-up", type=float, default=3, metavar="S")
+    parser.add_argument("--warm-up", type=asked.at_least(0, float), default=3, metavar="S")
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="of the two jobs; default: cg cg")
 
 
@@ -55,6 +57,15 @@ def check_options(parser, options):
     options.kernels = options.kernels or ["cg", "cg"]
     if len(options.kernels) != 2:
         parser.error("two kernels, one for each job")
+    check_place(parser, options, *(asked.kernel(options, name) for name in options.kernels))
+
+
+def check_place(parser, options, *programs):
+    """Whether the machine has what such a measurement needs."""
+    asked.needs_root(parser)
+    asked.needs_mpi(parser, options.mpi)
+    for program in programs:
+        asked.needs_program(parser, program)
 
 
 def title(options):
@@ -62,8 +73,13 @@ def title(options):
             f"gmet {options.gmet}")
 
 
+def _said(output):
+    size = os.fstat(output.fileno()).st_size
+    return os.pread(output.fileno(), size, max(0, size - 500)).decode(errors="replace").strip() or "nothing"
+
+
 def _start_job(lab, kernel, options, output):
-    program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", kernel)
+    program = asked.kernel(options, kernel)
     return subprocess.Popen([*lab.command, "mpiexec", "--mpi", options.mpi, "-n", str(len(NODES)), "--preload",
                              program, options.npb_class, "--repeat", MANY], stdin=subprocess.DEVNULL,
                             stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
@@ -86,7 +102,7 @@ def sharing(lab, options):
             time.sleep(options.warm_up)
             yield
             if any(job.poll() is not None for job in jobs):
-                raise Failed("a job ended too early")
+                raise Failed(f"a job ended too early; what the jobs said ends with:\n{_said(output)}")
         finally:
             for job in jobs:
                 if job.poll() is None:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import asked
 from guard import guarded
 from labkit import LabError, launch
 
@@ -120,13 +121,13 @@ def main():
                                      allow_abbrev=False)  # run_waiting.sh has to know where options end
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
-    parser.add_argument("-n", dest="ranks", type=int, default=4)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("-n", dest="ranks", type=asked.at_least(1), default=4)
+    parser.add_argument("--runs", type=asked.at_least(1), default=3)
     parser.add_argument("--hogs", action="store_true", help="beside a process on each CPU that computes")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many of the program at once")
+    parser.add_argument("--jobs", type=asked.at_least(1), default=1, metavar="N", help="so many of the program at once")
     parser.add_argument("--way", dest="ways", action="append", choices=WAYS,
                         help="only this one; may be given several times")
-    parser.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run")
+    parser.add_argument("--timeout", type=asked.at_least(1, float), default=600, metavar="S", help="of one run")
     parser.add_argument("program", nargs="?", help="any MPI program that ends by itself; default: our CG, class W")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -135,16 +136,19 @@ def main():
         options.library = launch.preloadable(os.path.join(options.build, launch.LIBRARY))
     except LabError as error:
         sys.exit(f"run_waiting.sh: {error}")
-    for name in ("ranks", "runs", "jobs"):
-        if getattr(options, name) < 1:
-            sys.exit(f"run_waiting.sh: {'-n' if name == 'ranks' else '--' + name}: must be at least 1")
+    remedy = "give its path, or none for our CG"
     if options.program is None:
-        options.program = os.path.join(options.build, "bench", "npb", options.mpi, "bin", "cg")
+        remedy = "build first, or name a build with --build DIR"
+        options.program = asked.kernel(options, "cg")
         options.arguments = ["W"]
 
     if "own" in (options.ways or ()) and options.mpi not in OWN_YIELD:
         sys.exit(f"run_waiting.sh: {options.mpi} cannot yield by itself; leave --way own out")
     ways = options.ways or [way for way in WAYS if way != "own" or options.mpi in OWN_YIELD]
+    asked.needs_mpi(parser, options.mpi)
+    asked.needs_program(parser, options.program, remedy)
+    if set(ways) & set(LIBRARY_WAYS) and not os.path.exists(options.library):
+        asked.refuse(parser, f"{options.library} is not there: build first, or name a build with --build DIR")
     runs = {way: [] for way in ways}
     for _ in range(options.runs):
         for way in ways:

@@ -121,4 +121,7 @@ def main(arguments=None):
         return 2
     if not current.is_complete():
         print(f"run_nas: go on with: bench/run_nas.sh --resume {results.folder}", file=sys.stderr)
+    elif current.parted():
+        print(f"run_nas: {current.parted()} runs were made in another sitting than what they are compared with, and have no "
+              f"ratio: bench/run_nas.sh --resume {results.folder} runs them again", file=sys.stderr)
     return status if number is None else 128 + number

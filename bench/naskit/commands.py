@@ -2,6 +2,7 @@
 nothing."""
 
 import os
+import shutil
 
 from . import NasError, records, workload
 
@@ -30,6 +31,8 @@ class Commands:
             raise NasError(f"job {job}: {refusal}")
         if not job.is_hog:
             self.program(mpi, job)
+            if shutil.which(f"mpiexec.{mpi}") is None:
+                raise NasError(f"mpiexec.{mpi} is not there: install it, or say --mpi with the other")
 
     def program(self, mpi, job):
         """(command, loop): official programs are looped over, ours repeat by themselves."""
@@ -43,7 +46,9 @@ class Commands:
             path = os.path.join(self.options.build, "bench", "npb", mpi, "bin", job.kernel)
             arguments, loop = [job.size, "--repeat", str(job.repeat)], 1
         if not os.access(path, os.X_OK):
-            raise NasError(f"job {job} for {mpi}: there is no program {path}")
+            raise NasError(f"job {job} for {mpi}: there is no program {path}: " + (
+                "look at --npb-dir, or leave the job out" if self.options.npb_dir else
+                "build first, name a build with --build DIR, or say --mpi with the other"))
         return [path, *arguments], loop
 
     def of(self, unit, scheduler, index, report, runs):

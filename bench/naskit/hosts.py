@@ -102,6 +102,9 @@ class HostSite:
     def check(self):
         """Any user may."""
 
+    def check_settings(self, *_):
+        """Theirs are their own."""
+
     def up(self):
         for host in self.nodes:
             if self._ssh(host, "true") is None:

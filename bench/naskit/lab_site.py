@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 from . import NasError, hosts, memory, noise, output, pace, times
 
@@ -41,7 +42,7 @@ class LabSite:
 
     def check(self):
         if os.geteuid() != 0:
-            raise NasError("the virtual cluster needs root")
+            raise NasError("the virtual cluster needs root: run it as root")
 
     def tell_lacking(self):
         wanted, there = self.options.nodes * self.options.cpus_per_node, len(os.sched_getaffinity(0))
@@ -84,13 +85,7 @@ class LabSite:
 
     def prepare(self, scheduler, unit):
         """Daemons with the unit's settings, or none."""
-        wanted = None
-        if scheduler.cosched:
-            wanted = {"scheduler.time_slice": times.text(unit.time_slice_s),
-                      "scheduler.gmet": times.text(unit.gmet_s)}
-            if scheduler.policy:
-                wanted["scheduler.policy"] = scheduler.policy
-            wanted.update(scheduler.settings)
+        wanted = self._wanted(scheduler, unit) if scheduler.cosched else None
         if wanted == self.daemons:
             return
         if self.daemons:
@@ -103,6 +98,33 @@ class LabSite:
             self._lab("daemons", "start", *(f"--unset={key}" for key in sorted(self.told - settings.keys())),
                       *(f"--set={key}={value}" for key, value in settings.items()))
         self.daemons = wanted
+
+    @staticmethod
+    def _wanted(scheduler, unit):
+        """{SECTION.KEY: value} of a unit under cosched."""
+        policy = {"scheduler.policy": scheduler.policy} if scheduler.policy else {}
+        return {"scheduler.time_slice": times.text(unit.time_slice_s), "scheduler.gmet": times.text(unit.gmet_s), **policy,
+                **dict(scheduler.settings)}
+
+    def check_settings(self, scheduler, unit):
+        """Raises NasError where the build's classd refuses them: hours may pass until it is started with them."""
+        here = {"scheduler.cpus": str(self.options.cpus_per_node)}  # as the lab has it
+        given = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in self.options.set)}
+        lines = [f"[{section}]\n{name} = {value}\n" for key, value in {**here, **given, **self._wanted(scheduler, unit)}.items()
+                 for section, _, name in [key.partition(".")]]
+        with tempfile.NamedTemporaryFile("w", suffix=".ini", encoding="utf-8") as config:
+            config.write("".join(lines))
+            config.flush()
+            command = [os.path.join(self.options.build, "classd", "classd"), "--config", config.name, "--check-config"]
+            try:
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True, check=False)
+            except OSError as error:
+                raise NasError(f"{command[0]} cannot be run ({error.strerror}): build first, or name a build with --build "
+                               "DIR") from None
+            if done.returncode != 0:
+                said = (done.stdout.strip().splitlines() or ["nothing"])[-1].replace(f"{config.name}:", "its line ")
+                raise NasError(f"settings of {scheduler.name}: classd refuses them; it says: {said}")
 
     def _configured(self):
         pairs = (text.partition("=") for text in self.options.set)

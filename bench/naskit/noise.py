@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 
-from . import NasError
+from . import NasError, records
 
 # Runs in a process of its own, on one CPU; prints the seconds that its loop took.
 KERNEL = """
@@ -70,3 +70,10 @@ class Guard:
         may have to be judged anew."""
         for run in runs:
             run["disturbed"] = self.is_disturbed(run["calibration_s"]) or self._is_beyond(run.get("pace_s"), self.paces)
+
+
+def judge_sittings(runs, factor):
+    """Marks the runs of earlier sittings, each of which is judged as a whole."""
+    for number in {records.sitting(run) for run in runs}:
+        own = [run for run in runs if records.sitting(run) == number]
+        Guard(factor, own).judge(own)

@@ -94,6 +94,8 @@ def difference(before, after):
 
 
 def chart_file(run):
+    """Of each attempt its own: which of them counts is not known yet when it is written."""
     value = "" if run["value"] is None else f"-{run['value']:.3g}"
     name = f"{run['experiment']}-{run['workload']}{value}-{run['mpi']}-{run['scheduler']}"
-    return f"gantt/{store.slug(name)}.json"
+    again = f".{run['attempt']}" if run["attempt"] > 1 else ""
+    return f"gantt/{store.slug(name)}{again}.json"

@@ -86,6 +86,9 @@ def check(options):
         if "=" not in text or "." not in text.partition("=")[0]:
             raise NasError(f"--set {text}: must be section.key=value")
         _times_of_set(options, text)
+    for text in options.env:
+        if not text.partition("=")[0] or "=" not in text:
+            raise NasError(f"--env {text}: must be NAME=VALUE")
     for name in ("time_slice", "gmet", "lasting"):
         if getattr(options, name):
             times.seconds(getattr(options, name))

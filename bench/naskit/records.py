@@ -55,21 +55,22 @@ def reference(schedulers):
 
 class Dedicated:
     """Response times of jobs alone, of verified runs, by each experiment's reference. A run is compared with those of its own
-    repetition, so that the spread of its stretch is that of both; where that has none in the run's sitting, with
-    the median of the sitting."""
+    repetition, so that the spread of its stretch is that of both; where that has none in the run's sitting, or one that was
+    disturbed in every attempt, with the median of the sitting."""
 
     def __init__(self, runs):
         schedulers, times = {}, {}
         for run in runs:
             schedulers.setdefault(run["experiment"], set()).add(run["scheduler"])
         self.reference = {name: reference(found) for name, found in schedulers.items()}
-        for run in runs:
+        # Those that were disturbed come last, and where there are others not at all.
+        for run in sorted(runs, key=lambda run: run["disturbed"]):
             for job in run["jobs"] if run["scheduler"] == self.reference[run["experiment"]] else ():
-                if job["verified"]:
-                    key = run["scheduler"], sitting(run), run["mpi"], job["job"]
-                    times.setdefault(key, []).append(job["response_s"])
-                    times.setdefault((*key, _repetition(run)), []).append(job["response_s"])
-        self.median_s = {key: statistics.median(values) for key, values in times.items()}
+                key = run["scheduler"], sitting(run), run["mpi"], job["job"]
+                if job["verified"] and not (run["disturbed"] and key in times and times[key][0]):
+                    times.setdefault(key, (not run["disturbed"], []))[1].append(job["response_s"])
+                    times.setdefault((*key, _repetition(run)), (True, []))[1].append(job["response_s"])
+        self.median_s = {key: statistics.median(values) for key, (_, values) in times.items()}
 
     def of(self, run, name):
         key = self.reference[run["experiment"]], sitting(run), run["mpi"], name

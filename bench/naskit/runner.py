@@ -1,6 +1,7 @@
 """One unit: its jobs are started when they arrive and may run, and watched to their ends."""
 
 import dataclasses
+import functools
 import json
 import os
 import selectors
@@ -10,7 +11,7 @@ import time
 
 from labkit import processes
 
-from . import NasError, output
+from . import NasError, output, signals
 
 # Launchers that are loaded before the first job may start. One that is loaded later takes the CPU from the jobs
 # that run, on one node only, for as long as a rank needs to start: a tenth of a short job.
@@ -87,10 +88,12 @@ class Runner:
         job = self.unit.jobs[index]
         commands = self.hog_commands(job) if job.is_hog else [self.command(index)]
         waits = self.gated and not job.is_hog
+        # Who is killed ends nothing, and a job on other hosts would run on, a hog without end.
+        ends_too = functools.partial(processes.end_with, os.getpid())
         with open(self.base(index) + ".log", "wb") as log:
             return _Running(index, [subprocess.Popen(
                 command, stdin=subprocess.PIPE if waits else subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True) for command in commands])
+                stderr=log, start_new_session=True, preexec_fn=ends_too) for command in commands])
 
     def _load_launchers(self):
         """Loading Python takes a fraction of a second, which must not look like a job's time."""
@@ -98,7 +101,8 @@ class Runner:
                  if self.gated and not self.unit.jobs[index].is_hog]
         fresh = [index for index in ahead if index not in self.launchers]
         for index in fresh:
-            self.launchers[index] = self._spawn(index)
+            with signals.kept():
+                self.launchers[index] = self._spawn(index)
         if fresh and self.origin_s is None:
             self._let_load()
 
@@ -125,9 +129,10 @@ class Runner:
         """Starts jobs in order of arrival, none before its turn."""
         while self.queue and self._may_start(self.queue[0]):
             index = self.queue.pop(0)
-            current = self.launchers.pop(index, None) or self._spawn(index)
-            current.start_s = self._now()
-            self.running[index] = current
+            with signals.kept():
+                current = self.launchers.pop(index, None) or self._spawn(index)
+                current.start_s = self._now()
+                self.running[index] = current
             for process in current.popen:
                 descriptor = os.pidfd_open(process.pid)
                 self.selector.register(descriptor, selectors.EVENT_READ, (index, process))
@@ -196,8 +201,8 @@ class Runner:
             current = self.running[index]
             current.cpu_s = self._used_s(current)
             current.end_s = self._now()
-            self.done[index] = self.running.pop(index)
             _end(current.popen)
+            self.done[index] = self.running.pop(index)
 
     def end(self):
         """Ends what still runs; harmless when nothing does."""

@@ -22,6 +22,10 @@ class Session(sitting.Sitting):
         self.site.check()
         for mpi, job in dict.fromkeys((unit.mpi, job) for unit in self.units for job in unit.jobs):
             self.commands.check(mpi, job)
+        settings = {(unit.scheduler, unit.time_slice_s, unit.gmet_s): unit for unit in self.units
+                    if self.schedulers[unit.scheduler].cosched}
+        for unit in settings.values():
+            self.site.check_settings(self.schedulers[unit.scheduler], unit)
 
     def put_away(self):
         try:

@@ -1,6 +1,7 @@
 """A sitting: every unit of a plan in turn, again where it was disturbed, and what is known after each on
 disk. A session may take several."""
 
+import itertools
 import time
 
 from . import noise, progress, records
@@ -44,8 +45,11 @@ class Sitting:
             for _ in range(FIRST_CALIBRATIONS):
                 self.calibrate()
             # The second time for those that only the whole session's median shows to be disturbed.
-            for place, unit in [*enumerate(self.units)] * 2:
-                self._run_place(place, unit)
+            for places in self._repetitions() * 2:
+                for place in places:
+                    self._run_place(place)
+                for place in filter(self._is_parted, places):
+                    self._run_until_quiet(place, self.units[place], [], again=True)
         finally:
             self.put_away()
 
@@ -53,9 +57,7 @@ class Sitting:
         """What was run in earlier sittings: each of them is judged as a whole."""
         for run in self.runs:
             self.progress.wall_s[run["place"]] = run["wall_s"]
-        for number in {records.sitting(run) for run in self.runs}:
-            earlier = [run for run in self.runs if records.sitting(run) == number]
-            noise.Guard(self.options.noise, earlier).judge(earlier)
+        noise.judge_sittings(self.runs, self.options.noise)
 
     def put_away(self):
         """Leaves the machine as it was; may be called again when it was interrupted itself."""
@@ -73,8 +75,23 @@ class Sitting:
     def _runs_of(self, place):
         return [run for run in self.runs if run["place"] == place]
 
-    def _run_place(self, place, unit):
-        self._run_until_quiet(place, unit, [run for run in self._runs_of(place) if not records.is_again(run)])
+    def _repetitions(self):
+        """The places of the plan, those of a repetition together."""
+        return [[place for place, _ in group] for _, group in
+                itertools.groupby(enumerate(self.units), lambda pair: pair[1].repetition)]
+
+    def _is_parted(self, place):
+        """Whether it was run, and all that it is compared with, but never in one sitting: an interruption came between."""
+        sittings = [{records.sitting(run) for run in self._runs_of(one)} for one in (place, *self.bases_of(place))]
+        return all(sittings) and not set.intersection(*sittings)
+
+    def parted(self):
+        """How many units of the plan have nothing to be compared with, though it was run, too."""
+        return sum(map(self._is_parted, range(len(self.units))))
+
+    def _run_place(self, place):
+        self._run_until_quiet(place, self.units[place],
+                              [run for run in self._runs_of(place) if not records.is_again(run)])
 
     def _run_until_quiet(self, place, unit, attempts, again=False):
         """`again`: it counts in this sitting, beside the one of an earlier sitting."""
@@ -116,7 +133,8 @@ class Sitting:
             if not self.guard.is_disturbed(self.calibration_s):
                 break
             time.sleep(SETTLE_S)
-            self.calibrate()
+            # Not one for the median: a noisy hour, in which there are many, would become what is usual.
+            self.calibration_s = self.site.calibrate()
         self._look_at_pace()
         return self.calibration_s
 

@@ -1,5 +1,6 @@
 """The results folder: what has been measured is on disk before the next unit begins."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -10,6 +11,15 @@ from . import NasError
 LONGEST_NAME = 150
 
 
+@contextlib.contextmanager
+def _writing(path):
+    """A full disk is no fault of the program: what was measured is there, and the session can go on."""
+    try:
+        yield
+    except OSError as error:
+        raise NasError(f"{path}: cannot be written ({error.strerror}): mend that, and go on with --resume") from None
+
+
 class Store:
     def __init__(self, folder):
         self.folder = folder
@@ -18,19 +28,24 @@ class Store:
         return os.path.join(self.folder, *parts)
 
     def make(self):
-        os.makedirs(self.path("logs"), exist_ok=True)
-        os.makedirs(self.path("gantt"), exist_ok=True)
+        try:
+            os.makedirs(self.path("logs"), exist_ok=True)
+            os.makedirs(self.path("gantt"), exist_ok=True)
+        except OSError as error:
+            raise NasError(f"{self.folder}: cannot be made ({error.strerror}): name another folder with --out") from None
+        if not os.access(self.folder, os.W_OK):
+            raise NasError(f"{self.folder}: cannot be written: name another folder with --out")
 
     def write_json(self, name, value):
         """Replaces a file as a whole: whoever reads sees the old one or the new one."""
         temporary = self.path(name + ".new")
-        with open(temporary, "w", encoding="utf-8") as file:
+        with _writing(temporary), open(temporary, "w", encoding="utf-8") as file:
             json.dump(value, file, indent=1)
             file.write("\n")
         os.replace(temporary, self.path(name))
 
     def write_text(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
+        with _writing(self.path(name)), open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
 
     def read_json(self, name):
@@ -44,11 +59,12 @@ class Store:
             raise NasError(f"{self.path(name)}: {error}") from None
 
     def append_run(self, run):
-        self._drop_cut_line()
-        with open(self.path("runs.jsonl"), "a", encoding="utf-8") as file:
-            file.write(json.dumps(run) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        with _writing(self.path("runs.jsonl")):
+            self._drop_cut_line()
+            with open(self.path("runs.jsonl"), "a", encoding="utf-8") as file:
+                file.write(json.dumps(run) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
 
     def _drop_cut_line(self):
         with open(self.path("runs.jsonl"), "ab+") as file:

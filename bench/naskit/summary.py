@@ -21,18 +21,18 @@ def _key(run):
     return run["workload"], run["value"], run["mpi"], run["scheduler"]
 
 
-def _sound(measured):
+def sound(measured):
     """Those of which all jobs verified."""
     return [(run, found) for run, found in measured if not records.unverified(run)]
 
 
-def _baselines(measured, baseline):
+def by_repetition(measured, baseline):
     """{(sitting, workload, value, mpi, repetition): (run, measures)} of the baseline's runs."""
     return {(records.sitting(run), run["workload"], run["value"], run["mpi"], run["repetition"]): (run, found)
-            for run, found in _sound(measured) if run["scheduler"] == baseline}
+            for run, found in sound(measured) if run["scheduler"] == baseline}
 
 
-def _paired(run, baselines):
+def paired(run, baselines):
     """The baseline's run, and its measures, to compare a run with: of the same value or, where the value means
     nothing to the baseline, its one run; of the same sitting. (None, None) where there is none."""
     for value in (run["value"], None):
@@ -42,15 +42,15 @@ def _paired(run, baselines):
     return None, None
 
 
-def _ratio(name, own, base):
+def ratio(name, own, base):
     if base is None or (name == "mean_wait_s" and (base[name] or 0) < WAITED_S):
         return None
     return records.ratio(own[name], base[name])
 
 
 def _ratios(group, baselines):
-    pairs = [(found, _paired(run, baselines)[1]) for run, found in group]
-    return {name: statistic.describe([_ratio(name, own, base) for own, base in pairs])
+    pairs = [(found, paired(run, baselines)[1]) for run, found in group]
+    return {name: statistic.describe([ratio(name, own, base) for own, base in pairs])
             for name in RATIOS}
 
 
@@ -62,7 +62,7 @@ def _ideal_wait(base, measures, limit, cluster):
     waits = workload.fair_waits(cluster, [workload.parse_job(job["job"]) for job in queued],
                                 [job["response_s"] - job["wait_s"] for job in queued],
                                 [job["arrival_s"] for job in queued], limit)
-    return _ratio("mean_wait_s", {"mean_wait_s": records.mean(waits)}, measures)
+    return ratio("mean_wait_s", {"mean_wait_s": records.mean(waits)}, measures)
 
 
 def _ideals(group, baselines, cluster):
@@ -71,28 +71,28 @@ def _ideals(group, baselines, cluster):
     if not group or not (experiment.parameter and experiment.parameter.limits) or \
             group[0][0]["scheduler"] == experiment.baseline:
         return {}
-    found = [_ideal_wait(*_paired(run, baselines), run["value"], cluster) for run, _ in group]
+    found = [_ideal_wait(*paired(run, baselines), run["value"], cluster) for run, _ in group]
     return {"mean_wait_s": statistic.describe(found)}
 
 
 def _row(key, group, disturbed, baselines, alone, cluster):
     names = group[0][1]
-    runs, sound = [run for run, _ in group], _sound(group)
+    runs, counted = [run for run, _ in group], sound(group)
     return {"workload": key[0], "value": key[1], "mpi": key[2], "scheduler": key[3],
             "time_slice_s": runs[0]["time_slice_s"], "gmet_s": runs[0]["gmet_s"], "alone": alone,
             "jobs": len(records.ending(runs[0])), "runs": len(runs), "disturbed": disturbed,
             "unverified": sum(len(records.unverified(run)) for run in runs),
             "hung_in_finalize": sum(job["hung_in_finalize"] for run in runs
                                     for job in records.ending(run)),
-            "measures": {name: statistic.describe([found[name] for _, found in sound])
+            "measures": {name: statistic.describe([found[name] for _, found in counted])
                          for name in names},
-            "ratios": _ratios(sound, baselines), "ideals": _ideals(sound, baselines, cluster)}
+            "ratios": _ratios(counted, baselines), "ideals": _ideals(counted, baselines, cluster)}
 
 
 def _job_rows(key, group):
     """One row per job name; of jobs of one name in a run the mean counts, as they are not
     independent of each other."""
-    per_run = [_groups(records.ending(run), lambda job: job["job"]) for run, _ in _sound(group)]
+    per_run = [_groups(records.ending(run), lambda job: job["job"]) for run, _ in sound(group)]
     for name in dict.fromkeys(name for jobs in per_run for name in jobs):
         measures = {measure: statistic.describe(
             [records.mean(job[measure] for job in jobs[name]) for jobs in per_run if name in jobs])
@@ -111,7 +111,7 @@ def describe(runs, cluster, alone=(), complete=False, gantt=(), order=()):
     for name, own in _groups(counted, lambda run: run["experiment"]).items():
         experiment = experiments.TABLE.get(name, experiments.BY_HAND)
         measured = [(run, records.measures(run, cluster.nodes)) for run in own]
-        baselines = _baselines(measured, experiment.baseline)
+        baselines = by_repetition(measured, experiment.baseline)
         rows, jobs = [], []
         groups = _groups(measured, lambda pair: _key(pair[0]))
         for key in sorted(groups, key=_place(order, name)):

@@ -1,6 +1,8 @@
-"""Which kernels there are, in which classes and on how many ranks; and lists of them as options. Pure."""
+"""Which kernels there are, in which classes and on how many ranks; and lists of them as options. Pure, but for a look
+at whether an MPI is there."""
 
 import dataclasses
+import shutil
 
 from . import TrialError
 
@@ -25,6 +27,13 @@ class Case:
 
     def record(self):
         return dataclasses.asdict(self)
+
+
+def check_launchers(every):
+    """Raises TrialError where the launcher of a case's MPI is missing."""
+    for mpi in dict.fromkeys(case.mpi for case in every):
+        if shutil.which(f"mpiexec.{mpi}") is None:
+            raise TrialError(f"mpiexec.{mpi} is not there: install it, or say --mpi with the other")
 
 
 def of_record(record):

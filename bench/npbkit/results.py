@@ -26,9 +26,12 @@ class Store:
 
     def __init__(self, path):
         self.path = path
-        self.records = read(path)
-        if path:
-            self._drop_cut_line()
+        try:
+            self.records = read(path)
+            if path:
+                self._drop_cut_line()
+        except OSError as error:
+            raise TrialError(f"--results {path}: {error.strerror}: name another file") from None
 
     def _drop_cut_line(self):
         os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)

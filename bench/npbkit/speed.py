@@ -7,6 +7,7 @@ import statistics
 import sys
 import time
 
+import asked
 from micro import ratios
 
 from . import TrialError, cases, launch, output, results
@@ -146,7 +147,7 @@ def parser():
                      help="e.g. 1,2,4 or 1-16, of which each kernel takes what it can (default: 1,2). Where "
                           "there are more ranks than CPUs, both run with the library, and ranks yield")
     top.add_argument("--mpi", default="all", metavar="LIST", help="of mpich,openmpi (default: both)")
-    top.add_argument("--runs", type=int, default=5, metavar="N", help="pairs of each (default: 5)")
+    top.add_argument("--runs", type=asked.at_least(1), default=5, metavar="N", help="pairs of each (default: 5)")
     top.add_argument("--seed", type=int, default=0, metavar="N", help="of the order within pairs")
     top.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run (default: 600)")
     top.add_argument("--results", metavar="FILE", help="keep pairs in FILE, and use those that are there")
@@ -165,7 +166,9 @@ def run(options):
         if not options.npb_dir:
             raise TrialError("--npb-dir DIR: say where the official programs are")
         options.npb_dir, options.build = os.path.abspath(options.npb_dir), os.path.abspath(options.build)
-        left = measure_all(options, wanted(options), store)
+        todo = wanted(options)
+        cases.check_launchers(todo)
+        left = measure_all(options, todo, store)
     print(table(store.records), end="")
     if left:
         print(f"{left} pairs are left", file=sys.stderr)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 
+import asked
+
 from . import TrialError, cases, output, results
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -40,6 +42,7 @@ def judge(report, text):
 class Lab:
     def __init__(self, options):
         self.options = options
+        self.name = os.environ.get("COSCHED_NPB_LAB", LAB_NAME)
         self.owner = ["--owner", str(os.getpid())]  # whose lab it is; another session's is left alone
 
     def __enter__(self):
@@ -53,10 +56,10 @@ class Lab:
         return self
 
     def __exit__(self, *_):
-        subprocess.run([LAB, "--name", LAB_NAME, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
+        subprocess.run([LAB, "--name", self.name, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
 
     def _call(self, *arguments):
-        done = subprocess.run([LAB, "--name", LAB_NAME, *arguments], stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run([LAB, "--name", self.name, *arguments], stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             raise TrialError(f"lab {arguments[0]} failed")
 
@@ -65,7 +68,7 @@ class Lab:
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.json")
             done = subprocess.run(
-                [LAB, "--name", LAB_NAME, "mpiexec", "--mpi", case.mpi, "-n", str(case.ranks), "--timeout",
+                [LAB, "--name", self.name, "mpiexec", "--mpi", case.mpi, "-n", str(case.ranks), "--timeout",
                  str(self.options.timeout), "--done-pattern", output.DONE, "--report", report,
                  *WAYS[case.way], program(self.options, case), case.size],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -158,9 +161,9 @@ def parser():
     top.add_argument("--mpi", default="all", metavar="LIST", help="of mpich,openmpi (default: both)")
     top.add_argument("--ways", default="library", metavar="LIST",
                      help="library: preloaded, ranks yield; plain: without it (default: library)")
-    top.add_argument("--runs", type=int, default=1, metavar="N", help="of each (default: 1)")
-    top.add_argument("--nodes", type=int, default=2, metavar="N")
-    top.add_argument("--cpus-per-node", type=int, default=1, metavar="N")
+    top.add_argument("--runs", type=asked.at_least(1), default=1, metavar="N", help="of each (default: 1)")
+    top.add_argument("--nodes", type=asked.at_least(1), default=2, metavar="N")
+    top.add_argument("--cpus-per-node", type=asked.at_least(1), default=1, metavar="N")
     top.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run (default: 600)")
     top.add_argument("--results", metavar="FILE",
                      help="keep results in FILE, and leave out what has verified there")
@@ -186,13 +189,14 @@ def run(options):
         print(summary(store.records), end="")
         return 0
     every = wanted(options)
+    cases.check_launchers(every)
     if not every:
         raise TrialError("no kernel takes such a number of ranks: squares for bt and sp, powers of two else")
     for case in every:
         program(options, case)
     todo = left_to_do(every, options.runs, store.records)
     if os.geteuid() != 0:
-        raise TrialError("the lab makes namespaces and cgroups: run it as root")
+        raise TrialError("the virtual cluster needs root: run it as root")
     before = len(store.records)
     with Lab(options) as options.lab:
         left = try_all(options, todo, store)

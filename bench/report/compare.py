@@ -1,6 +1,7 @@
 """What a ratio of two schedulers' times allows to say. Ratios are ours ÷ baseline, so below 1 we are faster."""
 
 import dataclasses
+import math
 
 from . import numbers
 
@@ -14,7 +15,7 @@ CREDIBLE = (1e-6, 1e6)
 class Comparison:
     """`kind`: faster, slower, equal, unclear (the interval holds 1), torn (the two intervals disagree about that),
     single (no interval) or missing. `factor`, `low`, `high`: how many times faster than the baseline; None where
-    unknown."""
+    unknown, `high` infinite where Student's interval has ratios of 0 and below."""
 
     kind: str
     factor: float = None
@@ -27,12 +28,18 @@ def compare(ratio):
     """Comparison of a Statistic of ratios, or None."""
     if ratio is None or not _is_credible(ratio.median):
         return Comparison("missing")
-    factor = 1 / ratio.median
-    interval = ratio.bootstrap or ratio.t
-    if interval is None or not all(map(_is_credible, interval)):
+    factor, interval = 1 / ratio.median, hull(ratio)
+    if interval is None or not _is_credible(interval[1]):
         return Comparison("single", factor, n=ratio.n)
-    low, high = 1 / interval[1], 1 / interval[0]
+    low, high = 1 / interval[1], 1 / interval[0] if _is_credible(interval[0]) else math.inf
     return Comparison(_kind(ratio), factor, low, high, ratio.n)
+
+
+def hull(statistic):
+    """Both intervals of a Statistic together, or None: of two to four runs the median's by itself, from the least to the
+    greatest, holds the true one in 50 to 88 % of all cases only."""
+    known = [pair for pair in (statistic.bootstrap, statistic.t) if pair is not None]
+    return (min(low for low, _ in known), max(high for _, high in known)) if known else None
 
 
 def _is_credible(value):
@@ -53,8 +60,25 @@ def _numbers(comparison, inverted):
     values = [comparison.factor, comparison.low, comparison.high]
     if inverted:
         values = [1 / comparison.factor, 1 / comparison.high, 1 / comparison.low]
-    factor, low, high = numbers.factors(*values, claim=True)
-    return f"{factor} times ({low}–{high})"
+    factor, low, high = _texts(values, claim=True)
+    return f"{factor} times ({_span(low, high)})"
+
+
+def _texts(values, claim=False):
+    """As numbers.factors() writes them; None for 0 and infinity, which are no bounds."""
+    written = iter(numbers.factors(*(value for value in values if 0 < value < math.inf), claim=claim))
+    return [next(written) if 0 < value < math.inf else None for value in values]
+
+
+def _span(low, high):
+    if high is None:
+        return f"{low} and more"
+    return f"{low}–{high}" if low is not None else f"up to {high}"
+
+
+def span(comparison):
+    """The interval of how many times faster, as "0.96–1.15"."""
+    return _span(*_texts([comparison.low, comparison.high]))
 
 
 SAME = {"faster": "as fast", "shorter": "as long"}
@@ -77,10 +101,9 @@ def phrase(comparison, faster="faster", slower="slower", where=""):
     if kind == "torn":
         return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}{where}, but only one of the two " \
                "intervals excludes that there is no difference"
-    low, high = numbers.factors(comparison.low, comparison.high)
     if kind == "equal":
-        return f"practically {SAME[faster]}{where} ({low}–{high} times)"
-    return f"{SAME[faster]}, as far as can be seen,{where} ({low}–{high} times)"
+        return f"practically {SAME[faster]}{where} ({span(comparison)} times)"
+    return f"{SAME[faster]}, as far as can be seen{where and f',{where}'} ({span(comparison)} times)"
 
 
 def less_pct(factor):

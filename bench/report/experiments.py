@@ -62,6 +62,12 @@ def ours(experiment):
     return "cosched" if "cosched" in found else found[0] if found else None
 
 
+def reference(experiment):
+    """The scheduler whose jobs alone stretch is reckoned with: as bench/naskit/records.py has it."""
+    found = {row.scheduler for row in experiment.rows}
+    return "dedicated-cosched" if "dedicated" not in found and "dedicated-cosched" in found else "dedicated"
+
+
 def shared(experiment):
     """Rows of jobs that share the nodes, not of jobs alone."""
     return [row for row in experiment.rows if not row.alone]

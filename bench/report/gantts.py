@@ -24,10 +24,11 @@ def choose(entries):
 
 
 def rosters(entries):
-    """An entry for each workload of the paper's Tables 2 and 3: its chart tells the jobs, and how many of each."""
+    """An entry for each workload: its chart tells the jobs, and how many of each. Every pair has a name that says it, and
+    what sweeps a parameter has the workloads of Table 2."""
     found = {}
     for entry in entries:
-        if entry.experiment in ("workloads", "dom") and not entry.scheduler.startswith("dedicated"):
+        if entry.experiment not in ("pairs", "gmet", "slice") and not entry.scheduler.startswith("dedicated"):
             found.setdefault((entry.experiment, entry.workload, entry.value), entry)
     return list(found.values())
 

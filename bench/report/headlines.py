@@ -32,8 +32,11 @@ def _under(found, kind):
 
 
 def _each(found):
-    """"X under MPICH, Y under Open MPI" of [(mpi, X)]."""
-    return ", ".join(f"{text} under {names.mpi(mpi)}" for mpi, text in found)
+    """"X under MPICH, Y under Open MPI" of [(mpi, X)]; said once where both are the same."""
+    groups = {}
+    for mpi, text in found:
+        groups.setdefault(text, []).append(names.mpi(mpi))
+    return ", ".join(f"{text} under {numbers.listing(mpis)}" for text, mpis in groups.items())
 
 
 def _gains(experiment, kind, facts):
@@ -90,7 +93,8 @@ def _batch(experiment, kind, facts):
         if best:
             found.append((mpi, best[1]))
     paper = (facts or {}).get("best_gain")
-    says = f" The paper saw: up to {paper['less_pct']} % less." if paper else ""
+    says = (f" The paper saw: up to {numbers.factors(compare.from_less_pct(paper['less_pct']))[0]} times {kind.faster} "
+            f"({paper['less_pct']} % less).") if paper else ""
     if not found:
         return []
     return [f"{kind.title}: compared with the queue, the average job at best waits {_under(found, kind)}.{says}"]

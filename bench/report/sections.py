@@ -11,10 +11,17 @@ WORDS = (
     ("time-slice", "how long one job keeps the nodes before it is the next one's turn"),
     ("GMET", "guaranteed minimum execution time: how long a job that was just scheduled cannot be displaced"),
     ("degree", "degree of multiprogramming: how many jobs share each node"),
-    ("interval", "numbers in brackets and lines on bars: where the true value lies with 90 % confidence, by a "
-                 "bootstrap of the median; tables also have Student's t, of the mean. Of two, three or four runs the former is "
-                 "from the least to the greatest and holds the true median in 50, 75 or 88 % of all cases only: so nothing is "
-                 "claimed that Student's does not allow"),
+    ("interval", "where the true value lies with 90 % confidence. There are two: of the median, by bootstrap, and of the mean, "
+                 "by Student's t. Brackets in sentences and lines in figures of gains are both together, and a difference is "
+                 "claimed only where both exclude that there is none. Lines on bars and curves are the median's alone: of two, three "
+                 "or four runs these are from the least to the greatest, and hold the true median in 50, 75 or 88 % of all cases only"),
+    ("n, runs", "how many runs a figure comes from, and how many there were: those with a job that did not verify are in no figure, "
+                "and those whose counterpart is of another day (sitting) are in no ratio and no stretch"),
+    ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share"),
+    ("fraction of time coscheduled", "of the time that a job held any of its nodes and had to share them, the part that it "
+                                     "held all of them"),
+    ("requests", "messages of a job's other nodes that asked for the CPUs here; made falsely where no other node had the job "
+                 "scheduled just then"),
 )
 
 SLOW_PAGE_US = 5  # a fault and a cleared page; above it starting jobs took twice the CPU time in doc/results
@@ -168,6 +175,9 @@ def _experiment(experiment, paper):
         blocks.append(Paragraph(f"{facts.get('who', 'The paper')} ({where}): {facts['says']}.", "paper"))
     blocks += [Paragraph(sentence, "warning") for sentence in sentences.quality(experiment)]
     blocks += figures.of(experiment, kind, facts)
+    over_pairs = tables.of_pairs(experiment) if experiment.name == "pairs" else None
+    if over_pairs:
+        blocks += [Paragraph("Over all pairs, fair stretch, the mean of both jobs:"), over_pairs]
     if experiment.name not in experiments.KINDS:
         blocks.append(tables.of_all(experiment))
     else:
@@ -198,8 +208,9 @@ def _stretch(found):
     if table is None:
         return []
     return [Heading(2, "Stretch of all jobs"),
-            Paragraph("Response time ÷ (time alone × number of jobs that share). 1.00 is a perfect share; less means "
-                      "that others ended earlier and left the nodes to the job."), table]
+            Paragraph("Response time ÷ (time alone × number of jobs that share). 1.00 is a perfect share; less is what a job "
+                      "gains when others end earlier and leave it the nodes, or a run alone that was slower than this one. "
+                      "The jobs are those of all experiments, each with the median of its runs."), table]
 
 
 def _workloads(found, rosters, paper):
@@ -219,15 +230,18 @@ def _workloads(found, rosters, paper):
             label = f"{names.workload(key) if name == 'workloads' else 'degree ' + key} ({table})"
             rows.append((label, jobs, listing(ours.pop(case)) if case else numbers.ABSENT))
     for (name, workload, value), jobs in ours.items():
-        label = f"{workload}{f', {numbers.setting(value)}' if value is not None else ''}"
-        if name not in ("gmet", "slice"):  # they have the workloads of Table 2
-            rows.append((f"{experiments.kind(name).title}: {label}", numbers.ABSENT, listing(jobs)))
+        same = all(jobs == other for case, other in ours.items() if case[:2] == (name, workload))
+        label = f"{workload}{f', {numbers.setting(value)}' if value is not None and not same else ''}"
+        row = (f"{experiments.kind(name).title}: {label}", numbers.ABSENT, listing(jobs))
+        if name not in ("gmet", "slice") and row not in rows:  # they have the workloads of Table 2
+            rows.append(row)
     if not rows:
         return []
+    hogs = " hog.2 is a process on each of two nodes that does nothing but compute." if any("hog." in row[2] for row in rows) else ""
     return [Heading(2, "The jobs"),
             Paragraph("The jobs, beside those of the paper's workloads (Tables 2 and 3) whose place they take. "
                       "cg.A.2*5 is program CG, size A, on 2 processes, 5 times in succession; (2) means two such "
-                      "jobs."),
+                      f"jobs.{hogs}"),
             Table(("workload", "jobs of the paper", "jobs here"), tuple(rows), words=3)]
 
 
@@ -249,12 +263,17 @@ def _method(results, found, paper):
                if name not in results.experiments]
     blocks = [Heading(2, "How it was measured"), Paragraph(
         "Schedulers took turns within each repetition, in random order. A run during which something else disturbed "
-        "the machine was repeated, and is counted as disturbed. A job verifies when its numbers are right and it "
-        "ended by itself. Ratios compare runs of the same repetition.")]
+        "the machine was repeated, and is counted as disturbed; whether it was is told by a fixed piece of work before, "
+        "during and after it, never by the times of the jobs. Of a run's attempts the last undisturbed one counts, or else "
+        "the quietest. A job verifies when its numbers are right and it ended by itself. Ratios compare runs of the same "
+        "repetition.")]
     if missing:
         blocks.append(Paragraph(f"Not part of this session: {', '.join(missing)}.", "note"))
     if found:
-        blocks.append(tables.quality(found))
+        blocks += [tables.quality(found),
+                   Paragraph("The same by scheduler: one that is disturbed much more often than the others disturbs itself, "
+                             "and its figures are chosen by that.", "note"),
+                   tables.quality_of_schedulers(found)]
     if results.environment is None:
         blocks.append(Paragraph("environment.json is missing: where these figures come from is not known.", "warning"))
     else:

@@ -21,8 +21,7 @@ def _clause(experiment, case, kind, comparison, versus):
     if comparison.kind == "missing":
         return f"{place}there is no comparison, since a run is missing or not verified"
     if comparison.kind == "unclear":
-        low, high = numbers.factors(comparison.low, comparison.high)
-        return f"{place}no difference can be seen ({low}–{high} times)"
+        return f"{place}no difference can be seen ({compare.span(comparison)} times)"
     versus = "" if comparison.kind == "equal" else versus
     return (f"{experiments.subject(experiment, case, kind.verb)} "
             f"{compare.phrase(comparison, kind.faster, kind.slower, versus)}")
@@ -103,8 +102,7 @@ def best_wait(experiment, kind, facts, mpi):
 
 def _best_clause(kind, best):
     if best.kind in ("unclear", "equal"):
-        low, high = numbers.factors(best.low, best.high)
-        return f"no difference in the average wait can be seen ({low}–{high} times)"
+        return f"no difference in the average wait can be seen ({compare.span(best)} times)"
     percent = compare.less_pct(best.factor)
     share = f"{abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
     said = compare.phrase(best, kind.faster, kind.slower, f" than in the queue ({share})")
@@ -186,7 +184,7 @@ def crowded(experiment, kind, mpi):
     if not found:
         return None
     case, worst = max(found, key=lambda pair: pair[1].median)
-    interval = f" ({numbers.plain(worst.bootstrap[0])}–{numbers.plain(worst.bootstrap[1])})" if worst.bootstrap else ""
+    interval = f" ({numbers.interval(compare.hull(worst))})" if worst.bootstrap else ""
     text = (f"Under {names.mpi(mpi)}, jobs at worst take {numbers.plain(worst.median)}{interval} times their time alone × their "
             f"number ({experiments.case_label(experiment, case)})")
     known = [statistic for _, statistic in found if statistic.bootstrap and statistic.t]

@@ -5,6 +5,7 @@ import statistics
 from . import compare, experiments, names, numbers
 from .blocks import Table
 
+FAIR_PAIR = 1.1
 MAIN = ("mean_response_s", "mean_wait_s", "mean_stretch", "makespan_s")
 
 
@@ -93,6 +94,21 @@ def of_jobs(experiment):
         for job in sorted(experiment.jobs, key=lambda job: (*_place(job)[:3], job.job, *_place(job)[3:]))), words=4)
 
 
+def of_pairs(experiment):
+    """Fair stretch, the mean of both jobs, of all pairs under each MPI and scheduler; or None."""
+    rows = []
+    for mpi in names.mpis(row.mpi for row in experiment.rows):
+        for scheduler in names.schedulers(row.scheduler for row in experiment.rows if not row.alone):
+            found = sorted(row.measures["mean_fair_stretch"].median for row in experiment.rows if not row.alone
+                           and (row.mpi, row.scheduler) == (mpi, scheduler) and row.measures.get("mean_fair_stretch"))
+            if found:
+                rows.append((names.mpi(mpi), names.scheduler(scheduler), str(len(found)),
+                             *map(numbers.plain, (statistics.median(found), found[-(-9 * len(found) // 10) - 1], found[-1])),
+                             str(sum(value <= FAIR_PAIR for value in found))))
+    header = ("MPI", "scheduler", "pairs", "middle", "90th percentile", "worst", f"at most {FAIR_PAIR:.2f}")
+    return Table(header, tuple(rows), words=2) if rows else None
+
+
 def _stretch(statistic):
     figures = _figures(statistic)
     return (figures[0], figures[1], figures[3], figures[4])
@@ -102,8 +118,9 @@ def stretch_overview(found):
     """Of all experiments: jobs, middle, mean and worst of the medians of stretch, per MPI and scheduler; or None."""
     groups = {}
     for experiment in found:
+        reference = experiments.reference(experiment)
         for job in experiment.jobs:
-            if job.measures.get("stretch"):
+            if job.measures.get("stretch") and job.scheduler != reference:  # of that it is 1 by definition
                 found_there = groups.setdefault((job.mpi, job.scheduler), [])
                 found_there.append((job.measures["stretch"].median, experiment, job))
     rows = []
@@ -125,6 +142,15 @@ def quality(found):
                   *(str(sum(getattr(row, name) for row in experiment.rows))
                     for name in ("runs", "disturbed", "unverified"))) for experiment in found)
     return Table(("experiment", "name", "runs", "disturbed", "not verified"), rows, words=2)
+
+
+def quality_of_schedulers(found):
+    """The same of each scheduler."""
+    rows = [row for experiment in found for row in experiment.rows]
+    return Table(("scheduler", "runs", "disturbed", "not verified"), tuple(
+        (names.scheduler(name), *(str(sum(getattr(row, field) for row in rows if row.scheduler == name))
+                                  for field in ("runs", "disturbed", "unverified")))
+        for name in names.schedulers(row.scheduler for row in rows)))
 
 
 def flattened(value, prefix=""):

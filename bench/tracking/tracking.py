@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 
+import asked
 import model
 from guard import guarded
 from labkit import cgroups, processes
@@ -158,14 +159,16 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     parser = argparse.ArgumentParser(prog="run_tracking.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(root, "build", "release"), help="build to measure")
-    parser.add_argument("--switches", type=int, metavar="N", help="of each setting (default: 200, quick: 20)")
+    parser.add_argument("--switches", type=asked.at_least(1), metavar="N", help="of each setting (default: 200, quick: 20)")
     parser.add_argument("--means", nargs="+", choices=MEANS, default=MEANS)
     parser.add_argument("--quick", action="store_true", help="fewer retry intervals and switches")
-    parser.add_argument("--svg", metavar="FILE", help="draw the figure")
+    parser.add_argument("--svg", type=asked.new_file, metavar="FILE", help="draw the figure")
     options = parser.parse_args()
     options.switches = options.switches or (20 if options.quick else 200)
-    if os.geteuid() != 0:
-        parser.error("needs root, for cgroups")
+    asked.needs_root(parser, "suspending, with cgroups,")
+    asked.needs_program(parser, os.path.join(options.build, "bench", "tracking", "switch"))
+    if options.svg:
+        asked.needs_program(parser, "gnuplot", "install it (Debian: gnuplot-nox), or leave --svg out")
     processes.terminate_by_exception()
     group = cgroups.DaemonsGroup(f"cosched-bench-tracking-{os.getpid()}-daemons")
     try:

@@ -350,6 +350,14 @@ class Summary(unittest.TestCase):
         # SOR has one half, 7 s of 3.5 s; tar and gs then have all of 4 x 3.5 s - 7 s / 2 left, in turns.
         self.assertAlmostEqual(self.row(found, program="sor", variant="spin")["slowdown"]["median"], 12.5 / 7.0)
 
+    def test_ranges_over_all_kinds_of_company_are_told(self):
+        found = described(latency_runs({"spin": (1.5, 2.0), "dcs": (1.1, 1.0)}))
+        self.assertEqual(list(tables.company(found)), [("spin", "mpich", "1.50 to 2.00", "-", "1.00 to 1.00", "2 of 2", "0 of 2", "-"),
+                                                       ("dcs", "mpich", "1.00 to 1.10", "-", "1.00 to 1.00", "2 of 2", "2 of 2", "-")])
+        self.assertIn("over all kinds of company", tables.text(found))
+        self.assertIn("Over all kinds of company", str(report.made_of(found, WHOLE_PAPER)))
+        self.assertEqual(list(tables.company(described(mixed_runs(), (7, 8)))), [])
+
     def test_the_table_says_what_ran_instead(self):
         text = tables.text(described(latency_runs({"spin": (1.5,)})))
         self.assertIn("dcs-spin-block ran with wait = yield", text)

@@ -13,7 +13,7 @@ import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
 SAYS_SO = '#!/bin/sh\necho "$(basename -- "$0")" "$@" >>"$RECORD"\n'
-TOOLS = ("sh", "basename", "dirname", "sed")
+TOOLS = ("sh", "basename", "dirname", "grep", "sed")
 
 
 class Entries(unittest.TestCase):
@@ -117,15 +117,18 @@ class Switches(Entries):
         status, said, _, lines = self.run_entry("bench/run_switches.sh", "--help")
         self.assertEqual((status, lines), (0, []))
         self.assertIn("Usage: bench/run_switches.sh [--build DIR]", said)
-        for words in (["--bogus"], ["5"], ["--build"], ["--build", "x", "y"]):
+        for words, told in ((["--bogus"], "--help"), (["5"], "--help"), (["--build"], "--help"), (["--build", "x", "y"], "--help"),
+                            (["--build", "/nonexistent"], "build first")):
             with self.subTest(words=words):
                 status, said, error, lines = self.run_entry("bench/run_switches.sh", *words)
                 self.assertEqual((status, said, lines), (2, "", []))
-                self.assertIn("--help", error)
+                self.assertIn(told, error)
 
 
 class Trace(Entries):
     def test_an_ended_one_takes_its_lab_down(self):
+        self.program("bench/npb/mpich/bin/cg")
+        self.program("ctl/coschedctl")
         self.program("bench/lab", '#!/bin/sh\nshift 2\necho "$@" >>"$RECORD"\n[ "$1" != mpiexec ] || exec sleep 60\n')
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             with self.subTest(signal=number):
@@ -141,6 +144,21 @@ class Trace(Entries):
                     os.killpg(entry.pid, signal.SIGKILL)  # the jobs, which a lab would have ended
                     entry.wait()
                 self.assertEqual(self.asked()[-1], f"down --owner {entry.pid}")
+
+    def test_nonsense_makes_no_lab(self):
+        self.program("bench/lab")
+        self.program("bench/npb/mpich/bin/cg")
+        self.program("ctl/coschedctl")
+        for tool in ("cut", "mkdir"):
+            os.symlink(shutil.which(tool), os.path.join(self.top, "path", tool))
+        for words, said in ((["--mpi", "lam"], "--mpi lam: must be mpich or openmpi"), (["--repeat", "0"], "--repeat 0: must be"),
+                            (["--build", "/nonexistent"], "build first"), (["--mpi", "openmpi"], "build first"),
+                            (["--out", self.record], "name another folder")):
+            with self.subTest(words=words):
+                status, _, error, lines = self.run_entry("bench/run_trace.sh", "--build", self.top, *words)
+                self.assertEqual((status, lines), (2, []))
+                self.assertIn("run_trace.sh: ", error)
+                self.assertIn(said, error)
 
     def asked(self):
         with open(self.record, encoding="ascii") as file:
@@ -159,6 +177,15 @@ class Report(Entries):
                          ["install_packages.sh packages_report.txt", "python3 -m report results"])
         self.program("path/gnuplot")
         self.assertEqual(self.run_entry("bench/run_report.sh", "results")[3], ["python3 -m report results"])
+
+    def test_what_is_asked_of_a_folder_is_done_by_whoever_left_it(self):
+        self.assertEqual(self.run_entry("bench/run_report.sh", "results", "--repetitions")[3],
+                         ["python3 -m naskit.repetitions results --repetitions"])
+        self.assertEqual(self.run_entry("bench/run_report.sh", "a", "--against", "b")[3], ["python3 -m report a --against b"])
+        self.program("path/gnuplot")
+        for name in ("dcs", "dcs-openmpi"):
+            folder = os.path.join(ROOT, "doc", "results", name)
+            self.assertEqual(self.run_entry("bench/run_report.sh", folder)[3], [f"python3 -m dcskit {folder}"])
 
 
 class Packages(Entries):

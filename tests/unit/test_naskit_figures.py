@@ -12,8 +12,8 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from naskit import (NasError, gantt, lab_site, noise, observer, records, schedulers, store,  # noqa: E402
-                    summary, tables)
+from naskit import (NasError, gantt, lab_site, noise, observer, records, repetitions, schedulers,  # noqa: E402
+                    store, summary, tables)
 from naskit.workload import Cluster  # noqa: E402
 
 
@@ -52,6 +52,14 @@ class Stretch(unittest.TestCase):
                 run("cosched", [job(response_s=8)], 3), run("cosched", [job(response_s=8)], 4, repetition=2)]
         records.add_stretch(runs, TWO_BY_ONE)
         self.assertEqual([one["jobs"][0]["stretch"] for one in runs[3:]], [2, 1])
+
+    def test_a_dedicated_time_that_was_disturbed_counts_only_where_there_is_no_other(self):
+        runs = [run("dedicated", [job(response_s=4)], 0), run("dedicated", [job(response_s=16)], 1, repetition=2, disturbed=True),
+                run("cosched", [job(response_s=8)], 2), run("cosched", [job(response_s=8)], 3, repetition=2)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        self.assertEqual([one["jobs"][0]["stretch"] for one in runs[2:]], [2, 2])
+        records.add_stretch(runs[1:], TWO_BY_ONE)
+        self.assertEqual([one["jobs"][0]["stretch"] for one in runs[2:]], [0.5, 0.5])
 
     def test_is_by_the_time_with_cosched_where_only_that_is_there(self):
         both = [run("dedicated", [job(response_s=4)], 0), run("dedicated-cosched", [job(response_s=5)], 1),
@@ -301,6 +309,55 @@ class Summary(unittest.TestCase):
         self.assertNotIn("switches", one)
 
 
+class Repetitions(unittest.TestCase):
+    """What bench/run_report.sh --repetitions prints."""
+
+    def made(self, schedulers, **others):
+        found = [run("dedicated", [job(response_s=2.0)], 0, workload="cg.A.2")]
+        for repetition, seconds in enumerate((5.0, 6.0), 1):
+            for place, name in enumerate(schedulers):
+                found.append(run(name, [job(response_s=seconds * (place + 1), degree=2.0)], len(found), repetition=repetition,
+                                 **others))
+        return found
+
+    def rows(self, runs):
+        return {row[4]: row[5:] for row in repetitions.rows(runs, TWO_BY_ONE)[1:]}
+
+    def test_each_run_has_its_figures_in_their_order(self):
+        found = self.rows(self.made(("cosched", "uncoordinated")))
+        self.assertEqual(found["cosched"], ("5.00, 6.00", "1.25, 1.50", "1.25, 1.50", "uncoordinated", "0.50, 0.50", "-", "0.50, 0.50",
+                                            "1.00, 1.00"))
+        self.assertEqual(found["uncoordinated"][:4], ("10.00, 12.00", "2.50, 3.00", "2.50, 3.00", "-"))
+        self.assertEqual(found["dedicated"], ("2.00", *"-------"))
+
+    def test_what_counts_though_it_was_disturbed_is_marked_and_what_did_not_verify_is_left_out(self):
+        runs = self.made(("cosched", "uncoordinated"))
+        runs[1]["disturbed"] = True
+        runs[3]["jobs"][0]["verified"] = False
+        self.assertEqual(self.rows(runs)["cosched"][4], "0.50*")
+
+    def test_what_was_of_another_sitting_has_no_figure(self):
+        runs = self.made(("cosched", "uncoordinated"))
+        runs[1]["sitting"] = 2
+        self.assertEqual(self.rows(runs)["cosched"][4], "-, 0.50")
+
+    def test_where_the_baseline_was_not_run_another_takes_its_place(self):
+        found = self.rows(self.made(("cosched", "fcfs"), experiment="jobs"))
+        self.assertEqual(found["cosched"][3:5], ("fcfs", "0.50, 0.50"))
+
+    def test_of_a_folder_they_are_printed_or_what_is_missing_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results = store.Store(folder)
+            with self.assertRaisesRegex(NasError, "plan.json: is not there"):
+                repetitions.text(folder)
+            results.write_json("plan.json", {"format": 1, "units": [], "options": {"nodes": 2, "cpus_per_node": 1, "noise": 1.2}})
+            with self.assertRaisesRegex(NasError, "has no run yet"):
+                repetitions.text(folder)
+            for one in self.made(("cosched", "uncoordinated")):
+                results.append_run(one)
+            self.assertIn("0.50, 0.50", repetitions.text(folder))
+
+
 class Folder(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
@@ -325,6 +382,20 @@ class Folder(unittest.TestCase):
             file.write('{"place": 0}\nno\n')
         with self.assertRaisesRegex(NasError, "runs.jsonl:2"):
             self.results.runs()
+
+    def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_lost(self):
+        with tempfile.NamedTemporaryFile() as file, self.assertRaisesRegex(NasError, "cannot be made .*--out"):
+            store.Store(os.path.join(file.name, "x")).make()
+        with tempfile.TemporaryDirectory() as folder:
+            results = store.Store(folder)
+            results.append_run({"place": 1})
+            with mock.patch.object(store.os, "fsync", side_effect=OSError(28, "No space left on device")):
+                with self.assertRaisesRegex(NasError, "runs.jsonl: cannot be written .No space left on device.: .*--resume"):
+                    results.append_run({"place": 2})
+            self.assertEqual(results.runs()[0], {"place": 1})
+            os.mkdir(results.path("summary.txt"))
+            with self.assertRaisesRegex(NasError, "summary.txt: cannot be written"):
+                results.write_text("summary.txt", "")
 
     def test_a_folder_without_a_plan_is_named(self):
         with self.assertRaisesRegex(NasError, "plan.json.*not there"):
@@ -406,6 +477,22 @@ class Daemons(unittest.TestCase):
                 site.tell_lacking()
             self.assertIn(said, heard.getvalue())
             self.assertEqual(bool(said), bool(heard.getvalue()))
+
+    def test_settings_that_classd_refuses_are_told_before_anything_is_run(self):
+        with tempfile.TemporaryDirectory() as build:
+            os.mkdir(os.path.join(build, "classd"))
+            site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=["cgroup.root = x"], build=build), 0)
+            unit = argparse.Namespace(time_slice_s=1.0, gmet_s=0.25)
+            with self.assertRaisesRegex(NasError, "classd cannot be run .*: build first"):
+                site.check_settings(schedulers.parse("cosched"), unit)
+            program = os.path.join(build, "classd", "classd")
+            with open(program, "w", encoding="ascii") as file:
+                file.write('#!/bin/sh\ngrep -q "^root = x" "$2" && ! grep -q "^bad" "$2" || '
+                           '{ echo "classd: $2:9: bad: is no key" >&2; exit 1; }\n')
+            os.chmod(program, 0o755)
+            site.check_settings(schedulers.parse("cosched"), unit)
+            with self.assertRaisesRegex(NasError, r"^settings of cosched\+scheduler.bad=1: .* says: classd: its line 9: bad: is no key$"):
+                site.check_settings(schedulers.parse("cosched+scheduler.bad=1"), unit)
 
     def test_settings_of_one_scheduler_are_not_the_next_ones(self):
         site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/",

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -15,11 +16,12 @@ import time
 import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
+BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
 
 from labkit import processes  # noqa: E402
 from naskit import (NasError, environment, experiments, lab_site, options, pace, plan, runner,  # noqa: E402
-                    schedulers, session, signals, store, workload_file)
+                    schedulers, session, signals, sitting, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
 LAUNCHER = """
@@ -31,8 +33,9 @@ start = time.monotonic()
 repeat = int(name.partition("*")[2] or 1)
 time.sleep(0.02 * repeat)
 print(f"NPB kernel={name} verified={'no' if name.startswith('is') else 'yes'}")
-json.dump({"response_s": time.monotonic() - start, "started_monotonic_s": start, "started": time.time(),
-           "seconds": [time.monotonic() - start], "cpu_s": 0.01, "exit_status": 0, "timed_out": False,
+lasted_s = time.monotonic() - start
+json.dump({"response_s": lasted_s, "started_monotonic_s": start, "started": time.time(),
+           "seconds": [lasted_s], "cpu_s": 0.01, "exit_status": 0, "timed_out": False,
            "hung_in_finalize": 0, "loop": 1}, open(report, "w"))
 """
 
@@ -94,13 +97,39 @@ class Site:
     def environment(self):
         return {}
 
+# A session with nothing but a job and a hog.
+SESSION = """
+import sys, types
+sys.path.insert(0, sys.argv[1])
+from naskit import runner, workload, workload_file
+jobs = [workload.parse_job(text) for text in ("hog.1", "cg.S.2")]
+unit = types.SimpleNamespace(jobs=jobs, limit=0, together=True, submissions=[workload_file.Submission(job) for job in jobs])
+runner.Runner(unit, workload.Cluster(2, 1), lambda index: ["sleep", "60"], lambda job: [["sleep", "60"]],
+              lambda index: sys.argv[2] + str(index), gated=False).run()
+"""
+
+
+class Clock:
+    """Of the sitting: time passes while units run, and how much is the test's to say."""
+
+    def __init__(self):
+        self.now_s = 0.0
+
+    def monotonic(self):
+        return self.now_s
+
+    @staticmethod
+    def sleep(_seconds):
+        pass
+
 
 class SessionTest(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
         self.results = store.Store(os.path.join(self.temporary.name, "out"))
         self.results.make()
-        session.SETTLE_S = 0
+        self.clock = Clock()
+        self.enterContext(mock.patch.object(sitting, "time", self.clock))
         programs = os.path.join(self.temporary.name, "bin")
         os.mkdir(programs)
         for kernel in ("cg", "ep", "is"):
@@ -122,16 +151,22 @@ class SessionTest(unittest.TestCase):
         units = plan.build([request], others.get("mpis", ["mpich"]), 1, 1.0)
         made = session.Session(options, site or Site(), self.results, units)
         made.progress.stream = io.StringIO()
+        run_unit = made.run_unit
+
+        def timed(place, unit, attempt):
+            self.clock.now_s += 0.4
+            return run_unit(place, unit, attempt)
+
+        made.run_unit = timed
         return made
 
     def test_nothing_begins_that_would_end_too_late(self):
-        made = self.session("jobs = cg.S.2*10\n", "uncoordinated", runs=8, lasting="1s")
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", runs=8, lasting="1s")
         made.progress.nominal_s = lambda unit: 0.4
         made.run()
-        self.assertGreater(len(made.runs), 0)
-        self.assertLess(len(made.runs), 8)
+        self.assertEqual(len(made.runs), 2)
         self.assertFalse(made.is_complete())
-        again = self.session("jobs = cg.S.2*10\n", "uncoordinated", runs=8)
+        again = self.session("jobs = cg.S.2\n", "uncoordinated", runs=8)
         again.run()
         self.assertTrue(again.is_complete())
         self.assertEqual(sorted(run["place"] for run in again.runs), list(range(8)))
@@ -161,19 +196,49 @@ class SessionTest(unittest.TestCase):
         self.session(jobs, names).run()
         self.assertEqual(len(self.results.runs()), len(again.runs))
 
+    def test_what_comes_to_its_baseline_in_a_later_sitting_only_is_run_again(self):
+        jobs, names = "jobs = cg.S.2*3, ep.S.2\n", "dedicated,uncoordinated,cosched"
+        made = self.session(jobs, names)
+        made.run()
+        kept = [run for run in made.runs if run["scheduler"] == "cosched"]
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps(run) + "\n" for run in kept)
+        again = self.session(jobs, names)
+        self.assertEqual(again.parted(), 0)
+        again.run()
+        self.assertEqual([run["scheduler"] for run in again.runs if run.get("again")], ["cosched"])
+        self.assertEqual(len(again.runs), 5)
+        row = again.described()["experiments"]["quick"]["rows"][-1]
+        self.assertEqual((row["scheduler"], row["ratios"]["mean_response_s"]["n"], row["measures"]["mean_stretch"]["n"]),
+                         ("cosched", 1, 1))
+        self.session(jobs, names).run()
+        self.assertEqual(len(self.results.runs()), len(again.runs))
+
+    def test_what_has_no_ratio_for_want_of_time_is_counted(self):
+        jobs, names = "jobs = cg.S.2\n", "uncoordinated,cosched"
+        self.session(jobs, names).run()
+        runs = self.results.runs()
+        runs[1]["sitting"] = 2
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps(run) + "\n" for run in runs)
+        made = self.session(jobs, names, lasting="1ms")
+        made.run()
+        self.assertTrue(made.is_complete())
+        self.assertEqual((len(made.runs), made.parted()), (2, 1))
+
     def test_sittings_are_judged_each_by_itself(self):
-        first = self.session("jobs = cg.S.2*20\n", "uncoordinated", runs=6, lasting="1s",
+        first = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, lasting="1s",
                              site=Site([0.1] * 100))
         first.progress.nominal_s = lambda unit: 0.4
         first.run()
-        self.assertFalse(first.is_complete())
-        slower = self.session("jobs = cg.S.2*20\n", "uncoordinated", runs=6, site=Site([0.3] * 100))
+        self.assertEqual(len(first.runs), 2)
+        slower = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, site=Site([0.3] * 100))
         slower.run()
         self.assertEqual(len(slower.runs), 6)
         self.assertFalse(any(run["disturbed"] for run in slower.runs))
 
     def test_jobs_together_start_together(self):
-        made = self.session("jobs = cg.S.2*20 (3)\n", "uncoordinated")
+        made = self.session("jobs = cg.S.2*100 (3)\n", "uncoordinated")
         made.run()
         jobs = made.runs[0]["jobs"]
         self.assertLess(max(job["start_s"] for job in jobs), min(job["end_s"] for job in jobs))
@@ -231,6 +296,21 @@ class SessionTest(unittest.TestCase):
         row, = made.described()["experiments"]["quick"]["rows"]
         self.assertEqual((row["runs"], row["disturbed"]), (1, 3))
 
+    def test_the_chart_is_that_of_the_attempt_that_counts(self):
+        for paces, counting in (([0.003, 0.001], 2), ([0.002, 0.003, 0.004], 1)):
+            made = self.session("jobs = cg.S.2\n", "uncoordinated", Site(paces=paces))
+            made.guard.paces = [0.001] * 200
+            made.run()
+            entry, = made.described()["gantt"]
+            shown = self.results.read_json(entry["file"])["duration_s"]
+            self.assertEqual([run["attempt"] for run in made.runs if run["makespan_s"] == shown], [counting])
+            os.unlink(self.results.path("runs.jsonl"))
+
+    def test_waiting_for_quiet_does_not_make_noise_the_usual(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.2] * 40))
+        made.run()
+        self.assertEqual([run["disturbed"] for run in made.runs], [True] * 3)
+
     def test_one_disturbed_run_is_repeated_once(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5]))
         made.run()
@@ -282,8 +362,8 @@ class SessionTest(unittest.TestCase):
             file.truncate(sum(len(line) + 1 for line in lines[:4]) + 20)  # the fifth was cut off
         again = self.session("jobs = cg.S.2, ep.S.2\n", "dedicated,uncoordinated", runs=2)
         again.run()
-        self.assertEqual([run["place"] for run in again.runs], list(range(6)))
-        self.assertEqual(len(again.site.prepared), 2)
+        self.assertEqual([run["place"] for run in again.runs if not run.get("again")], list(range(6)))
+        self.assertEqual(len(again.site.prepared), len(again.runs) - 4)
 
     def test_a_job_that_is_wrong_is_told(self):
         made = self.session("jobs = cg.S.2, is.S.2\n", "uncoordinated")
@@ -293,6 +373,11 @@ class SessionTest(unittest.TestCase):
     def test_a_missing_program_is_named_before_the_first_run(self):
         made = self.session("jobs = lu.S.2\n", "uncoordinated")
         with self.assertRaisesRegex(NasError, "lu.S.2.*no program"):
+            made.check()
+
+    def test_a_missing_mpi_is_named_before_the_first_run(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated")
+        with mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(NasError, "mpiexec.mpich .*install it"):
             made.check()
 
     def test_an_interruption_keeps_what_was_measured_and_ends_all(self):
@@ -323,8 +408,37 @@ class SessionTest(unittest.TestCase):
             time.sleep(0.01)
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(0.05)
+        # Of two that are there Python would take the one with the lower number first.
+        while time.monotonic() < deadline and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
+            time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)  # which must not stop the tidying up
+
+    def test_no_job_outlives_a_session_that_is_killed(self):
+        killed = subprocess.Popen([sys.executable, "-B", "-c", SESSION, BENCH, self.results.path("logs", "job")])
+        deadline = time.monotonic() + 60
+        while len(jobs := processes.descendants(killed.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        killed.kill()
+        killed.wait()
+        self.assertEqual(len(jobs), 2)
+        while any(map(processes.is_alive, jobs)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(any(map(processes.is_alive, jobs)))
+
+    def test_who_is_interrupted_while_a_process_starts_ends_that_too(self):
+        signals.catch()
+        self.addCleanup(self.default_signals)
+        start = runner.subprocess.Popen
+
+        def start_and_interrupt(*arguments, **options):
+            process = start(*arguments, **options)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return process
+
+        made = self.session("jobs = hog.1, cg.S.2\n", "fcfs")
+        with mock.patch.object(runner.subprocess, "Popen", start_and_interrupt), self.assertRaises(signals.Interrupted):
+            made.run()
+        self.assertEqual(processes.descendants(), [])
 
     def test_a_script_schedules(self):
         script = os.path.join(self.temporary.name, "mine.sh")
@@ -392,7 +506,7 @@ class Asked(unittest.TestCase):
 
     def test_what_makes_no_sense_is_named(self):
         for words in (["--scale", "nan"], ["--scale", "inf"], ["--scale", "0"], ["--noise", "nan"], ["--noise", "1"],
-                      ["--timeout", "nan"], ["--timeout", "-1"],
+                      ["--timeout", "nan"], ["--timeout", "-1"], ["--env", "X"], ["--env", "=1"],
                       ["--jobs", "cg.A.2", "--workload", "dom"]):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}"):
                 self.asked(*words)

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
@@ -47,6 +48,28 @@ class Cases(unittest.TestCase):
     def test_a_record_is_its_case(self):
         case = Case("lu", "W", 4, "mpich", "library")
         self.assertEqual(cases.of_record({**case.record(), "verdict": "verified"}), case)
+
+
+class Missing(unittest.TestCase):
+    def test_an_mpi_is_named_before_anything_is_run(self):
+        with mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(TrialError, "mpiexec.mpich .*install it"):
+            cases.check_launchers([Case("cg", "S", 2, "mpich")])
+
+    def test_results_that_cannot_be_kept_are_told(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(TrialError, f"--results {folder}: .*another file"):
+            results.Store(folder)
+
+
+class Labs(unittest.TestCase):
+    def test_a_test_may_have_a_lab_of_its_own(self):
+        asked = verify.parser().parse_args([])
+        with mock.patch.dict(os.environ):
+            os.environ.pop("COSCHED_NPB_LAB", None)
+            self.assertEqual(verify.Lab(asked).name, verify.LAB_NAME)
+            os.environ["COSCHED_NPB_LAB"] = "cosched-lab-other"
+            with mock.patch.object(verify.subprocess, "run") as ran:
+                verify.Lab(asked).__exit__()
+        self.assertEqual(ran.call_args.args[0][1:4], ["--name", "cosched-lab-other", "down"])
 
 
 class Output(unittest.TestCase):

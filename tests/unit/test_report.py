@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 import reportkit  # noqa: E402
 from report import (ReportError, agreement, blocks, cli, experiments, figures, folder, gantts, html,  # noqa: E402
                     markdown, model, names, numbers, pages, sections, tables, together)
-from report.draw import canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
+from report.draw import bars, canvas, gains, gantt, gnuplot, lines, matrix, shapes  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
     PAPER = json.load(file)
@@ -162,6 +162,31 @@ class Selection(unittest.TestCase):
         titles = [panel.title for panel in gantts.figure([(entry, chart) for entry in entries]).shape.panels]
         self.assertEqual([title.rpartition(", ")[2] for title in titles], ["queue (FCFS)", "degree 2", "degree 5"])
 
+    def test_the_jobs_of_a_workload_are_counted_and_told_once(self):
+        summary, _ = reportkit.complete()
+        chart = model.gantt({"nodes": 2, "jobs": [{"index": place, "job": job} for place, job in enumerate(
+            ["lu.A.2", "cg.A.2", "cg.A.2", "hog.2"])]}, "x")
+        entries = [model.GanttEntry("batch", "batch", value, "mpich", scheduler, "x")
+                   for value, scheduler in ((None, "fcfs"), (2, "cosched@1s"), (3, "cosched@1s"), (5, "cosched@1s"))]
+        chosen = gantts.rosters(entries)
+        self.assertEqual(len(chosen), 4)
+        found = sections.report(results(summary), [], [(entry, chart.jobs) for entry in chosen], PAPER)
+        table, = [block for block in found if isinstance(block, blocks.Table) and block.header[0] == "workload"]
+        told = [row for row in table.rows if row[0].startswith("Against a queue")]
+        self.assertEqual(told, [("Against a queue: batch", "-", "lu.A.2, cg.A.2 (2), hog.2")])
+        self.assertIn("hog.2 is a process", " ".join(block.text for block in found if isinstance(block, blocks.Paragraph)))
+
+    def test_pairs_are_summed_up(self):
+        rows = [{"workload": f"a b{place}", "value": None, "mpi": "mpich", "scheduler": "cosched", "alone": False, "runs": 1,
+                 "measures": {"mean_fair_stretch": reportkit.statistic([1.0 + place / 10])}} for place in range(10)]
+        table = tables.of_pairs(one("pairs", {"baseline": "uncoordinated", "rows": rows, "jobs": []}))
+        self.assertEqual(table.rows, (("MPICH", "coscheduled", "10", "1.45", "1.80", "1.90", "2"),))
+        self.assertIsNone(tables.of_pairs(one("pairs", {"baseline": "uncoordinated", "rows": [], "jobs": []})))
+
+    def test_what_stretch_is_reckoned_with_has_none_of_its_own(self):
+        self.assertEqual({row[1] for row in tables.stretch_overview([one("mixed", reportkit.experiment(*reportkit.compared(
+            reportkit.Maker(), MPICH, [("mixed cg", None, 30.0, 1.8)])))]).rows} & {"alone"}, set())
+
     def test_the_paper_s_tables_stand_beside_our_jobs(self):
         summary, _ = reportkit.complete()
         found = sections.report(results(summary), [], [], PAPER)
@@ -222,6 +247,28 @@ class Geometry(unittest.TestCase):
         for jobs in (100, 10000):
             self.assertLessEqual(jobs * gantt.lane_height(jobs, 2), 650)
         self.assertGreater(gantt.lane_height(2, 2), gantt.lane_height(100, 2))
+
+    def test_numbers_above_bars_do_not_touch(self):
+        self.assertEqual([bars.above(value) for value in (0.9771, 9.999, 54.44, 146.2)], ["0.98", "10.0", "54.4", "146"])
+        points = tuple(shapes.Point(name, place, 54.4) for place in range(4) for name in ("cosched@1s", "cosched@500ms"))
+        for width in (350, 500, 760):
+            drawn = bars.draw(shapes.Bars((shapes.Panel("", points, ("a", "b", "c", "d")),), "t"), width, {"cosched": "#000000", "cosched@1s": "#000000", "cosched@500ms": "#000000"})
+            left = [float(found) for found in re.findall(r"set label '54.4' at screen ([0-9.]+)", drawn.script())]
+            pixels = sorted(width * each for each in left)
+            self.assertTrue(all(after - before >= 20 for before, after in zip(pixels, pixels[1:])), (width, pixels))
+
+    def test_of_a_panel_in_parts_each_says_so(self):
+        points = tuple(shapes.Point("cosched", place, 1.0) for place in range(12))
+        drawn = bars.draw(shapes.Bars((shapes.Panel("MPICH", points, tuple("abcdefghijkl")),), "t"), 350, {"cosched": "#000000", "cosched@1s": "#000000", "cosched@500ms": "#000000"})
+        self.assertIn("'MPICH (1 of 3)'", drawn.script())
+
+    def test_a_job_that_waits_is_in_the_legend_of_the_chart(self):
+        waiting = dict(reportkit.gantt())
+        waiting["jobs"] = [{**job, "start_s": 3.0} for job in waiting["jobs"]]
+        for chart, expected in ((reportkit.gantt(jobs=1), False), (waiting, True)):
+            panel = shapes.GanttPanel("", "cosched", model.gantt(chart, "x"))
+            script = gantt.draw(shapes.GanttChart((panel,), ""), 760, {"cosched": "#000000", "cosched@1s": "#000000", "cosched@500ms": "#000000"}).script()
+            self.assertEqual("there, but not started yet" in script, expected)
 
     def test_cells_can_be_read(self):
         self.assertEqual(matrix.ink(matrix.colour(1.0)), "#010101")

@@ -58,13 +58,26 @@ class Comparison(unittest.TestCase):
 
     def test_factors_and_their_intervals_turn_around_together(self):
         faster = compare.phrase(compare.compare(model.Statistic(5, 0.5, 0.5, (0.4, 0.6), (0.4, 0.55))))
-        self.assertEqual(faster, "2.0 times (1.8–2.5) faster")
+        self.assertEqual(faster, "2.0 times (1.7–2.5) faster")
         slower = compare.phrase(compare.compare(model.Statistic(5, 2.0, 2.0, (1.8, 2.2), (1.9, 2.5))))
-        self.assertEqual(slower, "2.0 times (1.9–2.5) slower")
+        self.assertEqual(slower, "2.0 times (1.8–2.5) slower")
+
+    def test_of_few_runs_brackets_are_no_narrower_than_students(self):
+        """As a reader takes them for 90 %."""
+        two = model.Statistic(2, 0.3, 0.3, t=(0.2, 0.4), bootstrap=(0.284, 0.315))
+        self.assertEqual(compare.phrase(compare.compare(two)), "3.3 times (2.5–5.0) faster")
+
+    def test_an_interval_that_reaches_0_has_no_greatest_factor(self):
+        for t, words in (((-0.2, 0.8), "2.0 times (1.2 and more) faster"), ((-2.0, 3.0), "perhaps 2.0 times (0.3 and more) faster")):
+            self.assertTrue(compare.phrase(compare.compare(model.Statistic(2, 0.5, 0.5, t=t, bootstrap=(0.4, 0.6)))).startswith(words))
+        slower = compare.compare(model.Statistic(2, 2.0, 2.0, t=(-1.0, 5.0), bootstrap=(1.5, 2.5)))
+        self.assertIn("perhaps 2.0 times (up to 5.0) slower", compare.phrase(slower))
+        unclear = compare.compare(model.Statistic(2, 1.0, 1.0, t=(-1.0, 3.0), bootstrap=(0.5, 1.5)))
+        self.assertEqual(compare.phrase(unclear), "as fast, as far as can be seen (0.33 and more times)")
 
     def test_a_claim_never_reads_as_no_difference(self):
         found = compare.compare(model.Statistic(9, 0.99, 0.99, (0.985, 0.999), (0.985, 0.998)))
-        self.assertEqual(compare.phrase(found), "1.010 times (1.002–1.015) faster")
+        self.assertEqual(compare.phrase(found), "1.010 times (1.001–1.015) faster")
 
     def test_two_statistics_are_apart_where_no_interval_of_theirs_overlaps(self):
         low, high = ratio([1.0, 1.1, 1.2]), ratio([2.0, 2.1, 2.2])
@@ -209,7 +222,7 @@ class Sentences(unittest.TestCase):
         torn = {"n": 3, "median": 0.5, "mean": 0.6, "t": [0.2, 1.1], "bootstrap": [0.4, 0.9]}
         for row in experiment["rows"]:
             row["ratios"]["mean_response_s"] = torn
-        self.assertIn("Workload 1 responds perhaps 2.00 times (1.11–2.50) faster coscheduled than uncoordinated, but "
+        self.assertIn("Workload 1 responds perhaps 2.00 times (0.91–5.00) faster coscheduled than uncoordinated, but "
                       "only one of the two intervals", said("workloads", experiment))
 
     def test_workloads_named_after_their_experiment_lose_its_name(self):

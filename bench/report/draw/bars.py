@@ -6,6 +6,7 @@ from .canvas import Canvas
 
 NARROW_PX = 500
 BAR_PX = 34  # widest
+NUMBER_PX = 9  # the font above bars: a number is no wider than the bar
 
 
 def draw(figure, width, colours):
@@ -37,7 +38,13 @@ def _pieces(panel, most):
     for start in range(0, max(count, 1), size):
         points = tuple(type(point)(point.scheduler, point.x - start, point.y, point.low, point.high)
                        for point in panel.points if start <= point.x < start + size)
-        yield type(panel)(panel.title, points, panel.categories[start:start + size])
+        part = f" ({start // size + 1} of {-(-count // size)})" if count > size else ""
+        yield type(panel)(panel.title + part, points, panel.categories[start:start + size])
+
+
+def above(value):
+    """The number in four characters, where that can be."""
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}" if 0.1 <= value < 1e4 else numbers.plain(value)
 
 
 def _label(label, slot):
@@ -62,8 +69,9 @@ def _panel(canvas, panel, box, schedulers, highest, number):
         for line, text in enumerate(_label(label, slot)):
             canvas.text(box.left + (place + 0.5) * slot, box.bottom + 13 + 13 * line, text, "center", page.SMALL_PX)
     for point in panel.points:
-        if bar >= 22:
-            canvas.text(pixel(point), height(max(point.y, point.high or 0)) - 8, numbers.plain(point.y), "center", 10)
+        text = above(point.y)
+        if bar >= page.width_of(text, NUMBER_PX):
+            canvas.text(pixel(point), height(max(point.y, point.high or 0)) - 8, text, "center", NUMBER_PX)
     canvas.raw(f"set xrange [{box.left:g}:{box.right:g}]; set yrange [0:{highest:.7g}]; unset xtics; "
                f"set ytics autofreq; set grid ytics linetype 1 linewidth 0.6 linecolor rgb '#b0{page.PALE[1:]}'")
     plots = []

@@ -42,7 +42,7 @@ def draw(figure, width, colours):
     plots = []
     for place, scheduler in enumerate(schedulers):
         shift = 0.5 + 11 * (place - (len(schedulers) - 1) / 2) / step
-        mine = [(p.y, at + shift, p.low or p.y, p.high or p.y)
+        mine = [(p.y, at + shift, p.low or p.y, min(p.high or p.y, 10 * high))
                 for at, row in enumerate(figure.rows) for p in row.points if p.scheduler == scheduler]
         if not mine:
             continue
@@ -61,7 +61,8 @@ def draw(figure, width, colours):
 def _range(figure):
     values = [1.0]
     for row in figure.rows:
-        values += [value for point in row.points for value in (point.y, point.low, point.high) if value]
+        values += [value for point in row.points for value in (point.y, point.low, point.high)
+                   if value and value < math.inf]
         values += [row.paper] if row.paper else []
     return min(values) / 1.12, max(values) * 1.12
 

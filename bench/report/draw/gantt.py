@@ -6,6 +6,7 @@ from .canvas import Box, Canvas
 NARROW_PX = 500
 MOST_NAMED = 24  # more jobs than that are numbered only
 DETAIL = 1200  # gaps shorter than this part of the time axis cannot be seen
+VISIBLE_S = 0.05
 MOST_STRIPS = 12000  # more make a page slow
 
 
@@ -18,7 +19,13 @@ def draw(figure, width, colours):
     if gap_s > until / DETAIL:
         running += f" (but for gaps below {gap_s:.2g} s)"
     legend = [(running, page.PALE, 1), ("started, but not its turn", page.PALE, 0.25)]
-    top = page.heading(canvas, figure.title, legend if any(panel.chart.spans for panel in figure.panels) else [])
+    if not any(panel.chart.spans for panel in figure.panels):
+        legend = []
+    top = page.heading(canvas, figure.title, legend)
+    if any(_waits(job) for panel in figure.panels for job in panel.chart.jobs):
+        canvas.swatch(Box(8, top - 1, 20, top + 1), page.PALE)
+        canvas.text(26, top, "there, but not started yet")
+        top += page.LEGEND_LINE_PX
     names = [job.job for panel in figure.panels for job in panel.chart.jobs] or [""]
     named = max(len(panel.chart.jobs) for panel in figure.panels) <= MOST_NAMED
     label_px = min(width * 0.3, max(page.width_of(name, page.SMALL_PX) for name in names) + 12) if named else 36
@@ -35,6 +42,11 @@ def draw(figure, width, colours):
         canvas.end_panel()
     canvas.height = top
     return canvas
+
+
+def _waits(job):
+    """Whether its waiting can be seen."""
+    return job.arrival_s is not None and job.start_s is not None and job.start_s > job.arrival_s + VISIBLE_S
 
 
 def lane_height(jobs, nodes):
@@ -88,8 +100,7 @@ def _plots(canvas, panel, number, gap_s, colour):
     started = [(place_of[job.index], job) for job in chart.jobs if job.start_s is not None and job.end_s is not None]
     alone = not chart.spans
     plots = []
-    waits = [(job.arrival_s, place + 0.5, job.start_s - job.arrival_s, 0) for place, job in started
-             if job.arrival_s is not None and job.start_s > job.arrival_s]
+    waits = [(job.arrival_s, place + 0.5, job.start_s - job.arrival_s, 0) for place, job in started if _waits(job)]
     if waits:
         canvas.data(f"waits{number}", waits)
         plots.append(f"$waits{number} using 1:2:3:4 with vectors nohead linewidth 0.8 linecolor rgb '{page.PALE}'")
