@@ -11,17 +11,6 @@ struct node {
     uint64_t turn;
 };
 
-static void node_open_with(struct node *node, struct engine_settings settings)
-{
-    *node = (struct node){.turn = 6000};
-    caller_open(&node->caller, &settings);
-}
-
-static void node_open(struct node *node, unsigned cpus)
-{
-    node_open_with(node, gang_settings(cpus));
-}
-
 static struct engine_settings with_servants(unsigned cpus, unsigned servants)
 {
     struct engine_settings settings = gang_settings(cpus);
@@ -109,14 +98,26 @@ static void served(struct node *node, engine_job_t job, uint64_t service_ns)
     engine_set_service(node->caller.engine, job, service_ns);
 }
 
-// A node of one CPU, A and B with every other slot.
-static void open_halves(struct node *node)
+// What a test begins with: a node on which so many jobs, A and so on, have come, each as wide as
+// that.
+static struct node scene(struct engine_settings settings, unsigned jobs, uint32_t width)
 {
-    node_open(node, 1);
-    enter(node, A, 1);
-    enter(node, B, 1);
-    assert_int_equal(claim(node, A, EVENS), EVENS);
-    assert_int_equal(claim(node, B, ODDS), ODDS);
+    struct node node = {.turn = 6000};
+    caller_open(&node.caller, &settings);
+    for (unsigned i = 0; i < jobs; i++)
+        enter(&node, A + i, width);
+    return node;
+}
+
+// A node of one CPU, A and B with every other slot, and so many jobs that have come after that.
+static struct node halves(unsigned newcomers)
+{
+    struct node node = scene(gang_settings(1), 2, 1);
+    assert_int_equal(claim(&node, A, EVENS), EVENS);
+    assert_int_equal(claim(&node, B, ODDS), ODDS);
+    for (unsigned i = 0; i < newcomers; i++)
+        enter(&node, C + i, 1);
+    return node;
 }
 
 // ---- who is out
@@ -124,8 +125,7 @@ static void open_halves(struct node *node)
 static void test_the_slot_decides(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     served(&node, A, 1000 * SLOT); // accounts do not
     for (unsigned i = 0; i < 3 * ENGINE_ROUND; i++) {
         tick(&node);
@@ -138,9 +138,8 @@ static void test_the_slot_decides(void **state)
 static void test_an_empty_slot_is_filled(void **state)
 {
     (void)state;
-    struct node node;
     unsigned filled[2] = {0};
-    open_halves(&node);
+    struct node node = halves(0);
     claim(&node, A, 1);
     claim(&node, B, 2);
     for (unsigned i = 0; i < 10 * ENGINE_ROUND; i++) {
@@ -156,12 +155,8 @@ static void test_an_empty_slot_is_filled(void **state)
 static void test_nodes_fill_alike(void **state)
 {
     (void)state;
-    struct node all, some;
+    struct node all = scene(gang_settings(1), 4, 1), some = scene(gang_settings(1), 0, 0);
     unsigned common = 0;
-    node_open(&all, 1);
-    node_open(&some, 1);
-    for (engine_job_t job = A; job <= D; job++)
-        enter(&all, job, 1);
     enter(&some, D, 1); // in another order
     enter(&some, B, 1);
     for (engine_job_t job = A; job <= D; job++)
@@ -185,10 +180,7 @@ static void test_nodes_fill_alike(void **state)
 static void test_packing(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 4);
-    for (engine_job_t job = A; job <= C; job++)
-        enter(&node, job, 2);
+    struct node node = scene(gang_settings(4), 3, 2);
     enter(&node, D, 9); // wider than the node: alone
     assert_int_equal(claim(&node, A, 0xff), 0xff);
     assert_int_equal(claim(&node, B, 0x0f), 0x0f);
@@ -207,10 +199,7 @@ static void test_packing(void **state)
 static void test_room_beside_the_owner(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 2);
-    for (engine_job_t job = A; job <= C; job++)
-        enter(&node, job, 1);
+    struct node node = scene(gang_settings(2), 3, 1);
     claim(&node, A, ENGINE_ALL_SLOTS);
     for (unsigned i = 0; i < ENGINE_ROUND; i++) {
         tick(&node);
@@ -224,11 +213,8 @@ static void test_room_beside_the_owner(void **state)
 static void test_who_has_no_slots_gets_a_part(void **state)
 {
     (void)state;
-    struct node node;
     unsigned out[3] = {0};
-    node_open(&node, 1);
-    for (engine_job_t job = A; job <= C; job++)
-        enter(&node, job, 1);
+    struct node node = scene(gang_settings(1), 3, 1);
     claim(&node, A, ENGINE_ALL_SLOTS);
     for (unsigned i = 0; i < 90; i++) {
         tick(&node);
@@ -275,8 +261,7 @@ static void run_any_clock(uint64_t seed)
     uint64_t state = seed;
     unsigned jobs = 2 + (unsigned)random_below(&state, 5), kind = (unsigned)random_below(&state, 5);
     unsigned with_slots = 1 + (unsigned)random_below(&state, jobs), served_ticks[8] = {0};
-    struct node node;
-    node_open(&node, 1 + (unsigned)random_below(&state, 2));
+    struct node node = scene(gang_settings(1 + (unsigned)random_below(&state, 2)), 0, 0);
     node.caller.context = "any clock";
     for (engine_job_t job = 0; job < jobs; job++)
         enter(&node, A + job, 1 + (uint32_t)random_below(&state, 2));
@@ -310,9 +295,8 @@ static void test_a_clock_that_was_set(void **state)
 {
     (void)state;
     for (unsigned by = 1; by < ENGINE_ROUND; by++) {
-        struct node node;
         unsigned out[2] = {0};
-        open_halves(&node);
+        struct node node = halves(0);
         for (unsigned i = 0; i < 4 * ENGINE_ROUND; i++) {
             node.turn += i == 10 ? by : 0;
             node.turn -= i == 100 ? by / 2 : 0;
@@ -331,16 +315,10 @@ static void test_fallback(void **state)
 {
     (void)state;
     for (unsigned clock = 0; clock < 2; clock++) {
-        struct node gang, other;
         struct engine_settings settings = gang_settings(1);
-        node_open(&gang, 1);
+        struct node gang = scene(settings, 3, 1);
         settings.policy = "yoo-jette";
-        other = (struct node){.turn = clock != 0 ? 6000 : 0};
-        caller_open(&other.caller, &settings);
-        for (engine_job_t job = A; job <= C; job++) {
-            enter(&gang, job, 1);
-            enter(&other, job, 1);
-        }
+        struct node other = scene(settings, 3, 1);
         if (clock == 0)
             claim(&gang, A, ENGINE_ALL_SLOTS);
         for (unsigned i = 0; i < 300; i++) {
@@ -365,8 +343,7 @@ static void test_fallback(void **state)
 static void test_not_crowded(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     caller_event(&node.caller, ENGINE_EXIT, B, 1, 0);
     for (unsigned i = 0; i < ENGINE_ROUND; i++) {
         tick(&node);
@@ -380,10 +357,8 @@ static void test_not_crowded(void **state)
 static void test_two_servants(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_servants(1, 2));
-    for (engine_job_t job = A; job <= C; job++)
-        enter(&node, job, 4); // as wide as several nodes, and so as wide as this
+    // Jobs as wide as several nodes, and so as wide as this.
+    struct node node = scene(with_servants(1, 2), 3, 4);
     assert_int_equal(claim(&node, A, EVENS), EVENS);
     assert_int_equal(claim(&node, B, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
     assert_int_equal(claim(&node, C, ENGINE_ALL_SLOTS), ODDS);
@@ -399,10 +374,7 @@ static void test_two_servants(void **state)
 static void test_no_more_jobs_than_servants(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_servants(1, 2));
-    enter(&node, A, 1);
-    enter(&node, B, 1);
+    struct node node = scene(with_servants(1, 2), 2, 1);
     claim(&node, A, EVENS);
     claim(&node, B, ODDS);
     for (unsigned i = 0; i < 4; i++) {
@@ -417,12 +389,9 @@ static void test_no_more_jobs_than_servants(void **state)
 static void test_servants_leave_the_sequential_class_alone(void **state)
 {
     (void)state;
-    struct node node;
     struct engine_settings settings = with_servants(1, 2);
     settings.sequential_share_ppm = 250000;
-    node_open_with(&node, settings);
-    enter(&node, A, 1);
-    enter(&node, B, 1);
+    struct node node = scene(settings, 2, 1);
     caller_post(
         &node.caller,
         (struct engine_event){.kind = ENGINE_REGISTER, .job = C, .width = 1, .sequential = true});
@@ -442,8 +411,7 @@ static void test_servants_leave_the_sequential_class_alone(void **state)
 static void test_fewer_servants_by_and_by(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_servants(1, 3));
+    struct node node = scene(with_servants(1, 3), 0, 0);
     for (engine_job_t job = A; job <= D; job++) {
         enter(&node, job, 1);
         claim(&node, job, ENGINE_ALL_SLOTS);
@@ -489,8 +457,7 @@ static uint64_t cut_of(struct node *node, engine_job_t job)
 static void test_pieces_of_a_list(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_lists(4));
+    struct node node = scene(with_lists(4), 0, 0);
     enter_list(&node, A, SHORT);
     enter_list(&node, B, LONG);
     assert_int_equal(cut_of(&node, A), ENGINE_ALL_SLOTS);
@@ -502,8 +469,7 @@ static void test_pieces_of_a_list(void **state)
 static void test_nobody_cuts_through_a_piece(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_lists(4));
+    struct node node = scene(with_lists(4), 0, 0);
     enter_list(&node, A, SHORT);
     enter_list(&node, B, LONG);
     claim(&node, A, 0xff);
@@ -518,9 +484,8 @@ static void test_nobody_cuts_through_a_piece(void **state)
 static void test_pieces_are_given_whole(void **state)
 {
     (void)state;
-    struct node node;
     unsigned most = 0;
-    node_open_with(&node, with_lists(4));
+    struct node node = scene(with_lists(4), 0, 0);
     enter_list(&node, B, LONG);
     claim(&node, B, ENGINE_ALL_SLOTS);
     enter_list(&node, C, SHORT);
@@ -542,8 +507,7 @@ static void test_pieces_are_given_whole(void **state)
 static void test_a_job_goes_on_to_the_next_list(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_lists(4));
+    struct node node = scene(with_lists(4), 0, 0);
     node.caller.now_ns += 5 * SLOT;
     enter_list(&node, A, SHORT);
     enter_list(&node, B, SHORT);
@@ -556,7 +520,7 @@ static void test_a_job_goes_on_to_the_next_list(void **state)
     // Its age is not forgotten with the daemon.
     struct engine_account account = {.came_ns = 5 * SLOT};
     struct engine_event adopt = {.kind = ENGINE_ADOPT, .job = A, .width = 1, .account = &account};
-    node_open_with(&node, with_lists(4));
+    node = scene(with_lists(4), 0, 0);
     node.caller.now_ns = 1004 * SLOT;
     engine_event(node.caller.engine, &adopt, node.caller.now_ns);
     assert_int_equal(cut_of(&node, A), ENGINE_ALL_SLOTS);
@@ -568,8 +532,7 @@ static void test_a_job_goes_on_to_the_next_list(void **state)
 static void test_short_jobs_fill_first(void **state)
 {
     (void)state;
-    struct node node;
-    node_open_with(&node, with_lists(4));
+    struct node node = scene(with_lists(4), 0, 0);
     for (engine_job_t job = A; job <= C; job++)
         enter_list(&node, job, job == B ? SHORT : LONG);
     for (engine_job_t job = A; job <= C; job++)
@@ -586,10 +549,9 @@ static void test_short_jobs_fill_first(void **state)
 static void test_pieces_between_sequential_slots(void **state)
 {
     (void)state;
-    struct node node;
     struct engine_settings settings = with_lists(4);
     settings.sequential_share_ppm = 200000;
-    node_open_with(&node, settings);
+    struct node node = scene(settings, 0, 0);
     enter_list(&node, A, SHORT);
     enter_list(&node, B, LONG);
     uint64_t jobs = offer(&node, A, ENGINE_ROUND, NULL), cut = cut_of(&node, B);
@@ -612,10 +574,9 @@ static void test_pieces_between_sequential_slots(void **state)
 static void test_lists_that_make_no_sense(void **state)
 {
     (void)state;
-    struct node node;
     struct engine_settings settings = with_lists(0);
     settings.list_count = 77;
-    node_open_with(&node, settings);
+    struct node node = scene(settings, 0, 0);
     enter_list(&node, A, 1000);
     enter_list(&node, B, 0);
     assert_int_equal(cut_of(&node, A), ENGINE_ALL_SLOTS);
@@ -628,8 +589,7 @@ static void test_lists_that_make_no_sense(void **state)
 static void test_a_used_slot_is_not_for_others(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     tick_to(&node, 2);
     served(&node, A, 95 * MS); // at the end
     for (unsigned i = 0; i < 9; i++)
@@ -641,8 +601,7 @@ static void test_a_used_slot_is_not_for_others(void **state)
 static void test_who_waits_gives_way_for_this_slot(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     served(&node, A, 500 * MS);
     tick_to(&node, 2);
     served(&node, A, 502 * MS); // less than a tenth of what it could have used
@@ -662,8 +621,7 @@ static void test_who_waits_gives_way_for_this_slot(void **state)
 static void test_requests_fill_empty_slots(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     claim(&node, A, 1);
     claim(&node, B, 2);
     tick_to(&node, 7);
@@ -680,9 +638,8 @@ static void test_requests_fill_empty_slots(void **state)
 static void test_offers(void **state)
 {
     (void)state;
-    struct node node;
     unsigned most = 0;
-    open_halves(&node);
+    struct node node = halves(0);
     claim(&node, B, 0);
     assert_int_equal(offer(&node, B, ENGINE_ROUND, &most), ODDS); // free
     assert_int_equal(most, 30);
@@ -698,9 +655,7 @@ static void test_offers(void **state)
 static void test_promises(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
-    enter(&node, C, 1);
+    struct node node = halves(1);
     uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 20);
     assert_int_equal(count_of(given), 20);
     assert_int_equal(slots_of(&node, A), EVENS); // as long as nothing is claimed
@@ -718,10 +673,7 @@ static void test_promises(void **state)
 static void test_promises_end(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
-    enter(&node, C, 1);
-    enter(&node, D, 1);
+    struct node node = halves(2);
     uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
     node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
     assert_int_equal(offer(&node, D, 1, NULL) & given, 0);
@@ -741,10 +693,7 @@ static void test_promises_end_whatever_is_said(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < 3; kind++) {
-        struct node node;
-        open_halves(&node);
-        enter(&node, C, 1);
-        enter(&node, D, 1);
+        struct node node = halves(2);
         uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
         node.caller.now_ns += 2 * ENGINE_ROUND * SLOT - 1;
         if (kind == 0)
@@ -770,9 +719,7 @@ static void test_promises_end_whatever_is_said(void **state)
 static void test_promises_given_back(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
-    enter(&node, C, 1);
+    struct node node = halves(1);
     uint64_t given = promise(&node, C, ENGINE_ALL_SLOTS, 15);
     node.caller.now_ns += 10 * SLOT;
     assert_int_equal(promise(&node, C, 0, 15), 0);
@@ -790,8 +737,7 @@ static void test_promises_given_back(void **state)
 static void test_promises_given_up(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     node.caller.now_ns += 10 * ENGINE_ROUND * SLOT;
     enter(&node, C, 1);
     enter(&node, D, 1);
@@ -811,9 +757,7 @@ static void test_promises_given_up(void **state)
 static void test_nobody_reserves_his_own(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 1);
-    enter(&node, A, 1);
+    struct node node = scene(gang_settings(1), 1, 1);
     assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
     enter(&node, B, 1);
     for (int i = 0; i < 3; i++) {
@@ -829,9 +773,7 @@ static void test_nobody_reserves_his_own(void **state)
 static void test_greed(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
-    enter(&node, C, 1);
+    struct node node = halves(1);
     uint64_t given = promise(&node, C, UINT64_MAX, 0);
     assert_int_equal(claim(&node, C, UINT64_MAX), given);
     assert_in_range(count_of(given), 19, 21);
@@ -844,8 +786,7 @@ static void test_greed(void **state)
 static void test_what_a_job_has_counts(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     for (unsigned i = 0; i < 4; i++) {
         uint64_t given = promise(&node, B, slots_of(&node, A), 0);
         assert_int_equal(given, 0);
@@ -859,8 +800,7 @@ static void test_what_a_job_has_counts(void **state)
 static void test_a_claim_is_weighed_again(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     claim(&node, B, 0);
     uint64_t given = promise(&node, B, EVENS, 0);
     assert_int_equal(count_of(given), 15);
@@ -883,9 +823,7 @@ static void test_a_promise_to_a_narrower_job(void **state)
 {
     (void)state;
     for (int same = 0; same < 2; same++) {
-        struct node node;
-        node_open(&node, 2);
-        enter(&node, A, 1);
+        struct node node = scene(gang_settings(2), 1, 1);
         assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
         enter(&node, B, 1);
         assert_int_equal(promise(&node, B, ENGINE_ALL_SLOTS, 60), ENGINE_ALL_SLOTS);
@@ -905,8 +843,7 @@ static void test_a_promise_to_a_narrower_job(void **state)
 static void test_a_promise_to_a_suspended_job(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 1);
+    struct node node = scene(gang_settings(1), 0, 0);
     enter(&node, B, 1);
     assert_int_equal(promise(&node, B, ENGINE_ALL_SLOTS, 60), ENGINE_ALL_SLOTS);
     caller_event(&node.caller, ENGINE_SUSPEND, B, 0, 0);
@@ -920,10 +857,7 @@ static void test_a_promise_to_a_suspended_job(void **state)
 static void test_growing_wider_costs_slots(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 2);
-    enter(&node, A, 1);
-    enter(&node, B, 1);
+    struct node node = scene(gang_settings(2), 2, 1);
     claim(&node, A, 0xff);
     claim(&node, B, 0xf0);
     enter(&node, A, 1);                         // another process: together they no longer fit
@@ -932,9 +866,7 @@ static void test_growing_wider_costs_slots(void **state)
     node_close(&node);
 
     for (engine_job_t grows = A; grows <= B; grows++) { // whatever its name
-        node_open(&node, 2);
-        enter(&node, A, 1);
-        enter(&node, B, 1);
+        node = scene(gang_settings(2), 2, 1);
         claim(&node, A, ENGINE_ALL_SLOTS);
         claim(&node, B, ENGINE_ALL_SLOTS);
         enter(&node, grows, 1);
@@ -947,8 +879,7 @@ static void test_growing_wider_costs_slots(void **state)
 static void test_intersection(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     engine_t *engine = node.caller.engine;
     assert_false(engine_intersect(engine, A, 0x5, 0)); // of an older agreement
     assert_false(engine_intersect(engine, A, 0x5, 2));
@@ -963,8 +894,7 @@ static void test_intersection(void **state)
 static void test_adoption(void **state)
 {
     (void)state;
-    struct node node;
-    node_open(&node, 1);
+    struct node node = scene(gang_settings(1), 0, 0);
     struct engine_account accounts[] = {{.slots = EVENS, .term = 3},
                                         {.slots = UINT64_MAX, .term = 4}};
     for (unsigned i = 0; i < 2; i++) {
@@ -984,12 +914,9 @@ static void test_adoption(void **state)
 static void test_sequential_slots(void **state)
 {
     (void)state;
-    struct node node;
     struct engine_settings settings = gang_settings(1);
     settings.sequential_share_ppm = 250000;
-    node = (struct node){.turn = 6000};
-    caller_open(&node.caller, &settings);
-    enter(&node, A, 1);
+    struct node node = scene(settings, 1, 1);
     // Nobody computes there yet.
     assert_int_equal(count_of(offer(&node, A, ENGINE_ROUND, NULL)), 45);
     assert_int_equal(count_of(claim(&node, A, ENGINE_ALL_SLOTS)), 45);
@@ -1030,13 +957,10 @@ static void test_a_fair_share_of_the_slots(void **state)
     static const uint32_t interactive_ppm[] = {50000, 100000, 250000};
     const unsigned slots = 100 * ENGINE_ROUND;
     for (unsigned i = 0; i < 3; i++) {
-        struct node node;
         struct engine_settings settings = gang_settings(1);
         unsigned out[4] = {0};
         settings.interactive_share_ppm = interactive_ppm[i];
-        node_open_with(&node, settings);
-        enter(&node, A, 1);
-        enter(&node, B, 1);
+        struct node node = scene(settings, 2, 1);
         claim(&node, A, EVENS);
         claim(&node, B, ODDS);
         enter_class(&node);
@@ -1068,12 +992,9 @@ static uint64_t every_other(uint64_t slots)
 static void test_who_computes_in_sequential_slots_keeps_them(void **state)
 {
     (void)state;
-    struct node node;
     struct engine_settings settings = gang_settings(1);
     settings.sequential_share_ppm = 900000;
-    node_open_with(&node, settings);
-    enter(&node, A, 1);
-    enter(&node, B, 1);
+    struct node node = scene(settings, 2, 1);
     uint64_t slots = claim(&node, A, ENGINE_ALL_SLOTS), used_ns = 0;
     claim(&node, A, every_other(slots));
     claim(&node, B, slots & ~every_other(slots));
@@ -1095,8 +1016,7 @@ static void test_who_computes_in_sequential_slots_keeps_them(void **state)
 static void test_suspended_jobs_are_offered_nothing(void **state)
 {
     (void)state;
-    struct node node;
-    open_halves(&node);
+    struct node node = halves(0);
     caller_event(&node.caller, ENGINE_SUSPEND, B, 0, 0);
     assert_int_equal(offer(&node, B, 1, NULL), 0);
     assert_int_equal(claim(&node, A, ENGINE_ALL_SLOTS), ENGINE_ALL_SLOTS);
@@ -1242,7 +1162,7 @@ static void run_history(uint64_t seed)
     struct engine_settings settings = with_servants(cpus, (unsigned)(1 + draw(&r, 3)));
     settings.list_count = 2;
     settings.lists[1].slots = (unsigned)draw(&r, 8);
-    node_open_with(&r.node, settings);
+    r.node = scene(settings, 0, 0);
     snprintf(r.context, sizeof r.context, "COSCHED_TEST_SEED=%llu", (unsigned long long)seed);
     r.node.caller.context = r.context;
     for (unsigned k = 0; k < 400; k++)
@@ -1263,10 +1183,8 @@ static void test_who_comes_before_each_slot_has_no_more_than_his_part(void **sta
 {
     (void)state;
     for (int suspended = 0; suspended < 2; suspended++) {
-        struct node node;
         unsigned out = 0;
-        node_open(&node, 1);
-        enter(&node, A, 1);
+        struct node node = scene(gang_settings(1), 1, 1);
         claim(&node, A, ENGINE_ALL_SLOTS);
         for (unsigned i = 0; i < ENGINE_ROUND; i++) {
             node.caller.now_ns += SLOT - LATE;
