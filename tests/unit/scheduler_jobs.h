@@ -128,14 +128,27 @@ static inline void end(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+// A slice passes, and its end is timerd's SWITCH.
+static inline void next_slice(struct node *node)
+{
+    node->now_ns += node->config.time_slice_ns;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+}
+
+// A classd that has begun takes over what the last one left.
+static inline void adopt(struct node *node)
+{
+    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
+                     0);
+}
+
 static inline void adopt_anew(struct node *node, bool farewell)
 {
     if (farewell)
         scheduler_lift(node->scheduler);
     node_stop(node);
     node_start(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt(node);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, node_free)

@@ -27,8 +27,7 @@ static void losers_go_first_page_before_quota(void **state)
     come(node, "a", A);
     come(node, "b", B);
     clear(node);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     // The loser is told before its limit; the winner, still idle by its page, after its own. What
     // follows is the first SWITCH asserting everything once more.
     const char *expected = "a 10000 while idle\nb 990000 while idle\n";
@@ -44,8 +43,7 @@ static void who_is_idle_no_more_is_called(void **state)
     struct process *only_b = come(node, "b", B);
     const struct job *b = only_b->job;
     scheduler_called(node->scheduler);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_true(scheduler_calls(node->scheduler));
     assert_false(a->called);
     assert_true(b->called);
@@ -67,8 +65,7 @@ static void regular_switches_write_only_changes(void **state)
     come(node, "b", B);
     scheduler_switch(node->scheduler, node->now_ns, 0);
     clear(node);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_string_equal(effects.text, "b 10000 while idle\na 990000 while idle\n");
 }
 
@@ -100,8 +97,7 @@ static void a_turn_after_a_silence_asserts_again(void **state)
     unsigned lines[2];
     for (int turn = 0; turn < 2; turn++) {
         clear(node);
-        node->now_ns += node->config.time_slice_ns;
-        scheduler_switch(node->scheduler, node->now_ns, 0);
+        next_slice(node);
         lines[turn] = 0;
         for (const char *at = effects.text; (at = strchr(at, '\n')) != NULL; at++)
             lines[turn]++;
@@ -129,8 +125,7 @@ static void a_kernel_that_refuses_limits_harms_nobody(void **state)
     come(node, "a", A);
     test_backend_fail(node->backend, "share", EIO, 1000);
     struct process *b = come(node, "b", B);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED);
     assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED);
     assert_true(b->job->share_failed);
@@ -146,13 +141,11 @@ static void a_limit_that_cannot_be_lifted_is_lifted_later(void **state)
     test_backend_fail(node->backend, "share", EINTR, 1);
     scheduler_exit(node->scheduler, a_goes ? a : b, node->now_ns);
     clear(node);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_string_equal(effects.text,
                         a_goes ? "b max while scheduled\n" : "a max while scheduled\n");
     clear(node);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_string_equal(effects.text, "");
 }
 
@@ -562,16 +555,14 @@ static void slices_are_numbered(void **state)
         assert_int_equal(b->job->page->turn, status_turn(turn));
     }
     assert_int_equal(come(node, "c", C)->job->page->turn, a->job->page->turn);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_int_equal(a->job->page->turn, 0);
 }
 
 static uint32_t epochs_of_a_slice(struct node *node, const struct process *process)
 {
     uint32_t epoch = status_word_epoch(process->job->page->word);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     return status_word_epoch(process->job->page->word) - epoch;
 }
 

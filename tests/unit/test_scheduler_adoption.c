@@ -21,8 +21,7 @@ static void adoption_keeps_those_that_live(void **state)
     end(dies);
     clear(node);
     node_start(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt(node);
     assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-c\n"));
     assert_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
     assert_true(scheduler_describe_job(node->scheduler, 0, true, 0, &job, node->now_ns));
@@ -73,8 +72,7 @@ static void adoption_keeps_who_was_scheduled(void **state)
     }
     assert_string_equal(jobs_of(node), "Abc");
     for (int turn = 0; turn < 6; turn++) {
-        node->now_ns += node->config.time_slice_ns;
-        scheduler_switch(node->scheduler, node->now_ns, 0);
+        next_slice(node);
         assert_string_equal(jobs_of(node), turns[turn % 3]);
         for (int way = 0; way < 4; way++) {
             test_backend_list_backwards(node->backend, way & 1);
@@ -115,8 +113,7 @@ static void adoption_keeps_the_accounts(void **state)
     come(node, "a", first);
     come(node, "b", second);
     for (int i = 0; i < 5; i++) {
-        node->now_ns += node->config.time_slice_ns;
-        scheduler_switch(node->scheduler, node->now_ns, 0);
+        next_slice(node);
     }
     for (uint32_t i = 0; i < 2; i++) {
         assert_true(scheduler_describe_job(node->scheduler, 0, true, i, &before, node->now_ns));
@@ -138,16 +135,14 @@ static void adoption_keeps_who_had_just_come_beside_the_others(void **state)
     struct process *a = come(node, "a", pids[0]);
     scheduler_switch(node->scheduler, node->now_ns, 0);
     test_backend_set_usage(node->backend, "job-0-a", 3600 * NS_PER_SEC);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     struct process *b = come(node, "b", pids[1]);
     assert_int_equal(b->job->page->service_ns, 3600 * NS_PER_SEC);
     assert_int_equal(a->job->page->service_ns, 3600 * NS_PER_SEC);
     adopt_anew(node, false);
     for (int i = 0; i < 4; i++) {
         const char *turn = jobs_of(node)[0] == 'A' ? "aB" : "Ab";
-        node->now_ns += node->config.time_slice_ns;
-        scheduler_switch(node->scheduler, node->now_ns, 0);
+        next_slice(node);
         assert_string_equal(jobs_of(node), turn);
     }
     for (int i = 0; i < 2; i++)
@@ -209,8 +204,7 @@ static void a_reused_pid_is_not_adopted(void **state)
     node_stop(node);
     clear(node);
     node_start(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt(node);
     assert_non_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
     end(pid);
 }
@@ -224,10 +218,7 @@ static void members_listed_twice_are_adopted_once(void **state)
     // As a classd leaves it that was killed between the two steps of forgetting a member.
     process->job->page->members[1] = process->job->page->members[0];
     process->job->page->member_count = 2;
-    node_stop(node);
-    node_start(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt_anew(node, false);
     assert_true(scheduler_describe_job(node->scheduler, 0, true, 0, &job, node->now_ns));
     assert_int_equal(job.processes, 1);
     end(pid);
@@ -244,8 +235,7 @@ static void the_page_lists_everybody_while_it_is_adopted(void **state)
     end(dies);
     fewest_members = UINT32_MAX;
     node_start(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt(node);
     assert_int_equal(fewest_members, 2);
     const struct status_page *page = come(node, "a", lives)->job->page;
     assert_int_equal(page->member_count, 1);
@@ -263,8 +253,7 @@ static void what_cannot_be_adopted_is_not_limited(void **state)
     clear(node);
     node_start(node);
     test_backend_fail(node->backend, "open", EMFILE, 1);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt(node);
     assert_non_null(strstr(test_backend_log(node->backend), "share job-0-a max\n"));
     assert_null(strstr(test_backend_log(node->backend), "remove job-0-a\n"));
     end(a);
@@ -282,8 +271,7 @@ static void foreign_classes_are_left_alone(void **state)
         class_close(class_);
     }
     clear(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt(node);
     assert_string_equal(test_backend_log(node->backend), "");
 }
 

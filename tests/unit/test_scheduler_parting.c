@@ -15,8 +15,7 @@ static void who_parts_hands_over_its_turn_and_keeps_its_class_for_a_moment(void 
     struct node *node = *state;
     come(node, "a", A);
     struct process *b = come(node, "b", B), *b2 = come(node, "b", B2);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED | STATUS_CONTENDED);
     clear(node);
     scheduler_part(node->scheduler, b, node->now_ns);
@@ -38,11 +37,9 @@ static void who_parts_idle_is_limited_no_more(void **state)
     struct process *b = come(node, "b", B);
     come(node, "c", C);
     scheduler_switch(node->scheduler, node->now_ns, 0);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     if (flags_of(node, "b") & STATUS_SCHEDULED) {
-        node->now_ns += node->config.time_slice_ns;
-        scheduler_switch(node->scheduler, node->now_ns, 0);
+        next_slice(node);
     }
     assert_int_equal(flags_of(node, "b"), STATUS_CONTENDED);
     clear(node);

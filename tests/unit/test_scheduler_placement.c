@@ -44,8 +44,7 @@ static void placement_in_place_never_moves(void **state)
     // A stranger in whichever is limited: it is freed, and stays where it is.
     clear(node);
     test_backend_fail(node->backend, "share", EXDEV, 1);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_non_null(strstr(effects.text, "a 10000 while idle\na max while idle\n"));
     assert_null(strstr(test_backend_log(node->backend), "displace"));
     // Nor is a rank that lives elsewhere taken in.
@@ -63,8 +62,7 @@ static void a_stranger_makes_it_move(void **state)
     come(node, "b", B);
     clear(node);
     test_backend_fail(node->backend, "share", EXDEV, 1);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     const char *expected = "displace job-0-a\nplace job-0-a 5000001\nplace job-0-a 5000002\n"
                            "share job-0-a 10000\nshare job-0-b 990000\n";
     assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
@@ -72,8 +70,7 @@ static void a_stranger_makes_it_move(void **state)
     // What it has consumed stays counted, and what it consumes from now on is added.
     assert_int_equal(a->job->page->service_ns, 5 * NS_PER_SEC);
     test_backend_set_usage(node->backend, "job-0-a", 2 * NS_PER_SEC);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
 }
 
@@ -86,8 +83,7 @@ static void a_group_without_a_limit_makes_it_move(void **state)
     come(node, "b", B);
     clear(node);
     test_backend_fail(node->backend, "share", ENODEV, 1);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     const char *expected = "displace job-0-a\nplace job-0-a 5000001\nshare job-0-a 10000\n";
     assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
 }
@@ -114,8 +110,7 @@ static void what_cannot_move_is_not_limited(void **state)
     clear(node);
     test_backend_fail(node->backend, "share", EXDEV, 1);
     test_backend_fail(node->backend, "displace", ENOSPC, 1);
-    node->now_ns += node->config.time_slice_ns;
-    scheduler_switch(node->scheduler, node->now_ns, 0);
+    next_slice(node);
     assert_non_null(strstr(effects.text, "a 10000 while idle\na max while idle\n"));
 }
 
@@ -132,8 +127,7 @@ static void an_idle_job_in_place_is_looked_at_every_turn(void **state)
     for (int turn = 0; turn < 6; turn++) {
         bool idle = !(flags_of(node, "a") & STATUS_SCHEDULED);
         clear(node);
-        node->now_ns += node->config.time_slice_ns;
-        scheduler_switch(node->scheduler, node->now_ns, 0);
+        next_slice(node);
         if (idle && !(flags_of(node, "a") & STATUS_SCHEDULED))
             assert_non_null(strstr(effects.text, "a 10000 while idle\n"));
     }
@@ -145,10 +139,7 @@ static void a_restart_keeps_it_in_place(void **state)
     pid_t pid = sleeper();
     test_backend_offer_place(node->backend, true);
     come(node, "a", pid);
-    node_stop(node);
-    node_start(node);
-    assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
-                     0);
+    adopt_anew(node, false);
     struct process *a = come(node, "a", pid);
     assert_true(class_is_in_place(a->job->class_));
     scheduler_exit(node->scheduler, a, node->now_ns);
