@@ -4,7 +4,6 @@ The groups are made here, in the form of Slurm's and systemd's (groupkit.py); da
 runs this file once more, as a client or as a wrapper of one.
 """
 
-import atexit
 import os
 import signal
 import subprocess
@@ -13,8 +12,8 @@ import time
 
 import daemonkit
 import groupkit
-from daemonkit import CLASSD, NOBODY, SWITCH, Client, Node, Speaker, classes, client_main, members
-from groupkit import NONE, enter, limit, live_in, make, read, remove_all, write
+from daemonkit import CLASSD, NOBODY, Client, Speaker, classes, client_main, members
+from groupkit import NONE, Grouped, enter, limit, live_in, make, read, write
 
 STEP = "slurm/uid_0/job_3/step_0"
 SCOPE = "system.slice/run-r12.scope"
@@ -100,18 +99,7 @@ def parent_of(pid):
     return int(read(f"/proc/{pid}/stat").rpartition(")")[2].split()[1])
 
 
-class Placed(Node):
-    def setUp(self):
-        super().setUp()
-        self.others = []
-
-    def tearDown(self):
-        for other in self.others:
-            other.kill()
-            other.wait()
-        super().tearDown()
-        remove_all()
-
+class Placed(Grouped):
     def inhabit(self, group, job="a", uid=0, status=0):
         """A job's process that lives in the group already when it registers."""
         make(group)
@@ -139,13 +127,6 @@ class Placed(Node):
         enter(group, process.pid)
         return process
 
-    def switch(self):
-        self.assertEqual(self.client().simple(SWITCH), 0)
-
-    def records(self):
-        folder = os.path.join(self.runtime_dir, "placed")
-        return sorted(os.listdir(folder)) if os.path.exists(folder) else []
-
     def release(self):
         subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
 
@@ -160,11 +141,6 @@ class Placed(Node):
         self.assertIn(client.pid, members(job, uid))
         self.assertNotIn(client.pid, live_in(group))
         self.assertEqual(limit(group), NONE)
-
-
-def main():
-    atexit.register(remove_all)
-    daemonkit.main()
 
 
 if __name__ == "__main__":

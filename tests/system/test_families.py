@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import daemonkit
+import groupkit
 import placekit
 from daemonkit import EXIT, ROOT, classes, members, quota
 from groupkit import NONE, enter, limit, make, read, write
@@ -198,4 +199,4 @@ class Namespaces(Placed):
 
 
 if __name__ == "__main__":
-    placekit.main()
+    groupkit.main()

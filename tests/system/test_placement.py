@@ -370,4 +370,4 @@ class Only(Placed):
 
 
 if __name__ == "__main__":
-    placekit.main()
+    groupkit.main()
