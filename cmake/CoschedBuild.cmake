@@ -28,6 +28,7 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 find_library(LIBEV ev REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # The two MPI families, as Debian installs them side by side. Each has a C compiler wrapper of its
 # own; its flags are asked for once, so that both variants can be built in one tree.
@@ -68,6 +69,23 @@ function(cosched_find_mpi family wrapper)
 endfunction()
 cosched_find_mpi(mpich mpicc.mpich)
 cosched_find_mpi(openmpi mpicc.openmpi)
+
+# Programs in Python, run by ctest: cosched_unit_script(name seconds) is tests/unit/test_<name>.py, which may take so
+# long; cosched_system_script(name seconds) is tests/system/test_<name>.py, which gets the build and the machine to
+# itself. One that needs root, or something else that is missing, ends with 77.
+function(cosched_unit_script name seconds)
+  add_test(NAME unit/${name}
+           COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.py)
+  set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT ${seconds})
+endfunction()
+
+function(cosched_system_script name seconds)
+  add_test(NAME system/${name}
+           COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/system/test_${name}.py)
+  set_tests_properties(system/${name} PROPERTIES
+    ENVIRONMENT COSCHED_BUILD_DIR=${PROJECT_BINARY_DIR}
+    LABELS system TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
+endfunction()
 
 # cosched_unit_test(name SOURCES ... LIBRARIES ...): a CMocka program, run by ctest as unit/<name>.
 function(cosched_unit_test name)

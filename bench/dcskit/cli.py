@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from naskit import NasError, environment, signals, store, times
+from naskit import NasError, ending, environment, store, times
 from report import ReportError
 
 from . import options as asked, plan, session, site
@@ -43,18 +43,6 @@ def _resumed(options):
     return kept, results
 
 
-def _hold(current):
-    """Runs the session; returns the number of the signal that ended it, or None."""
-    signals.catch()
-    try:
-        current.run()
-    except signals.Interrupted as signalled:
-        current.put_away()
-        print("\ninterrupted", file=sys.stderr)
-        return signalled.number
-    return None
-
-
 def _report(current):
     """The path of the report; None where it cannot be drawn, which loses no figure."""
     try:
@@ -63,20 +51,6 @@ def _report(current):
         print(f"run_dcs: no report: {' '.join(str(error).split())}", file=sys.stderr)
         return None
     return current.results.path("report.html")
-
-
-def _finish(current):
-    """Tells people what there is. Returns the exit status."""
-    if not current.runs:
-        return 0
-    current.summarize()
-    path = _report(current)
-    with open(current.results.path("summary.txt"), encoding="utf-8") as file:
-        print(f"\n{file.read()}\nresults: {current.results.folder}" + (f"\nreport:  {path}" if path else ""))
-    for run, job in current.failed():
-        print(f"run_dcs: NOT VERIFIED: {run['scheduler']} {run['mpi']} {job['job']}, see "
-              f"{current.results.folder}/logs/{job['log']}", file=sys.stderr)
-    return 1 if current.failed() else 0
 
 
 def main(arguments=None):
@@ -101,8 +75,8 @@ def main(arguments=None):
         environment.write(results, options, current.site.kept_mib)
         current.make_files()
         current.progress.announce()
-        number = _hold(current)
-        status = _finish(current)
+        number = ending.hold(current, "run_dcs")
+        status = ending.tell(current, "run_dcs", lambda: _report(current))
         if not current.is_complete():
             print(f"run_dcs: go on with: bench/run_dcs.sh --resume {results.folder}", file=sys.stderr)
     except NasError as error:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from . import NasError, environment, hosts, lab_site, memory, options as asked, plan, session, signals, store, times
+from . import NasError, ending, environment, hosts, lab_site, memory, options as asked, plan, session, store, times
 
 BENCH = lab_site.BENCH
 
@@ -52,22 +52,6 @@ def _site(options, units):
     return lab_site.LabSite(options, memory.jobs_mib(units))
 
 
-def _hold(current):
-    """Runs the session; returns the number of the signal that ended it, or None."""
-    signals.catch()
-    try:
-        current.run()
-    except signals.Interrupted as signalled:
-        current.put_away()  # the signal may have come while that was done
-        print("\ninterrupted", file=sys.stderr)
-        return signalled.number
-    except NasError:
-        if current.runs:
-            print(f"run_nas: what was measured so far is in {current.results.folder}", file=sys.stderr)
-        raise
-    return None
-
-
 def _report(folder):
     """The pictures, by a room of its own; without it, or when it fails, the figures are there all
     the same."""
@@ -81,20 +65,6 @@ def _report(folder):
               f"cd {BENCH} && python3 -m report {folder}", file=sys.stderr)
         return None
     return path
-
-
-def _finish(current, results):
-    """Tells people what there is. Returns the exit status."""
-    if not current.runs:
-        return 0
-    current.summarize()
-    report = _report(results.folder)
-    with open(results.path("summary.txt"), encoding="utf-8") as file:
-        print(f"\n{file.read()}\nresults: {results.folder}" + (f"\nreport:  {report}" if report else ""))
-    for run, job in current.failed():
-        print(f"run_nas: NOT VERIFIED: {run['scheduler']} {run['mpi']} {job['job']}, "
-              f"see {results.folder}/logs/{job['log']}", file=sys.stderr)
-    return 1 if current.failed() else 0
 
 
 def main(arguments=None):
@@ -114,8 +84,8 @@ def main(arguments=None):
         if not options.resume:
             results.write_json("plan.json", plan.to_json(options.seed, units, environment.kept(options)))
         current.progress.announce()
-        number = _hold(current)
-        status = _finish(current, results)
+        number = ending.hold(current, "run_nas")
+        status = ending.tell(current, "run_nas", lambda: _report(results.folder))
     except NasError as error:
         print(f"run_nas: {error}", file=sys.stderr)
         return 2

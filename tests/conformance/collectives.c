@@ -127,19 +127,31 @@ static void uneven(int counts[RANKS_MAX], int places[RANKS_MAX])
     }
 }
 
+// What this rank has of them, and room for all.
+static void uneven_values(int mine[RANKS_MAX], int all[RANKS_MAX * (RANKS_MAX + 1)])
+{
+    memset(all, 0xff, RANKS_MAX * (RANKS_MAX + 1) * sizeof *all);
+    for (int i = 0; i < rank; i++)
+        mine[i] = rank * 10 + i;
+}
+
+static void check_gathered(const int places[RANKS_MAX], const int all[RANKS_MAX * (RANKS_MAX + 1)])
+{
+    for (int i = 0; i < ranks; i++) {
+        for (int j = 0; j <= i; j++)
+            EQUAL(j < i ? i * 10 + j : -1, all[places[i] + j]);
+    }
+}
+
 CASE_EACH(gatherv, hows)
 {
     int counts[RANKS_MAX], places[RANKS_MAX], mine[RANKS_MAX];
     int all[RANKS_MAX * (RANKS_MAX + 1)];
     uneven(counts, places);
-    memset(all, 0xff, sizeof all);
-    for (int i = 0; i < rank; i++)
-        mine[i] = rank * 10 + i;
+    uneven_values(mine, all);
     COLLECTIVE(value, Gatherv, mine, rank, MPI_INT, all, counts, places, MPI_INT, 0, comm);
-    for (int i = 0; rank == 0 && i < ranks; i++) {
-        for (int j = 0; j <= i; j++)
-            EQUAL(j < i ? i * 10 + j : -1, all[places[i] + j]);
-    }
+    if (rank == 0)
+        check_gathered(places, all);
 }
 
 CASE_EACH(scatter, hows)
@@ -202,14 +214,9 @@ CASE_EACH(allgatherv, hows)
     int counts[RANKS_MAX], places[RANKS_MAX], mine[RANKS_MAX];
     int all[RANKS_MAX * (RANKS_MAX + 1)];
     uneven(counts, places);
-    memset(all, 0xff, sizeof all);
-    for (int i = 0; i < rank; i++)
-        mine[i] = rank * 10 + i;
+    uneven_values(mine, all);
     COLLECTIVE(value, Allgatherv, mine, rank, MPI_INT, all, counts, places, MPI_INT, comm);
-    for (int i = 0; i < ranks; i++) {
-        for (int j = 0; j <= i; j++)
-            EQUAL(j < i ? i * 10 + j : -1, all[places[i] + j]);
-    }
+    check_gathered(places, all);
 }
 
 CASE_EACH(alltoall, hows)

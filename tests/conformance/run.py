@@ -69,7 +69,7 @@ class Program:
 # Most topics are one program for each number of ranks: to start one takes longer than to run it.
 TWO_RANKS = ("basic", "status", "types", "truncation", "probe", "requests", "persistent", "bsend", "errors", "rma", "large",
              "mpi4")
-FOUR_RANKS = ("comms", "collectives")
+FOUR_RANKS = ("comms", "inter", "topologies", "wildcards", "collectives")
 
 PROGRAMS = [
     Program("two_ranks", sources=[topic + ".c" for topic in TWO_RANKS] + FRAME),

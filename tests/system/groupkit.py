@@ -3,13 +3,14 @@
 All of them live below TOP, beside the root of the classes; remove_all() ends them.
 """
 
+import atexit
 import errno
 import os
 import sys
 import time
 
 import daemonkit
-from daemonkit import ROOT, V1_CPU, mount_points
+from daemonkit import ROOT, SWITCH, V1_CPU, Node, mount_points
 
 TOP = f"{ROOT}-manager"
 NONE = ("-1", "100000") if V1_CPU else ("max", "100000")
@@ -78,3 +79,31 @@ def remove_all():
                         print(f"left behind: {folder}: {fault}", file=sys.stderr)
                         break
                     time.sleep(0.01)
+
+
+class Grouped(Node):
+    """A node beside such groups. Processes in `others` live in them until the test's end."""
+
+    def setUp(self):
+        self.others = []
+        super().setUp()
+
+    def tearDown(self):
+        for other in self.others:
+            other.kill()
+            other.wait()
+        super().tearDown()
+        remove_all()
+
+    def switch(self):
+        self.assertEqual(self.client().simple(SWITCH), 0)
+
+    def records(self):
+        """What is recorded of groups that are limited in place."""
+        folder = os.path.join(self.runtime_dir, "placed")
+        return sorted(os.listdir(folder)) if os.path.exists(folder) else []
+
+
+def main():
+    atexit.register(remove_all)
+    daemonkit.main()

@@ -1,170 +1,22 @@
-"""Where classd puts a job: in place or in a class of its own, with its wrappers and helpers.
+"""Where classd puts a job: in place or in a class of its own.
 
 Protects: a group that a resource manager has made for a job is limited without moving anybody, and
-given back exactly as it was, however classd ends; nobody else's process is ever limited with a job;
-nothing of a job escapes, in whatever pid namespace it lives.
-
-The groups are made here, in the form of Slurm's and systemd's; daemons as in daemonkit.py.
+given back exactly as it was, however classd ends; nobody else's process is ever limited with a job.
 """
 
-import atexit
 import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import daemonkit
 import groupkit
-from daemonkit import (CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, SWITCH, TIMERD, V1_CPU, Client, Node,
-                       Speaker, classes, client_main, members, quota)
-from groupkit import NONE, enter, limit, live_in, make, path_of, read, remove_all, set_limit, write
-
-STEP = "slurm/uid_0/job_3/step_0"
-
-
-# ---- the job's side
-
-
-class Talker(Speaker):
-    def own_pid(self):
-        """As the outermost pid namespace has it."""
-        return int(os.readlink("/proc/self"))
-
-
-def wrapper_main(arguments):
-    """A wrapper: a helper at once, the client as a child, one more helper at SIGUSR1.
-
-    In an own process group, as launchers make it; where DAEMON names a file, with a helper that has
-    no parent any more, and whose pid is in the file.
-    """
-    helpers = []
-
-    def have_helper(*_):
-        pid = os.fork()
-        if pid == 0:
-            signal.signal(signal.SIGUSR1, signal.SIG_DFL)
-            os.closerange(0, 3)
-            time.sleep(3600)
-        helpers.append(pid)
-
-    os.setpgid(0, 0)
-    have_helper()
-    if "DAEMON" in os.environ:
-        if os.fork() == 0:
-            if (pid := os.fork()) == 0:
-                os.closerange(0, 3)
-                time.sleep(3600)
-            write(str(pid), os.environ["DAEMON"])
-            os._exit(0)
-        os.wait()
-    signal.signal(signal.SIGUSR1, have_helper)
-    subprocess.run([sys.executable, "-B", __file__, "client", *arguments], check=False)
-    for pid in helpers:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-
-class Started(Client):
-    """A client that was started by way of other programs: `way` comes before its command."""
-
-    script = __file__
-
-    def __init__(self, way, runtime_dir, mode="client", uid=0):  # pylint: disable=super-init-not-called
-        self.process = subprocess.Popen([*way, sys.executable, "-B", __file__, mode, runtime_dir, str(uid)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.own_pid()
-
-    def kill(self):
-        # Killed, not asked to end: that would take long with an idle job's share. With it goes the limit of
-        # those above it, who end by themselves.
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.stdin.close()
-        self.process.wait(daemonkit.DEADLINE_S)
-        self.process.stdout.close()
-
-
-def children_of(pid):
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                if int(read("/proc", entry, "stat").rpartition(")")[2].split()[1]) == pid:
-                    found.append(int(entry))
-            except (FileNotFoundError, ProcessLookupError):
-                pass
-    return found
-
-
-def parent_of(pid):
-    return int(read(f"/proc/{pid}/stat").rpartition(")")[2].split()[1])
-
-
-class Placed(Node):
-    def setUp(self):
-        super().setUp()
-        self.others = []
-
-    def tearDown(self):
-        for other in self.others:
-            other.kill()
-            other.wait()
-        super().tearDown()
-        remove_all()
-
-    def inhabit(self, group, job="a", uid=0, status=0):
-        """A job's process that lives in the group already when it registers."""
-        make(group)
-        client = self.client(uid)
-        enter(group, client.pid)
-        self.assertEqual(client.register(job)["status"], status)
-        return client
-
-    def started(self, way, mode="client"):
-        client = Started(way, self.runtime_dir, mode)
-        self.clients.append(client)
-        return client
-
-    def launcher(self, name="hydra_pmi_proxy"):
-        """A program of this name that runs what it is given, as a child."""
-        path = os.path.join(self.folder, name)
-        if not os.path.exists(path):
-            os.symlink(sys.executable, path)
-        return [path, "-B", "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
-
-    def stranger(self, group, uid=NOBODY):
-        """Somebody who is not of the job comes to live in the group."""
-        process = subprocess.Popen(["sleep", "3600"], user=uid, group=uid)
-        self.others.append(process)
-        enter(group, process.pid)
-        return process
-
-    def switch(self):
-        self.assertEqual(self.client().simple(SWITCH), 0)
-
-    def records(self):
-        folder = os.path.join(self.runtime_dir, "placed")
-        return sorted(os.listdir(folder)) if os.path.exists(folder) else []
-
-    def release(self):
-        subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
-
-    def assert_in_place(self, group=STEP, job="job-0-a"):
-        self.assertEqual(self.records(), [job])
-        self.assertNotIn(job, classes())
-        self.assertIn("classed in place", self.log_text())
-        self.assertNotEqual(live_in(group), [])
-
-    def assert_moved(self, client, group, job="a", uid=0):
-        self.assertEqual(self.records(), [])
-        self.assertIn(client.pid, members(job, uid))
-        self.assertNotIn(client.pid, live_in(group))
-        self.assertEqual(limit(group), NONE)
+import placekit
+from daemonkit import CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, TIMERD, V1_CPU, classes, members, quota
+from groupkit import NONE, enter, limit, live_in, make, path_of, remove_all, set_limit, write
+from placekit import SCOPE, STEP, Placed, children_of
 
 
 class InPlace(Placed):
@@ -449,37 +301,35 @@ class NotAlone(Placed):
 
 
 class Units(Placed):
-    SCOPE = "system.slice/run-r12.scope"
-
     def launched(self, *way, group=SCOPE):
         """The whole of `way` lives in the group."""
         make(group)
-        enter_first = [sys.executable, "-B", __file__, "enter", group, ROOT]
+        enter_first = [sys.executable, "-B", placekit.__file__, "enter", group, ROOT]
         client = self.started([*enter_first, *way])
         self.assertEqual(client.register("a")["status"], 0)
         return client
 
     def test_a_launcher_in_a_scope_of_its_own(self):
         self.launched(*self.launcher("mpiexec"), *self.launcher(), "env")
-        self.assert_in_place(self.SCOPE)
-        self.assertEqual(len(live_in(self.SCOPE)), 3)
+        self.assert_in_place(SCOPE)
+        self.assertEqual(len(live_in(SCOPE)), 3)
         self.job("b")
         self.switch()
-        self.assertEqual(limit(self.SCOPE)[0], "1000")
+        self.assertEqual(limit(SCOPE)[0], "1000")
 
     def test_a_script_that_may_start_more(self):
         client = self.launched(*self.launcher("job_script"), *self.launcher("mpiexec"))
-        self.assert_moved(client, self.SCOPE)
+        self.assert_moved(client, SCOPE)
 
     def test_another_program_in_the_unit(self):
-        make(self.SCOPE)
+        make(SCOPE)
         other = subprocess.Popen([*self.launcher("something"), "sleep", "3600"])
         self.others.append(other)
         self.eventually(lambda: children_of(other.pid), "the other runs")
         inner, = children_of(other.pid)
-        enter(self.SCOPE, inner)
+        enter(SCOPE, inner)
         try:
-            self.assert_moved(self.launched(*self.launcher("mpiexec")), self.SCOPE)
+            self.assert_moved(self.launched(*self.launcher("mpiexec")), SCOPE)
         finally:
             os.kill(inner, signal.SIGKILL)
 
@@ -519,196 +369,5 @@ class Only(Placed):
         self.assertIn("runs without a limit", self.log_text())
 
 
-class Families(Placed):
-    def check_family(self, client, taken):
-        """Whether the wrapper and its helpers, past and to come, are in the class."""
-        wrapper = parent_of(client.pid)
-        early, = set(children_of(wrapper)) - {client.pid}
-        self.assertEqual(client.register("a")["status"], 0)
-        self.assertEqual({wrapper, early} <= set(members("a")), taken)
-        os.kill(wrapper, signal.SIGUSR1)
-        self.eventually(lambda: len(children_of(wrapper)) == 3, "a later helper")
-        self.assertEqual(set(children_of(wrapper)) <= set(members("a")), taken)
-        self.assertIn(client.pid, members("a"))
-        return wrapper
-
-    def test_wrappers_below_a_launcher(self):
-        client = self.started(self.launcher(), "wrapper")
-        wrapper = self.check_family(client, True)
-        launcher = parent_of(wrapper)
-        self.assertNotIn(launcher, members("a"))
-        self.assertEqual(client.simple(EXIT), 0)
-        self.eventually(lambda: not classes(), "its class is gone")
-        for pid in (wrapper, *children_of(wrapper)):
-            self.assertEqual(read(f"/proc/{pid}/cgroup"), read(f"/proc/{launcher}/cgroup"))
-
-    def test_nobody_above_a_process_without_a_launcher(self):
-        self.check_family(self.started([], "wrapper"), False)
-
-    def orphan(self, way):
-        """A client whose wrapper has had a helper that its parent left behind, and that one's pid."""
-        path = os.path.join(self.folder, "orphan")
-        client = self.started(["env", f"DAEMON={path}", *way], "wrapper")
-        pid = int(read(path))
-        self.addCleanup(os.kill, pid, signal.SIGKILL)
-        self.assertNotIn(pid, children_of(parent_of(client.pid)))
-        self.assertEqual(client.register("a")["status"], 0)
-        return client, pid
-
-    def test_an_orphan_is_of_the_family(self):
-        client, orphan = self.orphan(self.launcher())
-        self.assertIn(orphan, members("a"))
-        self.assertEqual(len(members("a")), 4)
-        self.assertEqual(client.simple(EXIT), 0)
-        self.assertEqual(read(f"/proc/{orphan}/cgroup"), read(f"/proc/{client.process.pid}/cgroup"))
-
-    def test_a_pipeline_is_no_family(self):
-        client, orphan = self.orphan([])
-        self.assertEqual(members("a"), [client.pid])
-        self.assertNotIn(orphan, members("a"))
-
-    def test_each_rank_brings_its_own(self):
-        for rank in range(2):
-            client = self.started(self.launcher(), "wrapper")
-            self.assertEqual(client.register("a", 1, rank, 2)["status"], 0)
-        self.assertEqual(len(members("a")), 6)
-
-    def test_a_wrapper_of_two_jobs_stays_with_the_first(self):
-        script = '"$@" <&3 & exec "$@"'
-        client = self.started([*self.launcher(), "sh", "-c", f"exec 3</dev/null; {script}", "sh"], "wrapper")
-        self.assertEqual(client.register("a")["status"], 0)
-        other = self.started(self.launcher(), "wrapper")
-        self.assertEqual(other.register("b")["status"], 0)
-        self.assertIn(client.pid, members("a"))
-        self.assertEqual(len(members("b")), 3)
-
-
-WAITS = """
-#include <mpi.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-    MPI_Init(&argc, &argv);
-    while (access(argv[1], F_OK) != 0)
-        usleep(10000);
-    MPI_Finalize();
-    return 0;
-}
-"""
-
-
-class RealJobs(Placed):
-    """mpiexec sh -c 'helper & ./prog', of both MPIs, with the library."""
-
-    def setUp(self):
-        super().setUp()
-        self.go = os.path.join(self.folder, "go")
-        self.preloaded = os.path.join(daemonkit.BUILD, "pmpi", "libcosched_pmpi.so")
-        if not os.path.exists(self.preloaded):
-            self.skipTest("the library is not built")
-
-    def launch(self, family, *way):
-        if shutil.which(f"mpicc.{family}") is None:
-            self.skipTest(f"no mpicc.{family}")
-        program = os.path.join(self.folder, "waits")
-        write(WAITS, f"{program}.c")
-        subprocess.run([f"mpicc.{family}", "-w", "-o", program, f"{program}.c"], check=True)
-        script = f"sleep 3600 & {program} {self.go}; status=$?; kill $!; exit $status"
-        job = subprocess.Popen(
-            [*way, f"mpiexec.{family}", *(["--oversubscribe"] if family == "openmpi" else []),
-             "-n", "2", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            env={**os.environ, "LD_PRELOAD": self.preloaded, "COSCHED_RUNTIME_DIR": self.runtime_dir,
-                 "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
-        self.others.append(job)
-        self.eventually(lambda: self.processes() == 2, "both ranks have registered")
-        return job
-
-    def processes(self):
-        return self.ctl_json("status")["processes"]
-
-    def end(self, left=0):
-        write("", self.go)
-        self.eventually(lambda: self.processes() == left, "both ranks have left")
-
-    def check_moved(self, family):
-        job = self.launch(family)
-        name, = classes()
-        pids = [int(pid) for pid in read(daemonkit.CPU_ROOT, name, "cgroup.procs").split()]
-        names = sorted(read(f"/proc/{pid}/comm").strip() for pid in pids)
-        self.assertEqual(names, ["sh", "sh", "sleep", "sleep", "waits", "waits"])
-        self.assertNotIn(job.pid, pids)
-        self.end()
-        self.eventually(lambda: not classes(), "its class is gone")
-
-    def check_in_place(self, family):
-        make(Units.SCOPE)
-        self.launch(family, sys.executable, "-B", __file__, "enter", Units.SCOPE, ROOT)
-        self.assertEqual((len(self.records()), classes()), (1, []))
-        self.job("b")
-        self.switch()
-        self.assertIn("1000", {limit(Units.SCOPE)[0], str(quota("b"))})
-        self.end(left=1)
-        self.assertEqual((self.records(), limit(Units.SCOPE)), ([], NONE))
-
-    def test_mpich_moved(self):
-        self.check_moved("mpich")
-
-    def test_openmpi_moved(self):
-        self.check_moved("openmpi")
-
-    def test_mpich_in_place(self):
-        self.check_in_place("mpich")
-
-    def test_openmpi_in_place(self):
-        self.check_in_place("openmpi")
-
-
-class Namespaces(Placed):
-    def test_a_client_in_a_pid_namespace(self):
-        client = self.started(["unshare", "--pid", "--fork"])
-        outer = client.process.pid
-        self.eventually(lambda: children_of(outer), "the inner process")
-        inner, = children_of(outer)
-        self.assertEqual(client.register("a")["status"], 0)
-        self.assertEqual(members("a"), [inner])
-        helper = client.spawn_helper()
-        self.assertLess(helper, 1000)
-        self.eventually(lambda: len(members("a")) == 2, "its helper is in the class")
-        self.job("b")
-        self.switch()
-        self.assertEqual(quota("a"), 1000)
-        os.kill(inner, signal.SIGKILL)
-        self.eventually(lambda: classes() == ["job-0-b"], "its death is noticed")
-
-    def test_one_in_place(self):
-        make(STEP)
-        client = self.started(["unshare", "--pid", "--fork"])
-        self.eventually(lambda: children_of(client.process.pid), "the inner process")
-        inner, = children_of(client.process.pid)
-        enter(STEP, inner)
-        self.assertEqual(client.register("a")["status"], 0)
-        self.assert_in_place()
-        self.job("b")
-        self.switch()
-        self.assertEqual(limit(STEP)[0], "1000")
-
-    def test_the_namespace_of_a_launched_rank(self):
-        """The wrapper that made the namespace is outside of it."""
-        client = self.started([*self.launcher(), "unshare", "--pid", "--fork"])
-        self.assertEqual(client.register("a")["status"], 0)
-        unshare, = children_of(client.process.pid)
-        self.assertEqual(sorted(members("a")), sorted([unshare, *children_of(unshare)]))
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["client"]:
-        client_main(sys.argv[2], int(sys.argv[3]), Talker)
-    elif sys.argv[1:2] == ["wrapper"]:
-        wrapper_main(sys.argv[2:])
-    elif sys.argv[1:2] == ["enter"]:
-        groupkit.TOP = f"{sys.argv[3]}-manager"
-        enter(sys.argv[2], os.getpid())
-        os.execvp(sys.argv[4], sys.argv[4:])
-    else:
-        atexit.register(remove_all)
-        daemonkit.main()
+    groupkit.main()

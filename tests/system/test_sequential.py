@@ -5,7 +5,6 @@ nobody computing, or with no job, nothing is limited; their group is as it was b
 ends. Only quotas and ratios of CPU time are looked at, so a busy machine fails no test.
 """
 
-import atexit
 import os
 import signal
 import subprocess
@@ -13,8 +12,9 @@ import sys
 import time
 
 import daemonkit
-from daemonkit import CLASSD, CONTENDED, SCHEDULED, SWITCH, TIMERD, Node, quota
-from groupkit import NONE, TOP, enter, limit, make, remove_all, set_limit
+import groupkit
+from daemonkit import CLASSD, CONTENDED, SCHEDULED, TIMERD, quota
+from groupkit import NONE, TOP, Grouped, enter, limit, make, remove_all, set_limit
 
 SESSIONS = "sessions"
 OWN = ("70000", "100000")
@@ -28,22 +28,14 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Mixed(Node):
+class Mixed(Grouped):
     """A node of one CPU, with the sessions' group and classd looking after it."""
 
     settings = {"scheduler__strict": "no", "sequential__groups": f"{TOP}/{SESSIONS}"}
 
     def setUp(self):
-        self.others = []
         make(SESSIONS)
         super().setUp()
-
-    def tearDown(self):
-        for other in self.others:
-            other.kill()
-            other.wait()
-        super().tearDown()
-        remove_all()
 
     def inhabitant(self, *program):
         process = subprocess.Popen(program, stdin=subprocess.DEVNULL)
@@ -53,9 +45,6 @@ class Mixed(Node):
 
     def busy(self):
         return self.inhabitant(sys.executable, "-c", BURN)
-
-    def switch(self):
-        self.assertEqual(self.client().simple(SWITCH), 0)
 
     def line(self):
         """What people are told of the class; None when there is none."""
@@ -68,10 +57,6 @@ class Mixed(Node):
         client = self.job("a")
         self.eventually(lambda: limit(SESSIONS)[0] == "5000", "the group is limited")
         return client, process
-
-    def records(self):
-        folder = os.path.join(self.runtime_dir, "placed")
-        return os.listdir(folder) if os.path.exists(folder) else []
 
 
 class Turns(Mixed):
@@ -231,5 +216,4 @@ class Later(Mixed):
 
 
 if __name__ == "__main__":
-    atexit.register(remove_all)
-    daemonkit.main()
+    groupkit.main()

@@ -345,15 +345,21 @@ static void lost_slots_are_told_at_the_next_call(void **state)
     }
 }
 
-// One that was told before it took part in the agreement has forgotten it.
-static void who_says_more_is_told_again(void **state)
+// Of this rank's slots, 6 of the second agreement, the peer has been told.
+static void begin_with_slots_told(void)
 {
-    (void)state;
     begin();
     carrier_slots = true;
     mock_slots(slots_word(6, 2));
     call();
     assert_int_equal(slots_told(), slots_word(6, 2));
+}
+
+// One that was told before it took part in the agreement has forgotten it.
+static void who_says_more_is_told_again(void **state)
+{
+    (void)state;
+    begin_with_slots_told();
     peer_says(true, 0, slots_word(7, 1));
     mock_slots(slots_word(6, 2));
     call();
@@ -375,11 +381,7 @@ static void who_says_more_is_told_again(void **state)
 static void at_the_end_nobody_is_told(void **state)
 {
     (void)state;
-    begin();
-    carrier_slots = true;
-    mock_slots(slots_word(6, 2));
-    call();
-    assert_int_equal(slots_told(), slots_word(6, 2));
+    begin_with_slots_told();
     int sent = carrier_sent()[MOCK_PEER], received = carrier_received();
     peer_says(true, 0, slots_word(7, 2));
     peer_says(true, 0, slots_word(2, 2));

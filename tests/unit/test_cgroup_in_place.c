@@ -63,6 +63,20 @@ static pid_t live_elsewhere(char from[128])
     return pid;
 }
 
+// As after a crash: whoever lifts all limits finds the group's own, and another daemon the class.
+static class_t *find_after_a_crash(class_t *lost, const char *name, int own_quota_us)
+{
+    unsigned lifted = 0;
+    class_close(lost);
+    open_with_records();
+    assert_ok(backend_release_all(backend, &lifted, &err));
+    assert_int_equal(lifted, 1);
+    assert_int_equal(limit_from().quota_us, own_quota_us);
+    class_t *found_again = open_class(name);
+    assert_true(class_is_in_place(found_again));
+    return found_again;
+}
+
 static void a_group_is_limited_in_place_and_given_back(void **state)
 {
     (void)state;
@@ -87,15 +101,7 @@ static void a_group_is_limited_in_place_and_given_back(void **state)
     class_t *b = NULL;
     assert_int_equal(class_open_in_place(backend, "b", &home, &b, &err), -1);
     assert_int_equal(err.code, EBUSY);
-    // As after a crash: another daemon.
-    class_close(a);
-    open_with_records();
-    unsigned lifted = 0;
-    assert_ok(backend_release_all(backend, &lifted, &err));
-    assert_int_equal(lifted, 1);
-    assert_int_equal(limit_from().quota_us, 50000);
-    a = open_class("a");
-    assert_true(class_is_in_place(a));
+    a = find_after_a_crash(a, "a", 50000);
     assert_ok(class_set_share(a, 10000, &err));
     assert_int_equal(limit_from().quota_us, 2000);
     own_limit_from(70000); // somebody else's change is the own limit from now on
@@ -174,15 +180,7 @@ static void a_named_group_is_limited_whoever_lives_there(void **state)
     assert_int_equal(err.code, EBUSY);
     assert_int_equal(class_open_named(backend, "sequential-1", from, &b, &err), -1);
     assert_int_equal(err.code, EBUSY);
-    // As after a crash: whoever lifts all limits, then another daemon.
-    class_close(a);
-    open_with_records();
-    unsigned lifted = 0;
-    assert_ok(backend_release_all(backend, &lifted, &err));
-    assert_int_equal(lifted, 1);
-    assert_int_equal(limit_from().quota_us, 150000);
-    a = open_class("sequential-0");
-    assert_true(class_is_in_place(a));
+    a = find_after_a_crash(a, "sequential-0", 150000);
     assert_ok(class_set_share(a, 50000, &err));
     assert_int_equal(limit_from().quota_us, 10000);
     assert_ok(class_remove(a, &err));

@@ -21,22 +21,22 @@ SILENCE_S = 120  # of what prints a line every half a minute (unittest does with
 # Those of tests/unit that are on real cgroups.
 CGROUP_TESTS = ("classes", "in_place", "limits", "periods", "placing")
 
-# What the kernel decides. The rest of test_daemons.py is the same on any version of cgroup.
+# What the kernel decides. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup.
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
-                "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere",
-                "Ends.test_release_lifts_what_a_killed_classd_left",
-                "Ends.test_shutdown_removes_classes_and_pages", "Adoption.test_after_kill",
-                "Adoption.test_turns_go_on_in_the_order_of_arrival",
-                "Adoption.test_jobs_that_ended_meanwhile_are_removed", "Timer.test_timerd_swaps",
-                "Timer.test_a_killed_classd_limits_nobody", "Timer.test_a_hung_classd_limits_nobody")
+                "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere")
+FAIL_OPEN_TESTS = ("Ends.test_release_lifts_what_a_killed_classd_left",
+                   "Ends.test_shutdown_removes_classes_and_pages", "Adoption.test_after_kill",
+                   "Adoption.test_turns_go_on_in_the_order_of_arrival",
+                   "Adoption.test_jobs_that_ended_meanwhile_are_removed", "Timer.test_timerd_swaps",
+                   "Timer.test_a_killed_classd_limits_nobody", "Timer.test_a_hung_classd_limits_nobody")
 
 # Those in which the kernel has a say; emulated, one takes up to half a minute.
 IN_PLACE_TESTS = ("InPlace.test_a_step_is_limited_where_it_is", "InPlace.test_tasks_below_the_step_are_of_it",
                   "InPlace.test_release_restores_what_a_killed_classd_left",
                   "InPlace.test_a_restarted_classd_adopts_it", "Timer.test_a_hung_classd_limits_nobody")
-FAMILY_TESTS = ("NotAlone.test_another_users_process_that_comes_later",
-                "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own",
-                "Families.test_wrappers_below_a_launcher", "Namespaces.test_a_client_in_a_pid_namespace")
+STRANGER_TESTS = ("NotAlone.test_another_users_process_that_comes_later",
+                  "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own")
+FAMILY_TESTS = ("Families.test_wrappers_below_a_launcher", "Namespaces.test_a_client_in_a_pid_namespace")
 TRACKING_TESTS = ("OneNode.test_each_means", "OneNode.test_a_restarted_classd_keeps_it_and_an_ended_one_lets_go",
                   "OneNode.test_release_without_a_classd", "OneNode.test_a_subtree",
                   "OneNode.test_a_debugger_keeps_its_process")
@@ -85,7 +85,8 @@ class Backend(Guest):
 
     def test_the_daemons(self):
         # The CPUs take turns: that takes hardly longer, and in parallel it is here that guests freeze.
-        self.run_in_guest(python("tests/system/test_daemons.py", "-v", *DAEMON_TESTS), in_parallel=False)
+        self.run_in_guest(python("tests/system/test_daemons.py", "-v", *DAEMON_TESTS) + " && "
+                          + python("tests/system/test_fail_open.py", "-v", *FAIL_OPEN_TESTS), in_parallel=False)
 
 
 class Placement(Guest):
@@ -93,7 +94,8 @@ class Placement(Guest):
         self.run_in_guest(python("tests/system/test_placement.py", "-v", *IN_PLACE_TESTS))
 
     def test_strangers_and_families(self):
-        self.run_in_guest(python("tests/system/test_placement.py", "-v", *FAMILY_TESTS))
+        self.run_in_guest(python("tests/system/test_placement.py", "-v", *STRANGER_TESTS) + " && "
+                          + python("tests/system/test_families.py", "-v", *FAMILY_TESTS))
 
 
 class Tracking(Guest):

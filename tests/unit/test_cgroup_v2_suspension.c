@@ -1,0 +1,208 @@
+// Suspended classes on a tree of plain files: whoever was stopped continues, and records of it
+// outlive what fails.
+#include "tests/unit/v2_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+// A process of the class "a", which is suspended by signals.
+static pid_t stop_somebody(void)
+{
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    char text[32];
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    snprintf(text, sizeof text, "%d\n", (int)pid);
+    put_class("lab/node0/a");
+    put("lab/node0/a", "cgroup.procs", text);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
+        usleep(1000);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(WIFSTOPPED(status));
+    class_close(a);
+    return pid;
+}
+
+static void assert_continued(pid_t pid)
+{
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), pid);
+    assert_true(WIFCONTINUED(status));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void who_was_stopped_continues_whatever_else_fails(void **state)
+{
+    (void)state;
+    pid_t pid = stop_somebody();
+    unlink_file("lab/node0/a", "cpu.max");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 1);
+    assert_continued(pid);
+}
+
+static void who_was_stopped_continues_whatever_became_of_the_record(void **state)
+{
+    (void)state;
+    pid_t pid = stop_somebody();
+    put("records/suspended", "a", "means");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_continued(pid);
+}
+
+static pid_t stopped; // of the class "a"
+static unsigned lifted_before;
+
+static int lift_and_look(struct cgroup_backend *of, const char *name, struct error *err)
+{
+    siginfo_t info = {0};
+    (void)of;
+    (void)name;
+    (void)err;
+    assert_int_equal(waitid(P_PID, (id_t)stopped, &info, WCONTINUED | WNOHANG | WNOWAIT), 0);
+    lifted_before += info.si_pid == 0; // it has not been continued
+    return 0;
+}
+
+// Looking for all processes of a job takes time, in which others' limits would stand.
+static void all_are_lifted_before_anybody_is_continued(void **state)
+{
+    enum { CLASSES = 20 };
+    unsigned lifted = 0;
+    (void)state;
+    stopped = stop_somebody();
+    for (int i = 1; i < CLASSES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "lab/node0/class%d", i);
+        put_class(name);
+    }
+    lifted_before = 0;
+    assert_int_equal(
+        groups_release_all((struct cgroup_backend *)backend, lift_and_look, &lifted, NULL), 0);
+    assert_int_equal(lifted, CLASSES);
+    assert_int_equal(lifted_before, CLASSES);
+    assert_continued(stopped);
+}
+
+static bool is_recorded(void)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/records/suspended/a", mount);
+    return access(path, F_OK) == 0;
+}
+
+// Opens and closes the class "a": 1 when it is suspended, 0 when not, or a negative errno value.
+static int look_at_a(void)
+{
+    struct class_suspension how;
+    struct error err = {0};
+    class_t *a = NULL;
+    if (class_open(backend, "a", &a, &err) != 0)
+        return -err.code;
+    int suspended = class_suspended(a, &how);
+    class_close(a);
+    return suspended;
+}
+
+static void suspend_a(void)
+{
+    const struct class_suspension how = {.means = CLASS_BY_SHARE};
+    put_class("lab/node0/a");
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_suspend(a, &how, NULL), 0);
+    class_close(a);
+    assert_true(is_recorded());
+}
+
+// Else its stopped processes would be nobody's to continue.
+static void a_suspension_outlives_a_lack_of_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit usual, few;
+    suspend_a();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(next);
+    few = usual;
+    for (unsigned room = 0; room < 6; room++) {
+        few.rlim_cur = (rlim_t)next + room;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int seen = look_at_a();
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        assert_true(seen == -EMFILE || seen == 1);
+        assert_true(is_recorded());
+    }
+    assert_int_equal(look_at_a(), 1);
+}
+
+static void a_suspension_outlives_a_lack_of_memory(void **state)
+{
+    (void)state;
+    struct rlimit usual, none;
+    char path[96];
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip(); // they end the program when there is no memory
+#endif
+    suspend_a();
+    snprintf(path, sizeof path, "%s/records/suspended/a", mount);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fprintf(file, "means 3 root 0 0 others 60000\n");
+    for (unsigned i = 1; i <= 60000; i++)
+        fprintf(file, "%u 1\n", i);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_DATA, &usual), 0);
+    none = usual;
+    none.rlim_cur = 4096; // to the kernel 0 is another matter
+    assert_int_equal(setrlimit(RLIMIT_DATA, &none), 0);
+    int seen = look_at_a();
+    assert_int_equal(setrlimit(RLIMIT_DATA, &usual), 0);
+    assert_int_equal(seen, -ENOMEM);
+    assert_true(is_recorded());
+    assert_int_equal(look_at_a(), 1);
+}
+
+static void what_is_no_record_goes(void **state)
+{
+    (void)state;
+    struct backend_settings looking = settings;
+    char path[96];
+    suspend_a();
+    put("records/suspended", "a", "means 3 root 0 0 others 1\n0 0\n");
+    backend_close(backend);
+    snprintf(path, sizeof path, "%s/records", mount);
+    looking.records = path;
+    looking.as_it_is = true;
+    assert_int_equal(v2_open(mount, &looking, &backend, NULL), 0);
+    assert_int_equal(look_at_a(), 0);
+    assert_true(is_recorded()); // it is not for who only looks to remove it
+    backend_close(backend);
+    open_backend_with_records();
+    assert_int_equal(look_at_a(), 0);
+    assert_false(is_recorded());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        on_files(who_was_stopped_continues_whatever_else_fails),
+        on_files(all_are_lifted_before_anybody_is_continued),
+        on_files(who_was_stopped_continues_whatever_became_of_the_record),
+        on_files(a_suspension_outlives_a_lack_of_descriptors),
+        on_files(a_suspension_outlives_a_lack_of_memory),
+        on_files(what_is_no_record_goes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
