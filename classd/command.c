@@ -162,13 +162,15 @@ static int do_query_trace(const struct commands *commands, const struct caller *
                           const struct protocol_query_request *query, uint64_t now_ns,
                           struct protocol_reply *reply)
 {
+    (void)now_ns;
     const trace_t *trace = scheduler_trace(commands->scheduler);
     if (!command_privileged(commands, caller->peer.uid))
         return EPERM;
     if (query->kind == PROTOCOL_QUERY_TRACE_JOB)
         return trace_job_at(trace, query->index, &reply->event_job) ? 0 : ENOENT;
     trace_read(trace, query->index, &reply->events);
-    reply->events.wall_offset_ns = (int64_t)(clock_wall_ns() - now_ns);
+    // Of one moment, unlike now_ns, which is when the packet came: recordings are merged by it.
+    reply->events.wall_offset_ns = (int64_t)(clock_wall_ns() - clock_now_ns());
     return 0;
 }
 

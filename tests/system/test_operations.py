@@ -21,6 +21,9 @@ import unittest
 import daemonkit
 from daemonkit import DEADLINE_S, NOBODY, SWITCH, TIMERD, Node, classes, quota
 
+HAS_LIBRARY = unittest.skipUnless(os.path.exists(os.path.join(daemonkit.BUILD, "pmpi", "libcosched_pmpi.so")),
+                                  "built with sanitizers, without the preloaded library")
+
 
 class Reload(Node):
     def test_shares_and_times_change_under_running_jobs(self):
@@ -342,6 +345,7 @@ class Watching(Node):
 
 
 class Installed(unittest.TestCase):
+    @HAS_LIBRARY
     def test_units_start_what_was_installed(self):
         for prefix in ("/opt/cosched", "/usr"):  # the last one as it was configured
             with self.subTest(prefix=prefix), tempfile.TemporaryDirectory() as top:
@@ -380,6 +384,7 @@ class Installed(unittest.TestCase):
                     self.assertIn("placement", file.read())
                 self.assertTrue(os.path.exists(f"{top}/build/doc/coschedctl.1"))
 
+    @HAS_LIBRARY
     def test_a_library_that_serves_no_mpi_is_a_fault(self):
         with tempfile.TemporaryDirectory() as top:
             subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", top], check=True,
