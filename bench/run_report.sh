@@ -3,27 +3,30 @@
 # Installs gnuplot where it is missing. Needs no root but for that.
 # Of a folder of bench/run_nas.sh, with --against it compares the ratios of two sessions instead: status 1 where
 # intervals do not overlap. With --together it says for how long jobs held some of their nodes only, in each recorded
-# run; with --repetitions it prints what each run says, repetition by repetition.
-# Usage: bench/run_report.sh RESULTS_DIR [--against OTHER_DIR | --together | --repetitions]
+# run; with --repetitions it prints what each run says, repetition by repetition; with --equal-speed it compares
+# only runs during which the machine was as fast.
+# Usage: bench/run_report.sh RESULTS_DIR [--against OTHER_DIR | --together | --repetitions | --equal-speed]
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 case ${1:-} in
 -h | --help)
-    sed -n '2,7s/^# //p' "$0"
+    sed -n '2,8s/^# //p' "$0"
     exit 0
     ;;
 esac
 case $#:${2:-} in
-1: | 2:--together | 2:--repetitions | 3:--against) ;;
+1: | 2:--together | 2:--repetitions | 2:--equal-speed | 3:--against) ;;
 *)
-    echo "run_report.sh: needs one results folder, or two with --against between them, or one and --together or" \
-        "--repetitions; try --help" >&2
+    echo "run_report.sh: needs one results folder, or two with --against between them, or one and --together," \
+        "--repetitions or --equal-speed; try --help" >&2
     exit 2
     ;;
 esac
 program=report
 if [ "${2:-}" = --repetitions ]; then
     program=naskit.repetitions
+elif [ "${2:-}" = --equal-speed ]; then
+    program=naskit.equal_speed
 elif [ $# = 1 ] && grep -qs '"waits"' -- "$1/summary.json"; then
     program=dcskit # whose summary alone says how ranks waited
 fi

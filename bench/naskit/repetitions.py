@@ -31,7 +31,12 @@ def _cell(values):
     return ", ".join(known) if any(value is not None for value, _ in values) else "-"
 
 
-def _place(item):
+def place(run):
+    return run["workload"], run["value"], run["mpi"], run["scheduler"]
+
+
+def order(item):
+    """A key to sort what is by place."""
     title, value, mpi, scheduler = item[0]
     return title, value is not None, value or 0, mpi, scheduler
 
@@ -42,8 +47,8 @@ def _rows(name, measured):
     base, alone = base_of(experiments.TABLE.get(name, experiments.BY_HAND), schedulers), records.reference(schedulers)
     bases, groups = summary.by_repetition(measured, base), {}
     for run, found in summary.sound(measured):
-        groups.setdefault((run["workload"], run["value"], run["mpi"], run["scheduler"]), []).append((run, found))
-    for (title, value, mpi, scheduler), group in sorted(groups.items(), key=_place):
+        groups.setdefault(place(run), []).append((run, found))
+    for (title, value, mpi, scheduler), group in sorted(groups.items(), key=order):
         group.sort(key=lambda pair: (pair[0]["repetition"], records.sitting(pair[0])))
         shares = scheduler != alone  # or it is what stretch is reckoned with
         ratios = [[(summary.ratio(measure, found, summary.paired(run, bases)[1]), run["disturbed"]) for run, found in group]
@@ -64,7 +69,8 @@ def rows(runs, cluster):
     return found
 
 
-def text(folder):
+def read(folder):
+    """The lines of runs.jsonl, judged, and the cluster on which they were run."""
     results = store.Store(folder)
     known = results.read_json("plan.json")
     plan.from_json(known, results.path("plan.json"))
@@ -72,8 +78,11 @@ def text(folder):
     if not runs:
         raise NasError(f"{folder}: has no run yet")
     noise.judge_sittings(runs, options["noise"])
-    table = rows(runs, workload.Cluster(options["nodes"], options["cpus_per_node"]))
-    return "\n".join([*columns(table), "", EXPLANATION])
+    return runs, workload.Cluster(options["nodes"], options["cpus_per_node"])
+
+
+def text(folder):
+    return "\n".join([*columns(rows(*read(folder))), "", EXPLANATION])
 
 
 def main():

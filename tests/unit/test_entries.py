@@ -181,6 +181,8 @@ class Report(Entries):
     def test_what_is_asked_of_a_folder_is_done_by_whoever_left_it(self):
         self.assertEqual(self.run_entry("bench/run_report.sh", "results", "--repetitions")[3],
                          ["python3 -m naskit.repetitions results --repetitions"])
+        self.assertEqual(self.run_entry("bench/run_report.sh", "results", "--equal-speed")[3],
+                         ["python3 -m naskit.equal_speed results --equal-speed"])
         self.assertEqual(self.run_entry("bench/run_report.sh", "a", "--against", "b")[3], ["python3 -m report a --against b"])
         self.program("path/gnuplot")
         for name in ("dcs", "dcs-openmpi"):

@@ -12,7 +12,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from naskit import (NasError, gantt, lab_site, noise, observer, records, repetitions, schedulers,  # noqa: E402
+from naskit import (NasError, equal_speed, gantt, lab_site, noise, observer, records, repetitions, schedulers,  # noqa: E402
                     store, summary, tables)
 from naskit.workload import Cluster  # noqa: E402
 
@@ -356,6 +356,72 @@ class Repetitions(unittest.TestCase):
             for one in self.made(("cosched", "uncoordinated")):
                 results.append_run(one)
             self.assertIn("0.50, 0.50", repetitions.text(folder))
+
+
+class EqualSpeed(unittest.TestCase):
+    """What bench/run_report.sh --equal-speed prints."""
+
+    @staticmethod
+    def alone(response_s, pace_s, place, **others):
+        return run("dedicated", [job(response_s=response_s, cpu_s=response_s)], place, workload="cg.A.2", pace_s=pace_s,
+                   repetition=place + 1, **others)
+
+    @staticmethod
+    def shared(response_s, pace_s, place, scheduler="cosched", **others):
+        jobs = [job(response_s=response_s, cpu_s=response_s / 2, degree=2.0) for _ in range(2)]
+        return run(scheduler, jobs, place, pace_s=pace_s, **others)
+
+    def rows(self, runs):
+        return {(row[1], row[4]): row[5:] for row in equal_speed.rows(runs, 2)[1:]}
+
+    def test_a_run_is_compared_with_the_job_alone_at_its_speed_of_any_repetition(self):
+        slow, fast = 44e-6, 38e-6
+        found = self.rows([self.alone(2.0, slow, 0), self.alone(1.0, fast, 1), self.alone(1.1, fast, 2),
+                           self.shared(4.2, slow, 3, repetition=2), self.shared(2.1, fast, 4, repetition=1)])
+        self.assertEqual(found["w", "cosched"][:3], ("2 of 2", "1.02 (1.00..1.05)", "1.02 (1.00..1.05)"))
+
+    def test_without_one_it_has_no_figure(self):
+        for others in ({"pace_s": 42e-6}, {"pace_s": None}, {"calibration_s": 0.12}, {"sitting": 2}, {"mpi": "openmpi"}):
+            with self.subTest(**others):
+                found = self.rows([self.alone(2.0, 44e-6, 0), {**self.shared(4.0, 44e-6, 1), **others}])
+                self.assertEqual(found, {})
+        found = self.rows([self.alone(2.0, 44e-6, 0), self.shared(4.0, 44e-6, 1), self.shared(4.0, 40e-6, 2, repetition=2)])
+        self.assertEqual(found["w", "cosched"][0], "1 of 2")
+
+    def test_nearly_as_fast_is_as_fast(self):
+        found = self.rows([self.alone(2.0, 44e-6, 0), self.shared(4.0, 43.3e-6, 1, calibration_s=0.105)])
+        self.assertEqual(found["w", "cosched"][1], "1.00 (1.00..1.00)")
+
+    def test_disturbed_and_unverified_runs_are_left_out(self):
+        good, bad = self.shared(4.0, 44e-6, 2), self.shared(40.0, 44e-6, 3, repetition=2)
+        bad["jobs"][0]["verified"] = False
+        found = self.rows([self.alone(2.0, 44e-6, 0), self.alone(9.0, 44e-6, 1, disturbed=True), good, bad])
+        self.assertEqual(found["w", "cosched"][:2], ("1 of 1", "1.00 (1.00..1.00)"))
+
+    def test_ratios_are_to_the_baseline_at_its_speed(self):
+        found = self.rows([self.shared(6.0, 38e-6, 0, "uncoordinated"), self.shared(8.0, 44e-6, 1, "uncoordinated", repetition=2),
+                           self.shared(4.0, 44e-6, 2)])
+        self.assertEqual(found["w", "cosched"][3:], ("uncoordinated", "0.50 (0.50..0.50)", "-", "0.50 (0.50..0.50)",
+                                                     "0.50 (0.50..0.50)"))
+        self.assertNotIn(("w", "uncoordinated"), found)
+
+    def test_more_than_one_place_has_a_row_of_all(self):
+        runs = [self.alone(2.0, 44e-6, 0), self.shared(4.0, 44e-6, 1, value=2), self.shared(4.4, 44e-6, 2, value=3)]
+        self.assertEqual(self.rows(runs)["all", "cosched"][:2], ("2 of 2", "1.05 (1.00..1.10)"))
+        self.assertNotIn(("all", "cosched"), self.rows(runs[:2]))
+
+    def test_of_a_folder_it_is_printed_or_what_is_missing_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results = store.Store(folder)
+            results.write_json("plan.json", {"format": 1, "units": [], "options": {"nodes": 2, "cpus_per_node": 1, "noise": 0}})
+            results.append_run(self.alone(2.0, None, 0))
+            with self.assertRaisesRegex(NasError, "no run has a pace; a session with --noise 0"):
+                equal_speed.text(folder)
+            results.append_run(self.alone(2.0, 44e-6, 1))
+            with self.assertRaisesRegex(NasError, "has no two runs during which the machine was as fast"):
+                equal_speed.text(folder)
+            results.append_run(self.shared(4.0, 44e-6, 2))
+            self.assertIn("1 of 1", equal_speed.text(folder))
 
 
 class Folder(unittest.TestCase):
