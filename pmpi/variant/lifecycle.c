@@ -3,74 +3,36 @@
 #include "common/units.h"
 #include "pmpi/variant/agreement.h"
 #include "pmpi/variant/announcement.h"
+#include "pmpi/variant/ballots.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/clock_check.h"
 #include "pmpi/variant/contention.h"
 #include "pmpi/variant/crowding.h"
+#include "pmpi/variant/doorbell.h"
 #include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/header.h"
+#include "pmpi/variant/job.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/numbering.h"
 #include "pmpi/variant/outsiders.h"
 #include "pmpi/variant/parting.h"
 #include "pmpi/variant/patience.h"
+#include "pmpi/variant/peers.h"
 #include "pmpi/variant/session.h"
-#include "pmpi/variant/settings.h"
 #include "pmpi/variant/strangers.h"
 #include "pmpi/variant/wait.h"
+#include "pmpi/variant/wait_choice.h"
 #include "pmpi/variant/wire.h"
 #include "pmpi/variant/within.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FINALIZE_DRAIN_NS (10 * NS_PER_SEC)
-
-// What this library can do, and an older one could not. What all have to do alike is done only
-// where all can.
-enum ability {
-    CAN_GROW = 1 << 0,      // look for more slots later
-    CAN_WATCH_OUT = 1 << 1, // for outsiders
-};
-
-// What each rank tells all others at MPI_Init.
-struct ballot {
-    uint64_t node_id;
-    uint64_t doorbell_place;
-    struct crowding_place place;
-    struct contention_process process;
-    uint8_t registered;
-    uint8_t wait;    // enum wait_mode
-    uint8_t carries; // enum piggyback
-    uint8_t stats;
-    uint8_t bypassed;   // Fortran calls of this program do not come by here
-    uint8_t gang;       // the node gives slots, and this library asks for them
-    uint8_t can;        // enum ability
-    uint8_t roll_calls; // see half_wrapped.h
-    uint64_t time_slice_ns;
-};
-
-static struct {
-    const struct mpi_next *mpi; // null: the job has not started
-    MPI_Comm comm;              // private duplicate of MPI_COMM_WORLD
-    int rank;
-    int size;
-    struct settings settings;
-    struct session_identity identity;
-    struct crowding_place place; // before the scheduler has moved this process
-    const int *nodes;            // while the job starts, by rank: the first rank on the same node
-    bool *remote;                // likewise: is it another than this one's?
-    struct error error;          // why this rank has no scheduler
-    bool registered;
-    bool crowded;       // somewhere ranks share their CPUs with each other
-    bool meets_at_last; // see meet_at_last()
-} job;
 
 static bool make_communicator(void)
 {
@@ -94,113 +56,6 @@ static bool agree_on_job_id(void)
         return false;
     job.identity.starts_ns = announcement_read(&said, job.identity.job_id);
     return protocol_job_id_valid(job.identity.job_id);
-}
-
-// A library that polls other collectives than this one must not be taken for one like it, nor take
-// this one for it: the modes have other numbers here, and what has none spins.
-enum { POLLED_SET = WAIT_MODES };
-
-static uint8_t wait_ballot(enum wait_mode mode)
-{
-    return (uint8_t)(mode == WAIT_SPIN ? mode : mode + POLLED_SET);
-}
-
-static enum wait_mode wait_of_ballot(uint8_t number)
-{
-    return number > POLLED_SET && number < POLLED_SET + WAIT_MODES
-               ? (enum wait_mode)(number - POLLED_SET)
-               : WAIT_SPIN;
-}
-
-// With a carrier the ranks meet once more at the end, so all have it or none: who has no memory for
-// it says so on the ballot.
-static bool reserve_carrier(void)
-{
-    if (peers_reserve(job.size) == 0) {
-        if (carrier_reserve(job.size) == 0)
-            return true;
-        peers_stop();
-    }
-    fprintf(stderr,
-            "cosched: rank %d is short of memory; no status travels with this job's messages\n",
-            job.rank);
-    return false;
-}
-
-static void release_carrier(void)
-{
-    carrier_release();
-    peers_stop();
-}
-
-// MPI-4.1 has functions that complete requests, and attach buffers, in ways that the table does not
-// know: a header that none of ours takes off would be data of the program's.
-static enum piggyback without_unknown_functions(enum piggyback piggyback)
-{
-    if (piggyback != PIGGYBACK_HEADER || !core_mpi_has("Request_get_status_all"))
-        return piggyback;
-    if (job.rank == 0)
-        fprintf(stderr, "cosched: piggyback = header does not know all functions of this MPI "
-                        "(MPI-4.1); all ranks send notices\n");
-    return PIGGYBACK_NOTICE;
-}
-
-static struct ballot own_ballot(void)
-{
-    const struct status_page *page = session_page();
-    struct ballot ballot = {.doorbell_place = doorbell_place(DOORBELL_DIRECTORY),
-                            .place = job.place,
-                            .process = contention_own_process(),
-                            .registered = job.registered,
-                            .can = CAN_GROW | CAN_WATCH_OUT,
-                            .roll_calls = half_wrapped_roll_calls(),
-                            .stats = job.settings.stats};
-    enum wait_mode wait = job.settings.wait;
-    enum piggyback piggyback = job.settings.piggyback;
-    if (page != NULL) {
-        ballot.node_id = page->node_id;
-        ballot.time_slice_ns = page->time_slice_ns;
-        ballot.gang = page->gang != 0;
-        if (wait == WAIT_DEFAULT)
-            wait = page->wait == STATUS_WAIT_YIELD   ? WAIT_YIELD
-                   : page->wait == STATUS_WAIT_SPIN  ? WAIT_SPIN
-                   : page->wait == STATUS_WAIT_BLOCK ? WAIT_BLOCK
-                                                     : WAIT_AUTO;
-        if (piggyback == PIGGYBACK_DEFAULT)
-            piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
-                        : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
-                                                                     : PIGGYBACK_OFF;
-        piggyback = without_unknown_functions(piggyback);
-    }
-    ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
-    ballot.carries = page != NULL && (piggyback == PIGGYBACK_OFF || reserve_carrier())
-                         ? piggyback
-                         : PIGGYBACK_OFF;
-    ballot.bypassed = bindings_bypass_us();
-    return ballot;
-}
-
-static bool exchange_ballots(struct ballot *ballots)
-{
-    struct ballot own = own_ballot();
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
-                            &request) != MPI_SUCCESS ||
-        !patience_wait(&request, PATIENCE_FOR_EVER))
-        return false;
-    for (int i = 0; i < job.size; i++)
-        half_wrapped_take(job.rank, job.size, i, ballots[i].roll_calls);
-    return true;
-}
-
-// Does it hold on every rank?
-static bool agree(int holds)
-{
-    int all = 0;
-    MPI_Request request = MPI_REQUEST_NULL;
-    return job.mpi->Iallreduce(&holds, &all, 1, MPI_INT, MPI_MIN, job.comm, &request) ==
-               MPI_SUCCESS &&
-           patience_wait(&request, PATIENCE_FOR_EVER) && all != 0;
 }
 
 // Some nodes have a scheduler and some have not: the first rank without one says why, for all.
@@ -253,152 +108,10 @@ static void start_carrier(bool headers)
 {
     peers_start(job.nodes, job.size);
     carrier_start(job.comm, job.size, job.remote, headers);
-    if (headers && agree(carrier.on))
+    if (headers && job_agree(carrier.on))
         header_start(job.comm, job.rank);
     else
         carrier.headers = false;
-}
-
-// How the ranks wait, where they agree; otherwise as their MPI does.
-static void choose_wait(const struct ballot *ballots, struct crowding_place *places)
-{
-    int count[WAIT_MODES] = {0};
-    for (int i = 0; i < job.size; i++)
-        count[wait_of_ballot(ballots[i].wait)]++;
-    for (int i = 0; i < job.size; i++)
-        places[i] = ballots[i].place;
-    job.crowded = crowding_anywhere(places, job.size);
-    wait_blocks = count[WAIT_BLOCK] == job.size;
-    wait_yields = wait_collectives_polled = wait_blocks || count[WAIT_YIELD] == job.size;
-    if (count[WAIT_AUTO] != job.size) {
-        if (job.rank == 0 && !wait_yields && count[WAIT_SPIN] != job.size)
-            fprintf(
-                stderr,
-                "cosched: %d of %d ranks have COSCHED_WAIT=yield, %d auto, %d block, %d spin; all "
-                "of them spin. Set the same for all\n",
-                count[WAIT_YIELD], job.size, count[WAIT_AUTO], count[WAIT_BLOCK], count[WAIT_SPIN]);
-        return;
-    }
-    wait_adapts = true;
-    wait_yields = crowding_at(places, job.size, &job.place);
-    wait_collectives_polled = job.crowded;
-    wait_blocks = job.crowded;
-}
-
-// The ranks with which this one shares its CPUs watch out for others who compute there. Of a limit
-// on CPU bandwidth, rounded up, a part is nobody's; and where there are more CPUs than ranks some
-// may be idle, so each looks at the one that it could have.
-static bool watch_out(const struct ballot *ballots)
-{
-    struct contention_process *mates = calloc((size_t)job.size, sizeof *mates);
-    uint32_t count = 0;
-    bool watches = false;
-    for (int i = 0; mates != NULL && i < job.size; i++) {
-        if (ballots[i].place.cpus_id == job.place.cpus_id)
-            mates[count++] = ballots[i].process;
-    }
-    if (mates != NULL && !job.crowded && !job.place.limited && count < job.place.cpus)
-        watches = contention_start(&ballots[job.rank].process, 1, 1, NULL);
-    else if (mates != NULL && !job.place.limited)
-        watches =
-            contention_start(mates, (int)count, job.place.cpus,
-                             doorbell.room != NULL ? &doorbell.room->contended_until_ns : NULL);
-    free(mates);
-    return watches;
-}
-
-static void use_spin_limit(void)
-{
-    const struct status_page *page = session_page();
-    uint64_t limit_ns = job.settings.spin_limit_ns;
-    if (limit_ns == SETTINGS_UNSET)
-        limit_ns = page != NULL ? page->spin_limit_ns : 0;
-    wait_set_spin_limit(limit_ns <= NS_PER_SEC ? limit_ns : 0);
-}
-
-static bool all_can(const struct ballot *ballots, enum ability ability)
-{
-    for (int i = 0; i < job.size; i++) {
-        if ((ballots[i].can & ability) == 0)
-            return false;
-    }
-    return true;
-}
-
-// Whether all ranks can have one doorbell.
-static bool all_in_one_place(const struct ballot *ballots)
-{
-    for (int i = 1; i < job.size; i++) {
-        if (ballots[i].doorbell_place != ballots[0].doorbell_place)
-            return false;
-    }
-    return ballots[0].doorbell_place != 0;
-}
-
-// Rank 0 makes the segment, the others join it, and then nobody else can. All ranks, or none, as
-// where one of them does not want it.
-static bool agree_on_doorbell(bool wanted)
-{
-    char name[DOORBELL_NAME_MAX] = "";
-    struct error err = {0};
-    MPI_Request request = MPI_REQUEST_NULL;
-    bool created = job.rank == 0 && doorbell_create(DOORBELL_DIRECTORY, job.size, name, &err) == 0;
-    bool told =
-        job.mpi->Ibcast(name, sizeof name, MPI_BYTE, 0, job.comm, &request) == MPI_SUCCESS &&
-        patience_wait(&request, PATIENCE_FOR_EVER) && name[sizeof name - 1] == '\0' &&
-        name[0] != '\0' && strchr(name, '/') == NULL;
-    bool joined = job.rank == 0 ? created
-                                : told && doorbell_join(DOORBELL_DIRECTORY, name, job.size,
-                                                        job.rank, &err) == 0;
-    bool all = agree(joined && wanted);
-    if (created)
-        doorbell_remove(DOORBELL_DIRECTORY, name);
-    if (!all)
-        doorbell_leave();
-    return all;
-}
-
-// Ranks that do not know each other's places in other communicators ring for everybody.
-static void know_peers(void)
-{
-    int *nodes = peers_world_size == 0 ? calloc((size_t)job.size, sizeof *nodes) : NULL;
-    if (nodes != NULL)
-        peers_start(nodes, job.size);
-    free(nodes);
-}
-
-// How a rank that sleeps is to be woken, by where its peers are. What concerns all ranks is
-// computed alike on all. A doorbell only if all of them want one.
-static void start_blocking(const struct ballot *ballots, bool wanted)
-{
-    int here = 0;
-    for (int i = 0; i < job.size; i++)
-        here += ballots[i].doorbell_place == ballots[job.rank].doorbell_place;
-    if (all_in_one_place(ballots) && agree_on_doorbell(wanted)) {
-        know_peers();
-        block.sign = BLOCK_BY_DOORBELL;
-    } else {
-        block.sign = here == 1 ? BLOCK_BY_SOCKETS : BLOCK_BY_TIME;
-    }
-    if (strangers_came())
-        block_without_sign();
-}
-
-// Ranks that have a CPU each spin until somebody else computes there, and can go on in another way
-// then. Not where they could not tell when they had better sleep than yield, nor below a limit on
-// CPU bandwidth: who has used that up seems to stand in line.
-static void watch_for_outsiders(const struct ballot *ballots)
-{
-    if (job.size == 1 || !all_can(ballots, CAN_WATCH_OUT))
-        return;
-    bool possible = outsiders_possible() && watch_out(ballots);
-    start_blocking(ballots, possible);
-    if (block.sign != BLOCK_BY_DOORBELL)
-        block_without_sign();
-    else if (possible)
-        watch_out(ballots); // and tell each other
-    if (possible)
-        outsiders_start();
 }
 
 // False where a node has no slots to give, by another policy or an older classd.
@@ -500,7 +213,7 @@ static void start_leaders(const struct ballot *ballots)
         if (job.nodes[i] == i)
             leaders[count++] = i;
     }
-    if (all_can(ballots, CAN_GROW))
+    if (ballots_all_can(ballots, CAN_GROW))
         leaders_start(leaders, count, job.rank, job.identity.job_id);
     free(leaders);
 }
@@ -567,14 +280,14 @@ static void job_start(void)
     job.place = crowding_own_place();
     job.identity.width = job.place.width;
     job.registered = session_register(&job.identity, &job.error) == 0;
-    if (ballots != NULL && exchange_ballots(ballots)) {
+    if (ballots != NULL && ballots_exchange(ballots)) {
         struct crowding_place *places = (struct crowding_place *)(ballots + job.size);
-        choose_wait(ballots, places);
+        wait_choice_make(ballots, places);
         struct numbering_rank *ranks = (struct numbering_rank *)(places + job.size);
         number_nodes(ballots, ranks, (int *)(ranks + job.size));
         act_on_ballots(ballots);
         if (!carrier.on)
-            release_carrier();
+            ballots_release_carrier();
         if (job.registered && carrier_slots) {
             if (nodes_differ())
                 compare_clocks();
@@ -582,13 +295,7 @@ static void job_start(void)
         }
         if (carrier.on && carrier_slots)
             start_leaders(ballots);
-        use_spin_limit();
-        if (wait_blocks)
-            start_blocking(ballots, true);
-        if (wait_adapts && wait_yields)
-            watch_out(ballots);
-        if (wait_adapts && !job.crowded && !job.registered)
-            watch_for_outsiders(ballots);
+        wait_choice_start(ballots);
     }
     free(ballots);
     job.nodes = NULL;

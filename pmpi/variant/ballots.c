@@ -1,0 +1,118 @@
+#include "pmpi/variant/ballots.h"
+
+#include "pmpi/variant/bindings.h"
+#include "pmpi/variant/carrier.h"
+#include "pmpi/variant/doorbell.h"
+#include "pmpi/variant/half_wrapped.h"
+#include "pmpi/variant/job.h"
+#include "pmpi/variant/patience.h"
+#include "pmpi/variant/peers.h"
+
+#include <stdio.h>
+
+// A library that polls other collectives than this one must not be taken for one like it, nor take
+// this one for it: the modes have other numbers here, and what has none spins.
+enum { POLLED_SET = WAIT_MODES };
+
+static uint8_t wait_ballot(enum wait_mode mode)
+{
+    return (uint8_t)(mode == WAIT_SPIN ? mode : mode + POLLED_SET);
+}
+
+enum wait_mode ballot_wait(const struct ballot *ballot)
+{
+    uint8_t number = ballot->wait;
+    return number > POLLED_SET && number < POLLED_SET + WAIT_MODES
+               ? (enum wait_mode)(number - POLLED_SET)
+               : WAIT_SPIN;
+}
+
+// With a carrier the ranks meet once more at the end, so all have it or none: who has no memory for
+// it says so on the ballot.
+static bool reserve_carrier(void)
+{
+    if (peers_reserve(job.size) == 0) {
+        if (carrier_reserve(job.size) == 0)
+            return true;
+        peers_stop();
+    }
+    fprintf(stderr,
+            "cosched: rank %d is short of memory; no status travels with this job's messages\n",
+            job.rank);
+    return false;
+}
+
+void ballots_release_carrier(void)
+{
+    carrier_release();
+    peers_stop();
+}
+
+// MPI-4.1 has functions that complete requests, and attach buffers, in ways that the table does not
+// know: a header that none of ours takes off would be data of the program's.
+static enum piggyback without_unknown_functions(enum piggyback piggyback)
+{
+    if (piggyback != PIGGYBACK_HEADER || !core_mpi_has("Request_get_status_all"))
+        return piggyback;
+    if (job.rank == 0)
+        fprintf(stderr, "cosched: piggyback = header does not know all functions of this MPI "
+                        "(MPI-4.1); all ranks send notices\n");
+    return PIGGYBACK_NOTICE;
+}
+
+static struct ballot own_ballot(void)
+{
+    const struct status_page *page = session_page();
+    struct ballot ballot = {.doorbell_place = doorbell_place(DOORBELL_DIRECTORY),
+                            .place = job.place,
+                            .process = contention_own_process(),
+                            .registered = job.registered,
+                            .can = CAN_GROW | CAN_WATCH_OUT,
+                            .roll_calls = half_wrapped_roll_calls(),
+                            .stats = job.settings.stats};
+    enum wait_mode wait = job.settings.wait;
+    enum piggyback piggyback = job.settings.piggyback;
+    if (page != NULL) {
+        ballot.node_id = page->node_id;
+        ballot.time_slice_ns = page->time_slice_ns;
+        ballot.gang = page->gang != 0;
+        if (wait == WAIT_DEFAULT)
+            wait = page->wait == STATUS_WAIT_YIELD   ? WAIT_YIELD
+                   : page->wait == STATUS_WAIT_SPIN  ? WAIT_SPIN
+                   : page->wait == STATUS_WAIT_BLOCK ? WAIT_BLOCK
+                                                     : WAIT_AUTO;
+        if (piggyback == PIGGYBACK_DEFAULT)
+            piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
+                        : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
+                                                                     : PIGGYBACK_OFF;
+        piggyback = without_unknown_functions(piggyback);
+    }
+    ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
+    ballot.carries = page != NULL && (piggyback == PIGGYBACK_OFF || reserve_carrier())
+                         ? piggyback
+                         : PIGGYBACK_OFF;
+    ballot.bypassed = bindings_bypass_us();
+    return ballot;
+}
+
+bool ballots_exchange(struct ballot *ballots)
+{
+    struct ballot own = own_ballot();
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
+                            &request) != MPI_SUCCESS ||
+        !patience_wait(&request, PATIENCE_FOR_EVER))
+        return false;
+    for (int i = 0; i < job.size; i++)
+        half_wrapped_take(job.rank, job.size, i, ballots[i].roll_calls);
+    return true;
+}
+
+bool ballots_all_can(const struct ballot *ballots, enum ability ability)
+{
+    for (int i = 0; i < job.size; i++) {
+        if ((ballots[i].can & ability) == 0)
+            return false;
+    }
+    return true;
+}

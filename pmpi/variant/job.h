@@ -1,0 +1,33 @@
+// This process's job: what the parts that start and end it share. Written while MPI_Init lasts.
+#ifndef COSCHED_PMPI_VARIANT_JOB_H
+#define COSCHED_PMPI_VARIANT_JOB_H
+
+#include "common/error.h"
+#include "pmpi/variant/core.h"
+#include "pmpi/variant/crowding.h"
+#include "pmpi/variant/session.h"
+#include "pmpi/variant/settings.h"
+
+#include <stdbool.h>
+
+extern struct job {
+    const struct mpi_next *mpi; // null: the job has not started
+    MPI_Comm comm;              // private duplicate of MPI_COMM_WORLD
+    int rank;
+    int size;
+    struct settings settings;
+    struct session_identity identity;
+    struct crowding_place place; // before the scheduler has moved this process
+    const int *nodes;            // while the job starts, by rank: the first rank on the same node
+    bool *remote;                // likewise: is it another than this one's?
+    struct error error;          // why this rank has no scheduler
+    bool registered;
+    bool crowded;       // somewhere ranks share their CPUs with each other
+    bool meets_at_last; // its ranks part when what is attached to MPI_COMM_SELF is deleted
+} job;
+
+// Collective, on all ranks of the job: does it hold on every one of them? False, too, when they
+// cannot tell each other.
+bool job_agree(int holds);
+
+#endif
