@@ -65,15 +65,14 @@ class Guest(unittest.TestCase):
         return machine.text
 
     def run_in_guest(self, command, **options):
-        """What the guest printed; its command must have ended well. An emulated machine freezes now and then,
-        both CPUs busy in the kernel and no line any more, at no certain place: then there is a second one, and only
-        one, whose CPUs take turns."""
+        """What the guest printed; its command must have ended well. Of one that freezes, busy in the kernel and no line any
+        more, there is a second one, and only one."""
         machine = self.boot(command, **options)
         if machine.wait(SILENCE_S) is None and machine.frozen():
             print(f"{machine.name} froze after:\n{machine.text[-300:]}\n{machine.whereabouts()}\nonce more",
                   flush=True)
             machine.close()
-            machine = self.boot(command, **{**options, "in_parallel": False})
+            machine = self.boot(command, **options)
         return self.finish(machine)
 
 
@@ -84,9 +83,8 @@ class Backend(Guest):
         self.assertIn("v2_root_passes_cpu_on", text)
 
     def test_the_daemons(self):
-        # The CPUs take turns: that takes hardly longer, and in parallel it is here that guests freeze.
         self.run_in_guest(python("tests/system/test_daemons.py", "-v", *DAEMON_TESTS) + " && "
-                          + python("tests/system/test_fail_open.py", "-v", *FAIL_OPEN_TESTS), in_parallel=False)
+                          + python("tests/system/test_fail_open.py", "-v", *FAIL_OPEN_TESTS))
 
 
 class Placement(Guest):

@@ -123,15 +123,15 @@ def module_files(release):
 
 
 class Machine:
-    """One guest. Use as a context manager; wait() gives the command's exit status. Its CPUs run `in_parallel`, or take
-    turns on one of the host's."""
+    """One guest. Use as a context manager; wait() gives the command's exit status. Its CPUs take
+    turns on one of the host's: two guests at once keep a machine of two busy, and end sooner than with CPUs in parallel,
+    which froze now and then."""
 
     def __init__(self, command, *, name="vm", cpus=2, memory=1024, systemd=False, network=None,
-                 address=None, output=None, in_parallel=True):
+                 address=None, output=None):
         require()
         self.directory = tempfile.mkdtemp(prefix="cosched-vm-")
         self.name = name
-        self.threads = "multi" if in_parallel else "single"
         self.output = output
         self.text = ""
         self.heard_s = time.monotonic()
@@ -152,7 +152,7 @@ class Machine:
         wait_for(lambda: os.path.exists(files), "virtiofsd")
         self.qemu = self._start(
             ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-no-reboot", "-M", "pc",
-             "-accel", f"tcg,thread={self.threads}", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
+             "-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
              "-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem",
              "-chardev", f"socket,id=fs,path={files}", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
              "-kernel", image, "-initrd", initrd,
