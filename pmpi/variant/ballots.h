@@ -1,4 +1,5 @@
-// What the ranks of a job tell each other at MPI_Init, so that each of them comes to the same decisions.
+// What the ranks of a job tell each other at MPI_Init, so that each of them comes to the same
+// decisions.
 #ifndef COSCHED_PMPI_VARIANT_BALLOTS_H
 #define COSCHED_PMPI_VARIANT_BALLOTS_H
 

@@ -12,4 +12,3 @@ bool job_agree(int holds)
                MPI_SUCCESS &&
            patience_wait(&request, PATIENCE_FOR_EVER) && all != 0;
 }
-

@@ -1,4 +1,4 @@
-// How the ranks of a job wait, by what all of them have said at MPI_Init; and what they need for it.
+// How the ranks of a job wait, by what all of them have said at MPI_Init; and what that takes.
 #ifndef COSCHED_PMPI_VARIANT_WAIT_CHOICE_H
 #define COSCHED_PMPI_VARIANT_WAIT_CHOICE_H
 
