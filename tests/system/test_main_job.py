@@ -259,7 +259,7 @@ class MainJob(unittest.TestCase):
         """Runs the command beside CG; each must have been the idle one at some time, on both nodes: it is seen so, or has
         become scheduled again, since a look takes as long as some slices on a slow machine."""
         self.start_program(family, command, 2, *options)
-        self.start(family, 4)
+        self.start(family, 8)
         self.eventually(self.both_registered, "both jobs are on both nodes")
         idle = set()
         while all(process.poll() is None for process, _ in self.running):
@@ -278,7 +278,7 @@ class MainJob(unittest.TestCase):
             program = self.build_cpp(family)
             for carrier in ("notice", "header"):
                 with self.subTest(mpi=family, carrier=carrier):
-                    self.take_turns(family, [program, "3"], "--env", "COSCHED_PIGGYBACK=" + carrier)
+                    self.take_turns(family, [program, "6"], "--env", "COSCHED_PIGGYBACK=" + carrier)
 
     def test_an_mpi4py_script_takes_turns(self):
         python = "/usr/bin/python3"  # Debian's own, for which Debian's mpi4py is
@@ -288,7 +288,7 @@ class MainJob(unittest.TestCase):
             self.skipTest("no python3-mpi4py")
         family = "openmpi" if asked.stdout.startswith("Open MPI") else "mpich"
         self.up()
-        self.take_turns(family, [python, os.path.join(SOURCES, "exchange.py"), "3"])
+        self.take_turns(family, [python, os.path.join(SOURCES, "exchange.py"), "6"])
 
     def test_a_program_that_sends_nothing_ends(self):
         """Ranks share a CPU. MPICH does hang in MPI_Finalize there by chance, but seldom."""
