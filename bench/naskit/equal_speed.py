@@ -1,14 +1,13 @@
 """Comparisons of runs during which the machine was as fast: `bench/run_report.sh DIR --equal-speed`. Where its speed changes
 within minutes, as virtual machines' does, a ratio of two runs of one repetition is one of speeds, too."""
 
-import argparse
 import statistics
 import sys
 
 from columns import columns
 from guard import guarded
 
-from . import NasError, experiments, records, repetitions, summary, workload
+from . import NasError, experiments, records, repetitions, summary
 
 PACE_WITHIN = 0.02  # of a run, by what was looked at all the time
 CALIBRATION_WITHIN = 0.1  # before and after it, by the slower of the two
@@ -91,7 +90,7 @@ def _rows(name, measured):
     places, whole = {}, {}
     for run, found in measured:
         if run["scheduler"] != alone.scheduler:
-            places.setdefault(repetitions.place(run), []).append((run, found))
+            places.setdefault(summary.place_of(run), []).append((run, found))
             whole.setdefault(run["scheduler"], []).append((run, found))
     for key, group in sorted(places.items(), key=repetitions.order):
         title, value, mpi, scheduler = key
@@ -121,16 +120,5 @@ def text(folder):
     return "\n".join([*columns(table), "", EXPLANATION])
 
 
-def main():
-    top = argparse.ArgumentParser(prog="run_report.sh", description=__doc__)
-    top.add_argument("results", metavar="RESULTS_DIR", help="that bench/run_nas.sh left")
-    top.add_argument("--equal-speed", action="store_true", required=True)
-    try:
-        print(text(top.parse_args().results))
-    except NasError as error:
-        sys.exit(f"run_report: {error}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(guarded(lambda: repetitions.print_of_folder("--equal-speed", __doc__, text)))

@@ -31,12 +31,8 @@ def _cell(values):
     return ", ".join(known) if any(value is not None for value, _ in values) else "-"
 
 
-def place(run):
-    return run["workload"], run["value"], run["mpi"], run["scheduler"]
-
-
 def order(item):
-    """A key to sort what is by place."""
+    """A key to sort what is by summary.place_of()."""
     title, value, mpi, scheduler = item[0]
     return title, value is not None, value or 0, mpi, scheduler
 
@@ -47,7 +43,7 @@ def _rows(name, measured):
     base, alone = base_of(experiments.TABLE.get(name, experiments.BY_HAND), schedulers), records.reference(schedulers)
     bases, groups = summary.by_repetition(measured, base), {}
     for run, found in summary.sound(measured):
-        groups.setdefault(place(run), []).append((run, found))
+        groups.setdefault(summary.place_of(run), []).append((run, found))
     for (title, value, mpi, scheduler), group in sorted(groups.items(), key=order):
         group.sort(key=lambda pair: (pair[0]["repetition"], records.sitting(pair[0])))
         shares = scheduler != alone  # or it is what stretch is reckoned with
@@ -85,16 +81,17 @@ def text(folder):
     return "\n".join([*columns(rows(*read(folder))), "", EXPLANATION])
 
 
-def main():
-    top = argparse.ArgumentParser(prog="run_report.sh", description=__doc__)
+def print_of_folder(option, description, text_of):
+    """The command: prints what `text_of` says of the folder that it is given."""
+    top = argparse.ArgumentParser(prog="run_report.sh", description=description)
     top.add_argument("results", metavar="RESULTS_DIR", help="that bench/run_nas.sh left")
-    top.add_argument("--repetitions", action="store_true", required=True)
+    top.add_argument(option, action="store_true", required=True)
     try:
-        print(text(top.parse_args().results))
+        print(text_of(top.parse_args().results))
     except NasError as error:
         sys.exit(f"run_report: {error}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(guarded(lambda: print_of_folder("--repetitions", __doc__, text)))

@@ -17,7 +17,8 @@ def _groups(items, key):
     return groups
 
 
-def _key(run):
+def place_of(run):
+    """What is compared: a workload of a value, under one MPI and scheduler."""
     return run["workload"], run["value"], run["mpi"], run["scheduler"]
 
 
@@ -104,7 +105,7 @@ def _job_rows(key, group):
 def describe(runs, cluster, alone=(), complete=False, gantt=(), order=()):
     """`runs` are all lines of runs.jsonl, `alone` the names of schedulers that run jobs alone,
     `order` the rows' (experiment, workload, value, mpi, scheduler) as planned."""
-    attempts = _groups(runs, lambda run: (run["experiment"], *_key(run)))
+    attempts = _groups(runs, lambda run: (run["experiment"], *place_of(run)))
     counted = records.valid(runs)
     records.add_stretch(counted, cluster)
     found = {}
@@ -113,7 +114,7 @@ def describe(runs, cluster, alone=(), complete=False, gantt=(), order=()):
         measured = [(run, records.measures(run, cluster.nodes)) for run in own]
         baselines = by_repetition(measured, experiment.baseline)
         rows, jobs = [], []
-        groups = _groups(measured, lambda pair: _key(pair[0]))
+        groups = _groups(measured, lambda pair: place_of(pair[0]))
         for key in sorted(groups, key=_place(order, name)):
             disturbed = sum(run["disturbed"] for run in attempts[(name, *key)])
             rows.append(_row(key, groups[key], disturbed, baselines, key[3] in alone, cluster))
