@@ -33,6 +33,8 @@ SHOWN_MAX = 25  # differences of one run
 # What differs must differ from so many runs without the library: how mpiexec ends when a program never
 # calls MPI_Finalize, say, is chance.
 PLAIN_RUNS_MAX = 6
+# Processes that a program has spawned are another job, beside which their parents take turns.
+SHORT_TURNS = ["--set=scheduler.time_slice=500ms", "--set=scheduler.gmet=100ms"]
 DONE = r"^end: "
 DIED = "the program died"
 ENDS_LINE = re.compile(r"ends: rank [0-9]+ [A-Za-z_ ]+?(?=ends?:|$)", re.MULTILINE)
@@ -145,7 +147,7 @@ class Lab:
     def __init__(self, options, folder):
         self.lab = [LAB, "--name", options.lab_name]
         self.report = os.path.join(folder, options.lab_name + ".json")
-        subprocess.run([*self.lab, "up", "--build", options.build, "--owner", str(os.getpid())],
+        subprocess.run([*self.lab, "up", "--build", options.build, "--owner", str(os.getpid()), *SHORT_TURNS],
                        check=True)
 
     def close(self):
