@@ -29,6 +29,7 @@ struct outsiders outsiders = {
     .hold_most_ns = 20 * NS_PER_SEC,
     .longest_ns = 60 * NS_PER_SEC,
     .queued_ns = outsiders_queued_ns,
+    .others_ns = outsiders_others_ns,
 };
 bool outsiders_on;
 _Thread_local uint32_t outsiders_left;
@@ -64,7 +65,7 @@ bool outsiders_queued_ns(uint64_t *queued_ns)
     return sscanf(text, "%*u %" SCNu64, queued_ns) == 1;
 }
 
-static uint64_t other_threads_ns(void)
+uint64_t outsiders_others_ns(void)
 {
     struct timespec all;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
@@ -187,11 +188,12 @@ static void become_polite(uint64_t now_ns, uint64_t word)
 // The end of a window.
 static void judge(uint64_t now_ns)
 {
-    uint64_t queued_ns, threads_ns = other_threads_ns(), elapsed_ns = now_ns - own.began_ns;
+    uint64_t queued_ns, threads_ns = outsiders.others_ns(), elapsed_ns = now_ns - own.began_ns;
     if (!outsiders.queued_ns(&queued_ns))
         return;
+    // The clocks may say less than the last time, where no other thread has run.
     bool stood = own.began_ns != 0 && queued_ns - own.queued_ns > elapsed_ns / QUEUED_PARTS &&
-                 threads_ns - own.threads_ns < elapsed_ns / OWN_PARTS;
+                 threads_ns < own.threads_ns + elapsed_ns / OWN_PARTS;
     own.began_ns = now_ns;
     own.queued_ns = queued_ns;
     own.threads_ns = threads_ns;

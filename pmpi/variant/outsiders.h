@@ -25,12 +25,15 @@ struct outsiders {
     uint64_t longest_ns;   // and if somebody does
     // How long this thread has stood in line for a CPU since it began. False: not to be known.
     bool (*queued_ns)(uint64_t *queued_ns);
+    // CPU time of this process's other threads, about: of two clocks, read one after the other.
+    uint64_t (*others_ns)(void);
 };
 
 extern struct outsiders outsiders HIDDEN;
 
 // By the kernel.
 bool outsiders_queued_ns(uint64_t *queued_ns);
+uint64_t outsiders_others_ns(void);
 
 // Can this rank take part? Not where several threads may be in MPI at once.
 bool outsiders_possible(void);

@@ -130,6 +130,23 @@ static void beside_others_a_rank_is_polite(void **state)
     assert_true(tests > before);
 }
 
+static uint64_t less_each_time(void)
+{
+    static uint64_t said_ns = LONG_NS;
+    return said_ns -= 100;
+}
+
+// Two clocks are read one after the other: their difference may shrink.
+static void clocks_that_disagree_a_little_hide_nobody(void **state)
+{
+    (void)state;
+    outsiders.others_ns = less_each_time;
+    is_queued = true;
+    go_on();
+    assert_true(wait_yields);
+    outsiders.others_ns = outsiders_others_ns;
+}
+
 static void what_was_noticed_holds_for_a_while(void **state)
 {
     (void)state;
@@ -386,6 +403,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         TEST(alone_calls_are_the_mpis),
         TEST(beside_others_a_rank_is_polite),
+        TEST(clocks_that_disagree_a_little_hide_nobody),
         TEST(what_was_noticed_holds_for_a_while),
         TEST(what_one_rank_says_holds_for_all),
         TEST(a_rank_that_can_tell_nobody_is_polite_by_itself),
