@@ -43,7 +43,8 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
 static bool adopt_process(struct scheduler *scheduler, struct job *job,
                           const struct status_member *member, int pidfd, struct error *err)
 {
-    const struct process *process = jobs_enter(scheduler, job, member, pidfd, err);
+    struct world unknown = {.ranks = job->page->ranks};
+    const struct process *process = jobs_enter(scheduler, job, member, &unknown, pidfd, err);
     if (process == NULL)
         return false;
     job->page->members[process->slot] = *member;
@@ -60,7 +61,6 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
         job->class_ = adoption->class_;
         job->page = adoption->page;
         job->page_fd = adoption->page_fd;
-        job->ranks = job->page->ranks;
         // Frozen without a record, by a classd that died while it killed: nobody would thaw it.
         if (!class_suspended(job->class_, &how))
             class_resume(job->class_, NULL);

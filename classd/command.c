@@ -293,6 +293,11 @@ static int do_query(struct commands *commands, const struct caller *caller,
         scheduler_describe_node(commands->scheduler, &reply->node, now_ns);
         return 0;
     }
+    if (query->kind == PROTOCOL_QUERY_WORLD) {
+        return scheduler_describe_world(commands->scheduler, uid, query->world, &reply->job, now_ns)
+                   ? 0
+                   : ENOENT;
+    }
     if (query->kind != PROTOCOL_QUERY_JOB)
         return do_query_trace(commands, caller, query, now_ns, reply);
     return scheduler_describe_job(commands->scheduler, uid, command_privileged(commands, uid),

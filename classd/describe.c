@@ -54,22 +54,19 @@ static struct job *visible_job(const struct scheduler *scheduler, uid_t viewer, 
     return NULL;
 }
 
-bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,
-                            struct protocol_job_record *record, uint64_t now_ns)
+static bool describe(struct scheduler *scheduler, struct job *job,
+                     struct protocol_job_record *record, uint64_t now_ns)
 {
     struct engine_job_view view;
     struct class_suspension how;
-    struct job *job = visible_job(scheduler, viewer, sees_all, index);
-    if (job == NULL && (index == 0 || visible_job(scheduler, viewer, sees_all, index - 1) != NULL))
-        return sequential_describe(scheduler, record, now_ns);
-    if (job == NULL || !engine_job_find(scheduler->engine, job->id, &view))
+    if (!engine_job_find(scheduler->engine, job->id, &view))
         return false;
     if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)
         accounts_read(scheduler, job, now_ns);
     *record = (struct protocol_job_record){
         .uid = (uint32_t)job->uid,
         .processes = job->process_count,
-        .ranks = job->ranks,
+        .ranks = worlds_ranks(&job->worlds),
         .width = view.width,
         .scheduled = view.scheduled,
         .share_ppm = view.share_ppm,
@@ -87,4 +84,24 @@ bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all,
         record->suspended = how.means;
     snprintf(record->job_id, sizeof record->job_id, "%s", job->job_id);
     return true;
+}
+
+bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,
+                            struct protocol_job_record *record, uint64_t now_ns)
+{
+    struct job *job = visible_job(scheduler, viewer, sees_all, index);
+    if (job == NULL && (index == 0 || visible_job(scheduler, viewer, sees_all, index - 1) != NULL))
+        return sequential_describe(scheduler, record, now_ns);
+    return job != NULL && describe(scheduler, job, record, now_ns);
+}
+
+bool scheduler_describe_world(scheduler_t *scheduler, uid_t uid, uint64_t world,
+                              struct protocol_job_record *record, uint64_t now_ns)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if (job->uid == uid && worlds_have(&job->worlds, world))
+            return describe(scheduler, job, record, now_ns);
+    }
+    return false;
 }

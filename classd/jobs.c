@@ -32,7 +32,7 @@ void jobs_publish_degree(struct scheduler *scheduler)
 
 bool jobs_is_here_alone(const struct job *job)
 {
-    return job->process_count >= job->ranks;
+    return job->process_count >= worlds_ranks(&job->worlds);
 }
 
 // Who parts is not to wait for its CPU: its peers on other nodes may need its answers. So it keeps
@@ -162,9 +162,10 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
 // ---- processes
 
 struct process *jobs_enter(struct scheduler *scheduler, struct job *job,
-                           const struct status_member *member, int pidfd, struct error *err)
+                           const struct status_member *member, const struct world *world,
+                           int pidfd, struct error *err)
 {
-    struct process *process = table_add_process(scheduler->table, job, member->pid);
+    struct process *process = table_add_process(scheduler->table, job, member->pid, world);
     if (process == NULL) {
         error_errno(err, ENOMEM, "process table");
         return NULL;
@@ -185,6 +186,12 @@ static void forget(struct scheduler *scheduler, struct process *process)
     table_remove_process(scheduler->table, process);
 }
 
+// Whenever a process has come or gone.
+static void count_ranks(struct job *job)
+{
+    job->page->ranks = worlds_ranks(&job->worlds);
+}
+
 // Takes the process out of everything but its class. The job may be gone afterwards.
 static void leave(struct scheduler *scheduler, struct process *process, uint64_t now_ns)
 {
@@ -195,8 +202,10 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     page_forget_member(job->page, process->slot);
     forget(scheduler, process);
     decisions_take(scheduler, event, now_ns);
-    if (job->process_count > 0)
+    if (job->process_count > 0) {
+        count_ranks(job);
         return;
+    }
     trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, job_trace_number(job), 0, now_ns);
     if (!job->quiet)
         log_line(LOG_INFO, "job %u/%s left: %.1f s of CPU time here, %zu jobs remain",
@@ -204,6 +213,11 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
                  table_job_count(scheduler->table) - 1);
     jobs_end(scheduler, job, now_ns);
     sequential_review(scheduler, now_ns);
+}
+
+static struct world world_of(const struct protocol_register *wish)
+{
+    return (struct world){.key = wish->world, .parent = wish->parent, .ranks = wish->ranks};
 }
 
 static void change_width(struct scheduler *scheduler, struct process *process, uint32_t width,
@@ -226,7 +240,10 @@ static int register_again(struct scheduler *scheduler, struct process *process,
     if (job->uid != applicant->uid || strcmp(job->job_id, applicant->wish->job_id) != 0)
         return error_set(err, EBUSY, "process %d is in job %u/%s already", (int)process->pid,
                          (unsigned)job->uid, job->job_id);
+    struct world world = world_of(applicant->wish);
     change_width(scheduler, process, applicant->wish->width, now_ns);
+    table_move_to_world(process, &world);
+    count_ranks(job);
     process->serial = table_next_serial(scheduler->table);
     process->parts = false;
     process->again = true;
@@ -302,6 +319,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
     struct status_member member = {.pid = applicant->pid,
                                    .width = applicant->wish->width,
                                    .start_time = applicant->start_time};
+    struct world world = world_of(applicant->wish);
     bool first = job->process_count == 0;
     struct process *process = NULL;
     if (check_room(scheduler, job, err) < 0) {
@@ -311,7 +329,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
     }
     if (job_class_place(scheduler->config, job, applicant->pid, applicant->start_time, err) == 0 &&
         check_alive(applicant, err) == 0)
-        process = jobs_enter(scheduler, job, &member, applicant->pidfd, err);
+        process = jobs_enter(scheduler, job, &member, &world, applicant->pidfd, err);
     if (process == NULL) {
         withdraw(scheduler, job, applicant->pid, now_ns);
         return NULL;
@@ -353,8 +371,7 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
     struct process *process = join(scheduler, job, applicant, now_ns, err);
     if (process == NULL)
         return NULL;
-    job->ranks = wish->ranks;
-    job->page->ranks = wish->ranks;
+    count_ranks(job);
     if (new)
         decisions_record_arrival(scheduler, job, now_ns);
     log_line(new && !job->quiet ? LOG_INFO : LOG_DEBUG,

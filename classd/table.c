@@ -75,6 +75,7 @@ void table_remove_job(table_t *table, struct job *job)
     table->job_count--;
     memmove(&table->jobs[at], &table->jobs[at + 1], (table->job_count - at) * sizeof *table->jobs);
     free(job->processes);
+    worlds_free(&job->worlds);
     free(job);
 }
 
@@ -112,16 +113,20 @@ static size_t bucket_of(pid_t pid)
     return (size_t)pid % BUCKETS;
 }
 
-struct process *table_add_process(table_t *table, struct job *job, pid_t pid)
+struct process *table_add_process(table_t *table, struct job *job, pid_t pid,
+                                  const struct world *world)
 {
     struct process **processes = with_room(job->processes, job->process_count, &job->process_room);
     if (processes == NULL)
         return NULL;
     job->processes = processes;
     struct process *process = calloc(1, sizeof *process);
-    if (process == NULL)
+    if (process == NULL || worlds_enter(&job->worlds, world) < 0) {
+        free(process);
         return NULL;
+    }
     process->pid = pid;
+    process->world = world->key;
     process->pidfd = -1;
     process->serial = table_next_serial(table);
     process->job = job;
@@ -144,9 +149,19 @@ void table_remove_process(table_t *table, struct process *process)
     job->processes[process->slot] = last;
     last->slot = process->slot;
     table->process_count--;
+    worlds_leave(&job->worlds, process->world);
     if (process->pidfd >= 0)
         close(process->pidfd);
     free(process);
+}
+
+void table_move_to_world(struct process *process, const struct world *world)
+{
+    struct worlds *worlds = &process->job->worlds;
+    if (worlds_enter(worlds, world) < 0)
+        return;
+    worlds_leave(worlds, process->world);
+    process->world = world->key;
 }
 
 struct process *table_find_process(const table_t *table, pid_t pid)

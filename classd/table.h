@@ -7,6 +7,7 @@
 #include "classd/policy/engine.h"
 #include "classd/policy/looks.h"
 #include "classd/policy/phase.h"
+#include "classd/worlds.h"
 #include "common/protocol.h"
 #include "common/status_page.h"
 
@@ -22,6 +23,7 @@ struct process {
     uint64_t start_time; // with the pid: which process it is
     uint64_t serial;     // which registration; never used again
     uint32_t width;
+    uint64_t world; // the key of that which it is of
     int pidfd;     // the table closes it; -1 for none
     uint32_t slot; // in job->processes and in the page's members
     bool parts;    // it is about to end
@@ -50,7 +52,7 @@ struct job {
     engine_job_t id; // never used again
     uid_t uid;
     char job_id[PROTOCOL_JOB_ID_MAX];
-    uint32_t ranks;
+    struct worlds worlds;
     uint64_t registered_ns;
     uint64_t requests;
     class_t *class_;
@@ -97,8 +99,13 @@ struct job *table_job_with_id(const table_t *table, engine_job_t id);
 size_t table_job_count(const table_t *table);
 struct job *table_job_at(const table_t *table, size_t index); // in order of arrival
 
-// A new process of the job at its last slot, with a serial of its own; null when memory is short.
-struct process *table_add_process(table_t *table, struct job *job, pid_t pid);
+// A new process of the job at its last slot, with a serial of its own, of this world of the job;
+// null when memory is short.
+struct process *table_add_process(table_t *table, struct job *job, pid_t pid,
+                                  const struct world *world);
+
+// The process is of this world of its job from now on. Where memory is short it stays where it was.
+void table_move_to_world(struct process *process, const struct world *world);
 
 // Frees the process; the last of the job's processes takes its slot.
 void table_remove_process(table_t *table, struct process *process);

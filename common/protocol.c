@@ -163,8 +163,10 @@ static int check_known(const struct protocol_request *request, struct error *err
         return error_set(err, EOPNOTSUPP, "unknown command %u", request->header.command);
     if (request->header.command == PROTOCOL_QUERY &&
         (request->query.kind < PROTOCOL_QUERY_NODE ||
-         request->query.kind > PROTOCOL_QUERY_TRACE_JOB))
+         request->query.kind > PROTOCOL_QUERY_WORLD))
         return error_set(err, EOPNOTSUPP, "QUERY of unknown kind %u", request->query.kind);
+    if (request->header.command == PROTOCOL_QUERY && request->query.kind != PROTOCOL_QUERY_WORLD)
+        reserved |= request->query.world != 0;
     if (reserved != 0 || request->header.status != 0 ||
         !is_zero(request->bytes + size, sizeof request->bytes - size))
         return error_set(err, EOPNOTSUPP, "command %u with an unknown field",
@@ -273,6 +275,7 @@ static int check_query_reply(uint32_t kind, const struct protocol_reply *reply, 
     case PROTOCOL_QUERY_NODE:
         return check_node(&reply->node, err);
     case PROTOCOL_QUERY_JOB:
+    case PROTOCOL_QUERY_WORLD:
         return check_job(&reply->job, err);
     case PROTOCOL_QUERY_TRACE:
         return check_events(&reply->events, err);

@@ -70,6 +70,9 @@ enum protocol_query {
     // job at `index` of those that the events name (ENOENT behind the last).
     PROTOCOL_QUERY_TRACE = 3,
     PROTOCOL_QUERY_TRACE_JOB = 4,
+    // The job record of the sender's job of `world`: which processes of it are of, or of one that
+    // it has spawned; ENOENT when there is none here.
+    PROTOCOL_QUERY_WORLD = 5,
 };
 
 struct protocol_header {
@@ -92,11 +95,16 @@ struct protocol_register {
     // The time of day at which all nodes of the job will know of it, so that from the next slice on
     // its turns are the same on all of them; 0: not told. Of the job's first process here.
     uint64_t starts_ns;
+    // Which MPI_COMM_WORLD of the user's on this node it is of, and which one has spawned that;
+    // 0: not told. A spawned one is to join its parents' job, see PROTOCOL_QUERY_WORLD.
+    uint64_t world;
+    uint64_t parent;
 };
 
 struct protocol_query_request {
     uint32_t kind; // enum protocol_query
     uint32_t index;
+    uint64_t world; // of WORLD, as in REGISTER; else 0
 };
 
 #define PROTOCOL_TRACE_EVENTS_MAX (UINT32_C(1) << 20)

@@ -36,15 +36,20 @@ static bool has_time(const struct announcement *said)
     return memchr(said->job_id, '\0', sizeof said->job_id) != NULL;
 }
 
-struct announcement announcement_new(uint64_t now_ns)
+struct announcement announcement_of(const char job_id[PROTOCOL_JOB_ID_MAX], uint64_t now_ns)
 {
     struct announcement own;
-    char id[PROTOCOL_JOB_ID_MAX];
-    choose_job_id(id);
-    memcpy(&own, id, sizeof own);
+    memcpy(&own, job_id, sizeof own);
     if (has_time(&own))
         own.starts_ns = now_ns + UNTIL_KNOWN_NS;
     return own;
+}
+
+struct announcement announcement_new(uint64_t now_ns)
+{
+    char id[PROTOCOL_JOB_ID_MAX];
+    choose_job_id(id);
+    return announcement_of(id, now_ns);
 }
 
 uint64_t announcement_read(const struct announcement *said, char job_id[PROTOCOL_JOB_ID_MAX])

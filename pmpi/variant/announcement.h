@@ -17,6 +17,9 @@ struct announcement {
 // one, else a random one; when that is too long, there is no time.
 struct announcement announcement_new(uint64_t now_ns);
 
+// Of processes that join the job `job_id`, which is on some of their nodes already.
+struct announcement announcement_of(const char job_id[PROTOCOL_JOB_ID_MAX], uint64_t now_ns);
+
 // Reads what rank 0 has said; the id may still be none (protocol_job_id_valid). Returns when all
 // nodes will know of the job, or 0.
 uint64_t announcement_read(const struct announcement *said, char job_id[PROTOCOL_JOB_ID_MAX]);

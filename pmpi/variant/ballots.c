@@ -75,7 +75,7 @@ static struct ballot own_ballot(void)
     if (page != NULL) {
         ballot.node_id = page->node_id;
         ballot.time_slice_ns = page->time_slice_ns;
-        ballot.gang = page->gang != 0;
+        ballot.gang = page->gang != 0 && !job.joins; // its slots are agreed about
         if (wait == WAIT_DEFAULT)
             wait = page->wait == STATUS_WAIT_YIELD   ? WAIT_YIELD
                    : page->wait == STATUS_WAIT_SPIN  ? WAIT_SPIN

@@ -28,7 +28,7 @@ struct ballot {
     uint8_t carries; // enum piggyback
     uint8_t stats;
     uint8_t bypassed;   // Fortran calls of this program do not come by here
-    uint8_t gang;       // the node gives slots, and this library asks for them
+    uint8_t gang;       // the node gives slots, and this rank asks for them
     uint8_t can;        // enum ability
     uint8_t roll_calls; // see half_wrapped.h
     uint64_t time_slice_ns;

@@ -17,6 +17,7 @@ extern struct job {
     int size;
     struct settings settings;
     struct session_identity identity;
+    bool joins; // its ranks here are part of the job of those who have spawned them
     struct crowding_place place; // before the scheduler has moved this process
     const int *nodes;            // while the job starts, by rank: the first rank on the same node
     bool *remote;                // likewise: is it another than this one's?

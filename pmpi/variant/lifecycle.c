@@ -15,6 +15,7 @@
 #include "pmpi/variant/job.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/numbering.h"
+#include "pmpi/variant/origin.h"
 #include "pmpi/variant/outsiders.h"
 #include "pmpi/variant/parting.h"
 #include "pmpi/variant/patience.h"
@@ -45,16 +46,24 @@ static bool make_communicator(void)
     return true;
 }
 
+// Who was spawned joins the job of its parents, lest they take turns with each other: on all nodes
+// if rank 0 shares its node with some of it, else where others do.
 static bool agree_on_job_id(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     struct announcement said = {.starts_ns = 0};
+    char found[PROTOCOL_JOB_ID_MAX];
+    job.joins = job.identity.parent != 0 &&
+                session_find_job(job.settings.runtime_dir, job.identity.parent, found);
     if (job.rank == 0)
-        said = announcement_new(clock_wall_ns());
+        said = job.joins ? announcement_of(found, clock_wall_ns())
+                         : announcement_new(clock_wall_ns());
     if (job.mpi->Ibcast(&said, sizeof said, MPI_BYTE, 0, job.comm, &request) != MPI_SUCCESS ||
         !patience_wait(&request, PATIENCE_FOR_EVER))
         return false;
     job.identity.starts_ns = announcement_read(&said, job.identity.job_id);
+    if (job.joins)
+        memcpy(job.identity.job_id, found, sizeof job.identity.job_id);
     return protocol_job_id_valid(job.identity.job_id);
 }
 
@@ -250,8 +259,13 @@ static void meet_at_last(void)
 static void look_for_parent(void)
 {
     MPI_Comm parent = MPI_COMM_NULL;
-    if (job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+    bool spawned =
+        job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+    if (spawned)
         strangers_come();
+    struct origin origin = origin_of(spawned);
+    job.identity.world = origin.world;
+    job.identity.parent = origin.parent;
 }
 
 static void job_start(void)
@@ -267,12 +281,12 @@ static void job_start(void)
     struct ballot *ballots =
         calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
                                      sizeof(struct numbering_rank) + sizeof(int) + sizeof(bool));
+    look_for_parent();
     if (!make_communicator() || !agree_on_job_id()) {
         free(ballots);
         return;
     }
     meet_at_last();
-    look_for_parent();
     job.identity.runtime_dir = job.settings.runtime_dir;
     memcpy(job.identity.list, job.settings.list, sizeof job.identity.list);
     job.identity.rank = (uint32_t)job.rank;

@@ -132,6 +132,18 @@ static void withdraw(int fd)
     client_send(fd, &request, NULL);
 }
 
+// What an older classd does not know. False: nothing is left that it might not.
+static bool without_newest_field(struct protocol_register *wish)
+{
+    if (wish->world != 0 || wish->parent != 0)
+        wish->world = wish->parent = 0;
+    else if (wish->starts_ns != 0)
+        wish->starts_ns = 0;
+    else
+        return false;
+    return true;
+}
+
 static int connect_and_register(unsigned timeout_ms, struct error *err)
 {
     const struct session_identity *identity = &session.identity;
@@ -151,10 +163,11 @@ static int connect_and_register(unsigned timeout_ms, struct error *err)
     request.register_.rank = identity->rank;
     request.register_.ranks = identity->ranks;
     request.register_.starts_ns = identity->starts_ns;
+    request.register_.world = identity->world;
+    request.register_.parent = identity->parent;
     int rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, &fault);
-    if (rc < 0 && fault.code == EOPNOTSUPP && identity->starts_ns != 0) { // by an older classd
+    while (rc < 0 && fault.code == EOPNOTSUPP && without_newest_field(&request.register_)) {
         request.header.sequence = ++session.sequence;
-        request.register_.starts_ns = 0;
         rc = client_transact(fd, &request, &reply, &page_fd, timeout_ms, &fault);
     }
     if (rc < 0)
@@ -178,6 +191,22 @@ int session_register(const struct session_identity *identity, struct error *err)
     session.identity = *identity;
     session.pid = getpid();
     return connect_and_register(REGISTER_TIMEOUT_MS, err);
+}
+
+bool session_find_job(const char *runtime_dir, uint64_t world, char job_id[PROTOCOL_JOB_ID_MAX])
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    struct protocol_reply reply;
+    int fd = client_connect_within(runtime_dir, REGISTER_TIMEOUT_MS, NULL);
+    if (fd < 0)
+        return false;
+    request.query.kind = PROTOCOL_QUERY_WORLD;
+    request.query.world = world;
+    bool found = client_transact(fd, &request, &reply, NULL, REGISTER_TIMEOUT_MS, NULL) == 0;
+    close(fd);
+    for (size_t i = 0; found && i < PROTOCOL_JOB_ID_MAX; i++)
+        job_id[i] = reply.job.job_id[i];
+    return found;
 }
 
 bool session_met(void)

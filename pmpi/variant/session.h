@@ -22,6 +22,8 @@ struct session_identity {
     uint32_t ranks;
     uint32_t width;     // CPUs that the process can use at once, at least 1
     uint64_t starts_ns; // the time of day at which the job will be known on all nodes; 0: not told
+    uint64_t world;     // see pmpi/variant/origin.h
+    uint64_t parent;    // likewise
 };
 
 // The status word of this process's job; of a free process while there is no session.
@@ -49,6 +51,10 @@ static inline bool session_word_contended(uint64_t word)
 // REGISTER (CMDREG): joins the job on this node. Returns 0, or -1 when there is no scheduler to
 // join.
 int session_register(const struct session_identity *identity, struct error *err);
+
+// The job on this node which has processes of `world`, or of one that it has spawned; job_id is then
+// a valid one. False: there is none, or nobody who could tell.
+bool session_find_job(const char *runtime_dir, uint64_t world, char job_id[PROTOCOL_JOB_ID_MAX]);
 
 // Whether a scheduler was there, when that was called, be it that it did not take this process.
 bool session_met(void);

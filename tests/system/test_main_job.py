@@ -338,6 +338,24 @@ class MainJob(unittest.TestCase):
                 self.assertRegex(text, r"carrier notice .* notices 0 requests 0 ")
                 lab("down")
 
+    @unittest.skipUnless("openmpi" in FAMILIES, "needs an MPI that can spawn")
+    def test_processes_that_a_job_spawns_are_of_it(self):
+        """They never take turns with their parents."""
+        program = os.path.join(self.folder, "family")
+        subprocess.run(["mpicc.openmpi", "-o", program, os.path.join(SOURCES, "family.c")], check=True)
+        self.up()
+        self.start_program("openmpi", [program, "3"])
+        most = 0
+        while self.running[0][0].poll() is None:
+            jobs = jobs_by_node()
+            self.assertLessEqual(max(map(len, jobs)), 1, jobs)
+            self.assertEqual(limited(), [])
+            most = max(most, sum(job["processes"] for node in jobs for job in node.values()))
+            time.sleep(0.05)
+        self.finish()
+        self.assertEqual(most, 4)
+        lab("down")
+
     def test_killed_classd_leaves_nobody_limited_and_a_new_one_takes_over(self):
         """With one MPI: the campaign (tests/faults) does it with both."""
         for family in FAMILIES[-1:]:

@@ -3,6 +3,7 @@
 #include "pmpi/variant/session.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
@@ -11,6 +12,9 @@ static _Atomic int requests, listened, checks, parts;
 static _Atomic int own_ear = -1;
 static const struct status_page *own_page;
 static bool met;
+static const char *job_here; // null: none
+static uint64_t world_here;
+static struct session_identity registered;
 
 _Atomic(const _Atomic uint64_t *) session_word_at = &word;
 
@@ -67,13 +71,33 @@ int mock_session_checks(void)
 
 int session_register(const struct session_identity *identity, struct error *err)
 {
-    (void)identity;
+    registered = *identity;
     return own_page != NULL ? 0 : error_set(err, ENOENT, "a test has no scheduler");
+}
+
+bool session_find_job(const char *runtime_dir, uint64_t world, char job_id[PROTOCOL_JOB_ID_MAX])
+{
+    (void)runtime_dir;
+    if (job_here == NULL || world != world_here)
+        return false;
+    snprintf(job_id, PROTOCOL_JOB_ID_MAX, "%s", job_here);
+    return true;
 }
 
 bool session_met(void)
 {
     return own_page != NULL || met;
+}
+
+void mock_job_here(const char *job_id, uint64_t world)
+{
+    job_here = job_id;
+    world_here = world;
+}
+
+const struct session_identity *mock_session_identity(void)
+{
+    return &registered;
 }
 
 void mock_met(bool somebody)

@@ -4,6 +4,7 @@
 #define COSCHED_TESTS_UNIT_MOCK_SESSION_H
 
 #include "common/status_page.h"
+#include "pmpi/variant/session.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,13 @@ void mock_page(const struct status_page *page);
 
 // Whether there is a scheduler all the same, which takes nobody; at first there is none.
 void mock_met(bool somebody);
+
+// The job that session_find_job() finds on this node from now on, by this world; null, as at first:
+// none. Stays the caller's.
+void mock_job_here(const char *job_id, uint64_t world);
+
+// With what session_register() was called last.
+const struct session_identity *mock_session_identity(void);
 
 // What session_narrow() was last called with since this was last asked, as slots_word(); 0:
 // nothing.

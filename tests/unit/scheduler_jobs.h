@@ -77,10 +77,15 @@ static inline int set_up(void **state)
 
 static uint64_t starts_ns; // of who comes
 static uint32_t width = 1; // likewise
+static struct world world_of_who_comes = {.ranks = 1};
 
 static inline int try(struct node *node, const char *job_id, pid_t pid, struct process **process)
 {
-    struct protocol_register wish = {.width = width, .ranks = 1, .starts_ns = starts_ns};
+    struct protocol_register wish = {.width = width,
+                                     .ranks = world_of_who_comes.ranks,
+                                     .starts_ns = starts_ns,
+                                     .world = world_of_who_comes.key,
+                                     .parent = world_of_who_comes.parent};
     struct error err = {0};
     uint64_t start_time = 1;
     snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);

@@ -77,6 +77,18 @@ static void an_older_rank_0_tells_no_time(void **state)
     assert_int_equal(hear(&said, id), 0);
 }
 
+// Also of one that has no room for a time.
+static void who_joins_a_job_announces_its_id(void **state)
+{
+    char joined[PROTOCOL_JOB_ID_MAX] = "mpi-0123456789abcdef";
+    (void)state;
+    struct announcement said = announcement_of(joined, NOW);
+    assert_in_range(hear(&said, joined), NOW + 1, NOW + 1000000000);
+    memset(joined, 'x', sizeof joined - 1);
+    said = announcement_of(joined, NOW);
+    assert_int_equal(hear(&said, joined), 0);
+}
+
 // It takes all of it for the id.
 static void an_older_rank_understands_the_id(void **state)
 {
@@ -98,6 +110,7 @@ int main(void)
         cmocka_unit_test_setup(a_long_id_has_no_time, without_slurm),
         cmocka_unit_test_setup(an_older_rank_0_tells_no_time, without_slurm),
         cmocka_unit_test_setup(an_older_rank_understands_the_id, without_slurm),
+        cmocka_unit_test(who_joins_a_job_announces_its_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

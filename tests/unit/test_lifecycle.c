@@ -1,8 +1,10 @@
 // The ranks meet in MPI_Init and in MPI_Finalize, each once, whatever the MPI makes these calls of
 // and however the program has left others. With a job of one rank, whose meetings are counted, or
 // of two on two nodes, of which the other one does as this one.
+#include "pmpi/variant/ballots.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/core.h"
+#include "pmpi/variant/origin.h"
 #include "pmpi/variant/strangers.h"
 #include "tests/unit/mock_mpi.h"
 #include "tests/unit/mock_session.h"
@@ -170,9 +172,11 @@ static int ireduce_scatter_block(const void *in, void *out, int count, MPI_Datat
     return ibcast(out, count, type, 0, comm, request);
 }
 
+static bool spawned;
+
 static int comm_get_parent(MPI_Comm *parent)
 {
-    *parent = MPI_COMM_NULL;
+    *parent = spawned ? MPI_COMM_SELF : MPI_COMM_NULL;
     return MPI_SUCCESS;
 }
 
@@ -358,6 +362,41 @@ static void who_is_refused_is_told_once(void **state)
     ranks = 1;
 }
 
+static bool asks_for_slots(void)
+{
+    struct ballot ballot;
+    memcpy(&ballot, ballots[0], sizeof ballot);
+    return ballot.gang != 0;
+}
+
+// Else parents and children would take turns with each other. Its slots are agreed about.
+static void who_was_spawned_joins_the_job_of_its_parents(void **state)
+{
+    static const struct status_page page = {.gang = 1};
+    (void)state;
+    setenv("PMIX_NAMESPACE", "parents", 1);
+    mock_job_here("job-of-parents", origin_of(false).world);
+    setenv("PMIX_NAMESPACE", "children", 1);
+    setenv("OMPI_PARENT_PORT", "parents.0:1", 1);
+    mock_page(&page);
+    starts_and_ends(false);
+    assert_string_not_equal(mock_session_identity()->job_id, "job-of-parents");
+    assert_true(asks_for_slots());
+    spawned = true;
+    starts_and_ends(false);
+    assert_string_equal(mock_session_identity()->job_id, "job-of-parents");
+    assert_int_equal(mock_session_identity()->world, origin_of(false).world);
+    assert_false(asks_for_slots());
+    mock_job_here(NULL, 0); // they are on other nodes
+    starts_and_ends(false);
+    assert_string_not_equal(mock_session_identity()->job_id, "job-of-parents");
+    assert_true(asks_for_slots());
+    spawned = false;
+    mock_page(NULL);
+    unsetenv("OMPI_PARENT_PORT");
+    unsetenv("PMIX_NAMESPACE");
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -397,6 +436,7 @@ int main(void)
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
+        cmocka_unit_test(who_was_spawned_joins_the_job_of_its_parents),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

@@ -67,7 +67,12 @@ static void unknown_commands_are_told_from_rubbish(void **state)
     assert_int_equal(out.header.sequence, 7);
     request = protocol_request_new(PROTOCOL_QUERY, 1);
     assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
-    request.query.kind = PROTOCOL_QUERY_TRACE_JOB + 1;
+    request.query.kind = PROTOCOL_QUERY_WORLD + 1;
+    assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
+    request.query.world = 1;
+    request.query.kind = PROTOCOL_QUERY_WORLD;
+    assert_int_equal(check(&request, sizeof request), 0);
+    request.query.kind = PROTOCOL_QUERY_JOB;
     assert_int_equal(check(&request, sizeof request), EOPNOTSUPP);
 }
 

@@ -572,9 +572,9 @@ static void who_runs_for_another_slice_is_told_so(void **state)
 {
     struct node *node = *state;
     struct process *a = come(node, "a", A);
-    a->job->ranks = 2;
+    a->job->worlds.all->ranks = 2;
     assert_int_equal(epochs_of_a_slice(node, a), 1);
-    a->job->ranks = 1;
+    a->job->worlds.all->ranks = 1;
     assert_int_equal(epochs_of_a_slice(node, a), 0);
 }
 

@@ -233,7 +233,7 @@ static void a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots(void **s
     int64_t tenth_ns = (int64_t)(20 * NS_PER_MS);
     become_gang(node);
     struct process *a = come(node, "a", A), *b = come(node, "b", B);
-    b->job->ranks = 2;
+    b->job->worlds.all->ranks = 2;
     agree_alone(node, a);
     agree_alone(node, b);
     uint64_t here = word_of(a);
@@ -245,7 +245,7 @@ static void a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots(void **s
     assert_int_equal(word_of(a), here);
     assert_int_equal(word_of(b), 0);
     struct process *c = come(node, "c", C); // it agrees by the clock as it is now
-    c->job->ranks = 2;
+    c->job->worlds.all->ranks = 2;
     agree_alone(node, c);
     set_clock(node, -tenth_ns);
     assert_false(scheduler_clock_off(c));
@@ -258,7 +258,7 @@ static void under_other_policies_a_clock_may_be_set(void **state)
 {
     struct node *node = *state;
     struct process *a = come(node, "a", A);
-    a->job->ranks = 2;
+    a->job->worlds.all->ranks = 2;
     set_clock(node, 0);
     set_clock(node, (int64_t)NS_PER_SEC);
     assert_false(scheduler_clock_off(a));
@@ -303,7 +303,7 @@ static struct process *open_halves_of_which_one_ends(struct node *node, bool els
 {
     become_gang(node);
     struct process *a = come(node, "a", A);
-    a->job->ranks = elsewhere ? 2 : 1;
+    a->job->worlds.all->ranks = elsewhere ? 2 : 1;
     agree_alone(node, a);
     struct process *b = come(node, "b", B);
     agree_alone(node, b);
@@ -381,7 +381,7 @@ static void an_idle_job_is_not_told_to_look(void **state)
     unsigned idle = 0;
     become_gang(node);
     struct process *a = come(node, "a", A);
-    a->job->ranks = 2;
+    a->job->worlds.all->ranks = 2;
     agree_alone(node, a);
     agree_alone(node, come(node, "b", B));
     scheduler_narrow(node->scheduler, a, &claim);

@@ -36,7 +36,8 @@ struct fake_classd {
     _Atomic int exited;
     _Atomic int narrowed;
     _Atomic int parted;
-    _Atomic int old;      // knows no PART, and no start
+    _Atomic int old;      // knows no PART, no start and no worlds
+    _Atomic uint64_t world; // of its only job; 0: none
     _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
@@ -105,12 +106,19 @@ static void serve(struct fake_classd *fake, int connection)
             fake->parted++;
             continue;
         }
-        if (request.header.command == PROTOCOL_REGISTER && fake->old &&
-            request.register_.starts_ns != 0) {
+        if (fake->old && (request.header.command == PROTOCOL_QUERY ||
+                          (request.header.command == PROTOCOL_REGISTER &&
+                           (request.register_.starts_ns != 0 || request.register_.world != 0)))) {
             reply.header.status = EOPNOTSUPP;
             send_reply(connection, &reply, -1);
             continue;
         }
+        if (request.header.command == PROTOCOL_QUERY) {
+            reply.header.status = request.query.world == fake->world ? 0 : ENOENT;
+            strcpy(reply.job.job_id, reply.header.status == 0 ? "found" : "");
+        }
+        if (request.header.command == PROTOCOL_REGISTER)
+            fake->world = request.register_.world;
         answer_slots(fake, &request, &reply);
         if (request.header.command == PROTOCOL_REGISTER)
             reply.registered.tells = fake->tells;
@@ -192,7 +200,8 @@ static void eventually_equal(_Atomic int *value, int expected)
 static int join(struct fake_classd *fake)
 {
     struct session_identity identity = {
-        .runtime_dir = fake->directory, .job_id = "test", .ranks = 2, .width = 1, .starts_ns = 1};
+        .runtime_dir = fake->directory, .job_id = "test", .ranks = 2, .width = 1, .starts_ns = 1,
+        .world = 11};
     struct error err = {0};
     return session_register(&identity, &err);
 }
@@ -234,6 +243,23 @@ static void an_older_classd_is_registered_with_and_left(void **state)
     session_exit();
     assert_int_equal(fake->exited, 1);
     assert_int_equal(fake->parted, 0);
+}
+
+// By their world, with a connection of their own.
+static void a_job_is_found_before_it_is_joined(void **state)
+{
+    struct fake_classd *fake = *state;
+    char job_id[PROTOCOL_JOB_ID_MAX] = "";
+    fake->world = 10;
+    assert_false(session_find_job(fake->directory, 11, job_id));
+    assert_true(session_find_job(fake->directory, 10, job_id));
+    assert_string_equal(job_id, "found");
+    assert_int_equal(join(fake), 0);
+    assert_int_equal(fake->world, 11);
+    session_exit();
+    fake->old = 1;
+    assert_false(session_find_job(fake->directory, 11, job_id));
+    assert_false(session_find_job("/nonexistent", 11, job_id));
 }
 
 // As when classd was killed between this process's registration and the ranks' agreement.
@@ -614,6 +640,7 @@ int main(void)
         TEST(parting_waits_for_nobody),
         TEST(an_older_classd_is_registered_with_and_left),
         TEST(who_cannot_have_the_page_leaves),
+        TEST(a_job_is_found_before_it_is_joined),
         TEST(requests_are_at_most_one_a_millisecond),
         TEST(slots_are_asked_for_and_claimed),
         TEST(slots_are_asked_for_without_waiting),

@@ -1,0 +1,77 @@
+#include "classd/worlds.h"
+
+#include "common/protocol.h"
+
+#include <stdlib.h>
+
+static struct world *find(const struct worlds *worlds, uint64_t key)
+{
+    for (size_t i = 0; i < worlds->count; i++) {
+        if (worlds->all[i].key == key)
+            return &worlds->all[i];
+    }
+    return NULL;
+}
+
+static struct world *add(struct worlds *worlds, uint64_t key)
+{
+    if (worlds->count == worlds->room) {
+        size_t room = worlds->room > 0 ? 2 * worlds->room : 1;
+        struct world *all = realloc(worlds->all, room * sizeof *all);
+        if (all == NULL)
+            return NULL;
+        worlds->all = all;
+        worlds->room = room;
+    }
+    struct world *world = &worlds->all[worlds->count++];
+    *world = (struct world){.key = key};
+    return world;
+}
+
+int worlds_enter(struct worlds *worlds, const struct world *said)
+{
+    struct world *world = find(worlds, said->key);
+    if (world == NULL)
+        world = add(worlds, said->key);
+    if (world == NULL)
+        return -1;
+    world->parent = said->parent;
+    world->ranks = said->ranks;
+    world->processes++;
+    return 0;
+}
+
+void worlds_leave(struct worlds *worlds, uint64_t key)
+{
+    struct world *world = find(worlds, key);
+    if (world != NULL && --world->processes == 0)
+        *world = worlds->all[--worlds->count];
+}
+
+void worlds_free(struct worlds *worlds)
+{
+    free(worlds->all);
+    *worlds = (struct worlds){.all = NULL};
+}
+
+bool worlds_have(const struct worlds *worlds, uint64_t key)
+{
+    for (size_t i = 0; key != 0 && i < worlds->count; i++) {
+        if (worlds->all[i].key == key || worlds->all[i].parent == key)
+            return true;
+    }
+    return false;
+}
+
+uint32_t worlds_ranks(const struct worlds *worlds)
+{
+    uint64_t whole = 0, sum = 0;
+    for (size_t i = 0; i < worlds->count; i++) {
+        if (worlds->all[i].key == 0)
+            whole = worlds->all[i].ranks;
+        else
+            sum += worlds->all[i].ranks;
+    }
+    sum = sum > whole ? sum : whole;
+    return sum < PROTOCOL_RANKS_MAX ? (uint32_t)sum : PROTOCOL_RANKS_MAX;
+}

@@ -1,0 +1,129 @@
+// Processes that others of their job have spawned: they are of another MPI_COMM_WORLD, find their
+// parents' job by that of their parents, and are of it. A node of one CPU with the backend in
+// memory.
+#include "classd/scheduler_state.h"
+#include "tests/unit/scheduler_jobs.h"
+
+enum { PARENTS = 11, CHILDREN, GRANDCHILDREN, STRANGERS };
+
+static struct process *come_of(struct node *node, const char *job_id, pid_t pid, struct world world)
+{
+    world_of_who_comes = world;
+    struct process *process = come(node, job_id, pid);
+    world_of_who_comes = (struct world){.ranks = 1};
+    return process;
+}
+
+// The job that is found by a world; "" for none.
+static const char *job_of(struct node *node, uid_t uid, uint64_t world)
+{
+    static struct protocol_job_record record;
+    if (!scheduler_describe_world(node->scheduler, uid, world, &record, node->now_ns))
+        return "";
+    return record.job_id;
+}
+
+static uint32_t ranks_of(struct node *node)
+{
+    struct protocol_job_record record;
+    assert_true(scheduler_describe_job(node->scheduler, 0, true, 0, &record, node->now_ns));
+    return record.ranks;
+}
+
+static void a_job_is_found_by_its_worlds(void **state)
+{
+    struct node *node = *state;
+    come_of(node, "b", B, (struct world){.key = STRANGERS, .ranks = 1});
+    come_of(node, "a", A, (struct world){.key = PARENTS, .ranks = 1});
+    come(node, "c", C); // whose launcher tells nothing
+    assert_string_equal(job_of(node, 0, PARENTS), "a");
+    assert_string_equal(job_of(node, 0, STRANGERS), "b");
+    assert_string_equal(job_of(node, 0, CHILDREN), "");
+    assert_string_equal(job_of(node, 0, 0), "");
+    assert_string_equal(job_of(node, 1, PARENTS), ""); // nobody else's
+}
+
+// Whoever of the family is left here.
+static void a_job_is_found_by_all_generations(void **state)
+{
+    struct node *node = *state;
+    struct process *parent = come_of(node, "a", A, (struct world){.key = PARENTS, .ranks = 1});
+    come_of(node, "a", A2, (struct world){.key = CHILDREN, .parent = PARENTS, .ranks = 1});
+    assert_string_equal(job_of(node, 0, CHILDREN), "a");
+    scheduler_exit(node->scheduler, parent, node->now_ns);
+    assert_string_equal(job_of(node, 0, PARENTS), "a");
+    come_of(node, "a", A, (struct world){.key = GRANDCHILDREN, .parent = CHILDREN, .ranks = 1});
+    assert_string_equal(job_of(node, 0, GRANDCHILDREN), "a");
+}
+
+static void the_ranks_of_a_job_are_those_of_all_its_worlds(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come_of(node, "a", A, (struct world){.key = PARENTS, .ranks = 2});
+    come_of(node, "a", A2, (struct world){.key = PARENTS, .ranks = 2});
+    assert_int_equal(ranks_of(node), 2);
+    assert_true(jobs_is_here_alone(a->job));
+    struct process *child =
+        come_of(node, "a", B, (struct world){.key = CHILDREN, .parent = PARENTS, .ranks = 3});
+    assert_int_equal(ranks_of(node), 5);
+    assert_int_equal(a->job->page->ranks, 5);
+    assert_false(jobs_is_here_alone(a->job)); // two of the children are elsewhere
+    scheduler_exit(node->scheduler, child, node->now_ns);
+    assert_int_equal(ranks_of(node), 2);
+    assert_int_equal(a->job->page->ranks, 2);
+    assert_true(jobs_is_here_alone(a->job));
+}
+
+static void more_ranks_than_mpi_can_count_are_as_many_as_it_can(void **state)
+{
+    struct node *node = *state;
+    come_of(node, "a", A, (struct world){.key = PARENTS, .ranks = PROTOCOL_RANKS_MAX});
+    come_of(node, "a", A2, (struct world){.key = CHILDREN, .ranks = PROTOCOL_RANKS_MAX});
+    assert_int_equal(ranks_of(node), PROTOCOL_RANKS_MAX);
+}
+
+// What the next classd knows of those that have not registered again holds of the whole job.
+static void worlds_are_told_again_after_an_adoption(void **state)
+{
+    struct node *node = *state;
+    pid_t pids[] = {sleeper(), sleeper(), sleeper()};
+    struct world parents = {.key = PARENTS, .ranks = 2};
+    struct world children = {.key = CHILDREN, .parent = PARENTS, .ranks = 1};
+    come_of(node, "a", pids[0], parents);
+    come_of(node, "a", pids[1], parents);
+    come_of(node, "a", pids[2], children);
+    adopt_anew(node, false);
+    assert_int_equal(ranks_of(node), 3);
+    assert_string_equal(job_of(node, 0, PARENTS), "");
+    come_of(node, "a", pids[2], children);
+    assert_int_equal(ranks_of(node), 3);
+    assert_string_equal(job_of(node, 0, PARENTS), "a");
+    come_of(node, "a", pids[0], parents);
+    assert_int_equal(ranks_of(node), 3);
+    come_of(node, "a", pids[1], parents);
+    assert_int_equal(ranks_of(node), 3);
+    for (int i = 0; i < 3; i++)
+        end(pids[i]);
+}
+
+static int set_up_families(void **state)
+{
+    set_up(state);
+    struct node *node = *state;
+    node->config.max_processes = 3;
+    return 0;
+}
+
+#define FAMILY_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_families, node_free)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FAMILY_TEST(a_job_is_found_by_its_worlds),
+        FAMILY_TEST(a_job_is_found_by_all_generations),
+        FAMILY_TEST(the_ranks_of_a_job_are_those_of_all_its_worlds),
+        FAMILY_TEST(more_ranks_than_mpi_can_count_are_as_many_as_it_can),
+        FAMILY_TEST(worlds_are_told_again_after_an_adoption),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
