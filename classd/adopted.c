@@ -88,6 +88,7 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
         return -1;
     }
     accounts_start(scheduler, job, now_ns);
+    jobs_publish_size(job);
     jobs_publish_degree(scheduler);
     return 0;
 }

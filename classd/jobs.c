@@ -186,10 +186,16 @@ static void forget(struct scheduler *scheduler, struct process *process)
     table_remove_process(scheduler->table, process);
 }
 
-// Whenever a process has come or gone.
-static void count_ranks(struct job *job)
+void jobs_publish_size(struct job *job)
 {
-    job->page->ranks = worlds_ranks(&job->worlds);
+    struct status_page *page = job->page;
+    uint32_t before = atomic_load_explicit(&page->width, memory_order_relaxed), width = 0;
+    for (uint32_t i = 0; i < job->process_count; i++)
+        width += job->processes[i]->width;
+    page->ranks = worlds_ranks(&job->worlds);
+    atomic_store_explicit(&page->width, width, memory_order_relaxed);
+    if ((width > page->cpus) != (before > page->cpus))
+        status_page_nudge(page); // its ranks may have to share CPUs, or need not any more
 }
 
 // Takes the process out of everything but its class. The job may be gone afterwards.
@@ -203,7 +209,7 @@ static void leave(struct scheduler *scheduler, struct process *process, uint64_t
     forget(scheduler, process);
     decisions_take(scheduler, event, now_ns);
     if (job->process_count > 0) {
-        count_ranks(job);
+        jobs_publish_size(job);
         return;
     }
     trace_event(scheduler->trace, PROTOCOL_EVENT_LEFT, job_trace_number(job), 0, now_ns);
@@ -243,7 +249,7 @@ static int register_again(struct scheduler *scheduler, struct process *process,
     struct world world = world_of(applicant->wish);
     change_width(scheduler, process, applicant->wish->width, now_ns);
     table_move_to_world(process, &world);
-    count_ranks(job);
+    jobs_publish_size(job);
     process->serial = table_next_serial(scheduler->table);
     process->parts = false;
     process->again = true;
@@ -371,7 +377,7 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
     struct process *process = join(scheduler, job, applicant, now_ns, err);
     if (process == NULL)
         return NULL;
-    count_ranks(job);
+    jobs_publish_size(job);
     if (new)
         decisions_record_arrival(scheduler, job, now_ns);
     log_line(new && !job->quiet ? LOG_INFO : LOG_DEBUG,

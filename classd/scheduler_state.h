@@ -231,6 +231,9 @@ void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t 
 // Removes what is left of a job without processes: class, page, entry.
 void jobs_end(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
 
+// Tells the job how large it is, when a process has come, gone, or changed its width.
+void jobs_publish_size(struct job *job);
+
 // True when all of the job's ranks are processes of this node, by its own word.
 bool jobs_is_here_alone(const struct job *job);
 

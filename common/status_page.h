@@ -120,7 +120,8 @@ struct status_page {
     uint64_t spin_limit_ns;      // the node's default; 0, as in the page of an earlier classd: none
     _Atomic uint64_t slots;      // policy gang: the job's, as slots_word(); 0: none
     struct protocol_clock clock; // as the job's CLOCK said it, for the next classd; all 0: never
-    uint8_t reserved[STATUS_PAGE_BYTES - 136];
+    _Atomic uint32_t width;      // CPUs that the job's processes here can use; 0: not told
+    uint8_t reserved[STATUS_PAGE_BYTES - 140];
     // Behind the first page: state for adoption, not mapped by clients.
     uint64_t service_ns; // the engine's count of the CPU time that the job has received
     uint32_t member_count;

@@ -10,6 +10,7 @@
 #include "pmpi/variant/peers.h"
 #include "pmpi/variant/strangers.h"
 #include "pmpi/variant/wait.h"
+#include "pmpi/variant/within.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,9 +149,48 @@ static void watch_for_outsiders(const struct ballot *ballots)
         outsiders_start();
 }
 
+// CPUs that this job's own ranks on this node can use; 0: who joins them makes no difference.
+static uint32_t own_width;
+
+static void watch_for_joiners(const struct ballot *ballots)
+{
+    for (int i = 0; i < job.size; i++) {
+        if (ballots[i].node_id == ballots[job.rank].node_id)
+            own_width += ballots[i].place.width;
+    }
+}
+
+void wait_choice_follow(void)
+{
+    static bool was_quick;
+    const struct status_page *page = session_page();
+    if (own_width == 0 || page == NULL)
+        return;
+    uint32_t width = atomic_load_explicit(&page->width, memory_order_relaxed);
+    bool shares = width > own_width && width > page->cpus;
+    if (shares == wait_yields)
+        return;
+    if (shares) {
+        was_quick = core_quick;
+        core_quick = false;
+        atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
+        block_without_sign();
+    } else {
+        core_quick = was_quick;
+    }
+    wait_yields = shares;
+    if (shares)
+        within_start();
+}
+
 void wait_choice_start(const struct ballot *ballots)
 {
     use_spin_limit();
+    own_width = 0;
+    if (wait_adapts && !wait_yields && job.registered) {
+        watch_for_joiners(ballots);
+        wait_choice_follow();
+    }
     if (wait_blocks)
         start_blocking(ballots, true);
     if (wait_adapts && wait_yields)

@@ -12,4 +12,9 @@ void wait_choice_make(const struct ballot *ballots, struct crowding_place *place
 // needs, such as a doorbell.
 void wait_choice_start(const struct ballot *ballots);
 
+// The status page may say that processes have joined the job here, or left it: spawned ones, with
+// which its ranks have to share CPUs. A rank that yields by no agreement with others does so
+// meanwhile, under `auto`. One thread at a time.
+void wait_choice_follow(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include "pmpi/variant/core.h"
 #include "pmpi/variant/origin.h"
 #include "pmpi/variant/strangers.h"
+#include "pmpi/variant/wait.h"
 #include "tests/unit/mock_mpi.h"
 #include "tests/unit/mock_session.h"
 
@@ -152,6 +153,13 @@ static int ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     meetings++;
     return ibcast(NULL, 0, MPI_BYTE, 0, comm, request);
+}
+
+static int barrier(MPI_Comm comm)
+{
+    (void)comm;
+    meetings++;
+    return MPI_SUCCESS;
 }
 
 static int iallreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
@@ -362,6 +370,37 @@ static void who_is_refused_is_told_once(void **state)
     ranks = 1;
 }
 
+// A rank that has a CPU of its own does not spin beside those who have joined its job there.
+static void who_shares_its_cpu_with_joiners_yields(void **state)
+{
+    static struct status_page page = {.piggyback = STATUS_PIGGYBACK_NOTICE, .cpus = 1, .width = 1};
+    (void)state;
+    ranks = 2; // on two nodes
+    mock_page(&page);
+    setenv("COSCHED_WAIT", "auto", 1);
+    last_level = false;
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    static const uint32_t widths[] = {1, 2, 2, 1, 3, 1};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        page.width = widths[i];
+        mock_status(STATUS_SCHEDULED);
+        assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+        assert_int_equal(wait_yields, widths[i] > 1);
+        assert_int_equal(core_quick, widths[i] == 1);
+        assert_false(wait_blocks);
+        assert_false(wait_collectives_polled); // as its peers have agreed
+    }
+    page.cpus = page.width = 4; // room for more
+    mock_status(STATUS_SCHEDULED);
+    assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    assert_false(wait_yields);
+    meetings = 0;
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+    setenv("COSCHED_WAIT", "yield", 1);
+    mock_page(NULL);
+    ranks = 1;
+}
+
 static bool asks_for_slots(void)
 {
     struct ballot ballot;
@@ -419,6 +458,7 @@ static int start(void **state)
         next->Ibcast = ibcast;
         next->Iallgather = iallgather;
         next->Ibarrier = ibarrier;
+        next->Barrier = barrier;
         next->Iallreduce = iallreduce;
         next->Ireduce_scatter_block = ireduce_scatter_block;
     }
@@ -436,6 +476,7 @@ int main(void)
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
+        cmocka_unit_test(who_shares_its_cpu_with_joiners_yields),
         cmocka_unit_test(who_was_spawned_joins_the_job_of_its_parents),
     };
     return cmocka_run_group_tests(tests, start, NULL);

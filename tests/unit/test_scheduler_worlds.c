@@ -30,6 +30,11 @@ static uint32_t ranks_of(struct node *node)
     return record.ranks;
 }
 
+static uint32_t width_of(struct node *node, const char *job_id)
+{
+    return table_find_job(node->scheduler->table, 0, job_id)->page->width;
+}
+
 static void a_job_is_found_by_its_worlds(void **state)
 {
     struct node *node = *state;
@@ -82,6 +87,26 @@ static void more_ranks_than_mpi_can_count_are_as_many_as_it_can(void **state)
     assert_int_equal(ranks_of(node), PROTOCOL_RANKS_MAX);
 }
 
+// Its ranks look at the page again where they have to share the CPU from then on, or not any more.
+static void a_job_is_told_how_wide_it_is_here(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    struct status_page *page = a->job->page;
+    uint32_t epoch = status_word_epoch(page->word);
+    assert_int_equal(page->width, 1);
+    struct process *child = come(node, "a", A2);
+    assert_int_equal(page->width, 2);
+    assert_int_not_equal(status_word_epoch(page->word), epoch);
+    epoch = status_word_epoch(page->word);
+    scheduler_exit(node->scheduler, come(node, "a", B), node->now_ns);
+    assert_int_equal(page->width, 2);
+    assert_int_equal(status_word_epoch(page->word), epoch);
+    scheduler_exit(node->scheduler, child, node->now_ns);
+    assert_int_equal(page->width, 1);
+    assert_int_not_equal(status_word_epoch(page->word), epoch);
+}
+
 // What the next classd knows of those that have not registered again holds of the whole job.
 static void worlds_are_told_again_after_an_adoption(void **state)
 {
@@ -93,6 +118,7 @@ static void worlds_are_told_again_after_an_adoption(void **state)
     come_of(node, "a", pids[1], parents);
     come_of(node, "a", pids[2], children);
     adopt_anew(node, false);
+    assert_int_equal(width_of(node, "a"), 3);
     assert_int_equal(ranks_of(node), 3);
     assert_string_equal(job_of(node, 0, PARENTS), "");
     come_of(node, "a", pids[2], children);
@@ -123,6 +149,7 @@ int main(void)
         FAMILY_TEST(a_job_is_found_by_all_generations),
         FAMILY_TEST(the_ranks_of_a_job_are_those_of_all_its_worlds),
         FAMILY_TEST(more_ranks_than_mpi_can_count_are_as_many_as_it_can),
+        FAMILY_TEST(a_job_is_told_how_wide_it_is_here),
         FAMILY_TEST(worlds_are_told_again_after_an_adoption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
