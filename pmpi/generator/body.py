@@ -1,6 +1,6 @@
 """The real call in an entry point: what goes to MPI in place of the user's arguments, and how it is polled."""
 
-from .roles import BLOCKING, IN, OUT, WITHIN
+from .roles import BLOCKING, IN, OUT, STRANGERS, WITHIN
 
 
 def waits(f):
@@ -19,9 +19,10 @@ def after_real(f):
     yield "core_after_real(&call);"
 
 
-def within(role, call):
+def within(role, call, strangers=False):
     """A call that is left to the MPI as a whole, and may wait for others."""
-    return ["within_begin();", *call, "within_end();"] if role in WITHIN else call
+    begin = "within_begin_for_strangers();" if strangers else "within_begin();"
+    return [begin, *call, "within_end();"] if role in WITHIN else call
 
 
 def indent(lines):
@@ -78,7 +79,7 @@ class Body:
         f = self.f
         if f.name.startswith(("Sendrecv_replace", "Isendrecv_replace")):
             return self.replacing()
-        direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"])
+        direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"], f.name in STRANGERS)
         polled = self.polled()
         if not polled:
             return direct

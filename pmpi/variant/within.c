@@ -4,6 +4,7 @@
 
 bool within_mpi_yields;
 static bool may_sleep, comes_by;
+static _Thread_local bool for_strangers;
 static _Thread_local struct wait own_wait;
 
 // A rank that is idle naps here, too.
@@ -12,7 +13,8 @@ static bool sleeps_now(void)
     if (!may_sleep)
         return false;
     wait_nap_while_idle(&own_wait);
-    return wait_sleeps_now();
+    return wait_sleeps_now() ||
+           (for_strangers && !(carrier.on && session_word_idle(session_word())));
 }
 
 #ifdef OPEN_MPI
@@ -122,7 +124,19 @@ void within_begin_waiting(void)
         return;
     come_by_once();
     own_wait = wait_new();
+    for_strangers = false;
     core_within = true;
+}
+
+void within_begin_for_strangers(void)
+{
+    if (!wait_adapts && !wait_blocks) {
+        within_begin();
+        return;
+    }
+    within_start();
+    within_begin_waiting();
+    for_strangers = core_within;
 }
 
 void within_end_waiting(void)

@@ -21,6 +21,11 @@ void within_stop(void);
 void within_begin_waiting(void);
 void within_end_waiting(void);
 
+// The same of a call that brings strangers: it starts processes, maybe on this rank's CPU, or waits
+// for some of which nobody knows when they come. Nobody counts microseconds there, so under `auto`
+// and `block` the rank sleeps, whatever it does elsewhere.
+void within_begin_for_strangers(void);
+
 // Open MPI gives the CPU away with every poll where it was told to, or believes that its ranks are
 // more than the CPUs. In calls that wait the library does so in its place: where somebody else
 // takes each CPU that is given, a rank must sleep, and to see that, it must know when it gave its

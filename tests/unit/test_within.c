@@ -240,6 +240,37 @@ static void a_rank_of_an_idle_job_sleeps_inside(void **state)
     assert_int_equal(naps_in_a_reduction(STATUS_SCHEDULED, MPI_THREAD_SINGLE), 0);
 }
 
+static int spawn(const char *command, char *argv[], int count, MPI_Info info, int root,
+                 MPI_Comm comm, MPI_Comm *made, int codes[])
+{
+    (void)command, (void)argv, (void)count, (void)info, (void)root, (void)codes;
+    return split(comm, 0, 0, made);
+}
+
+static uint64_t sleeps_in_a_spawn(bool adapts, int provided)
+{
+    uint64_t before = atomic_load(&stats_counters[STATS_SLEEPS]);
+    MPI_Comm made;
+    level = provided;
+    wait_adapts = adapts;
+    wait_yields = false;
+    lib.Comm_spawn("x", NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made, NULL);
+    wait_yields = true;
+    wait_adapts = false;
+    return atomic_load(&stats_counters[STATS_SLEEPS]) - before;
+}
+
+// They may be started on this rank's CPU, which it would take from them.
+static void who_waits_for_strangers_sleeps(void **state)
+{
+    (void)state;
+    block.spin_limit_ns = 0;
+    assert_true(sleeps_in_a_spawn(true, MPI_THREAD_SINGLE) > 0);
+    assert_int_equal(sleeps_in_a_spawn(true, MPI_THREAD_MULTIPLE), 0);
+    assert_int_equal(sleeps_in_a_spawn(false, MPI_THREAD_SINGLE), 0); // who spins spins
+    assert_int_equal(naps_in_a_reduction(STATUS_SCHEDULED, MPI_THREAD_SINGLE), 0);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -254,6 +285,7 @@ static int start(void **state)
             reduce_polled;
         next->Ireduce_scatter = reduce_and_scatter_polled;
         next->Comm_split = split;
+        next->Comm_spawn = spawn;
         next->Query_thread = query_level;
         next->Buffer_detach = detach;
         next->Barrier = leave;
@@ -275,6 +307,7 @@ int main(void)
         cmocka_unit_test(nobody_else_gives_it_away),
         cmocka_unit_test(nobody_sleeps_where_other_threads_may_need_mpi),
         cmocka_unit_test(a_rank_of_an_idle_job_sleeps_inside),
+        cmocka_unit_test(who_waits_for_strangers_sleeps),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }
