@@ -162,8 +162,8 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
 // ---- processes
 
 struct process *jobs_enter(struct scheduler *scheduler, struct job *job,
-                           const struct status_member *member, const struct world *world,
-                           int pidfd, struct error *err)
+                           const struct status_member *member, const struct world *world, int pidfd,
+                           struct error *err)
 {
     struct process *process = table_add_process(scheduler->table, job, member->pid, world);
     if (process == NULL) {

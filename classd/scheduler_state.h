@@ -222,8 +222,8 @@ bool sequential_describe(const struct scheduler *scheduler, struct protocol_job_
 // Enters a process in table and set of deaths. `pidfd` is its own from here on, on success. Returns
 // NULL with a reason.
 struct process *jobs_enter(struct scheduler *scheduler, struct job *job,
-                           const struct status_member *member, const struct world *world,
-                           int pidfd, struct error *err);
+                           const struct status_member *member, const struct world *world, int pidfd,
+                           struct error *err);
 
 // Takes all processes out of engine and table; their pages and classes stay.
 void jobs_drop_processes(struct scheduler *scheduler, struct job *job, uint64_t now_ns);

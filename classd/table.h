@@ -24,10 +24,10 @@ struct process {
     uint64_t serial;     // which registration; never used again
     uint32_t width;
     uint64_t world; // the key of that which it is of
-    int pidfd;     // the table closes it; -1 for none
-    uint32_t slot; // in job->processes and in the page's members
-    bool parts;    // it is about to end
-    bool again;    // it has registered again since it came
+    int pidfd;      // the table closes it; -1 for none
+    uint32_t slot;  // in job->processes and in the page's members
+    bool parts;     // it is about to end
+    bool again;     // it has registered again since it came
     struct job *job;
     struct process *next; // with the same hash
 };

@@ -13,7 +13,7 @@
 struct world {
     uint64_t key;
     uint64_t parent;
-    uint32_t ranks; // its size
+    uint32_t ranks;     // its size
     uint32_t processes; // here
 };
 

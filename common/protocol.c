@@ -162,8 +162,7 @@ static int check_known(const struct protocol_request *request, struct error *err
     if (!find_body(request, &size, &reserved))
         return error_set(err, EOPNOTSUPP, "unknown command %u", request->header.command);
     if (request->header.command == PROTOCOL_QUERY &&
-        (request->query.kind < PROTOCOL_QUERY_NODE ||
-         request->query.kind > PROTOCOL_QUERY_WORLD))
+        (request->query.kind < PROTOCOL_QUERY_NODE || request->query.kind > PROTOCOL_QUERY_WORLD))
         return error_set(err, EOPNOTSUPP, "QUERY of unknown kind %u", request->query.kind);
     if (request->header.command == PROTOCOL_QUERY && request->query.kind != PROTOCOL_QUERY_WORLD)
         reserved |= request->query.world != 0;

@@ -56,8 +56,8 @@ static bool agree_on_job_id(void)
     job.joins = job.identity.parent != 0 &&
                 session_find_job(job.settings.runtime_dir, job.identity.parent, found);
     if (job.rank == 0)
-        said = job.joins ? announcement_of(found, clock_wall_ns())
-                         : announcement_new(clock_wall_ns());
+        said =
+            job.joins ? announcement_of(found, clock_wall_ns()) : announcement_new(clock_wall_ns());
     if (job.mpi->Ibcast(&said, sizeof said, MPI_BYTE, 0, job.comm, &request) != MPI_SUCCESS ||
         !patience_wait(&request, PATIENCE_FOR_EVER))
         return false;
@@ -259,8 +259,7 @@ static void meet_at_last(void)
 static void look_for_parent(void)
 {
     MPI_Comm parent = MPI_COMM_NULL;
-    bool spawned =
-        job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+    bool spawned = job.mpi->Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
     if (spawned)
         strangers_come();
     struct origin origin = origin_of(spawned);

@@ -130,7 +130,7 @@ void within_begin_waiting(void)
 
 void within_begin_for_strangers(void)
 {
-    if (!wait_adapts && !wait_blocks) {
+    if (!wait_adapts && !wait_yields) {
         within_begin();
         return;
     }

@@ -22,8 +22,8 @@ void within_begin_waiting(void);
 void within_end_waiting(void);
 
 // The same of a call that brings strangers: it starts processes, maybe on this rank's CPU, or waits
-// for some of which nobody knows when they come. Nobody counts microseconds there, so under `auto`
-// and `block` the rank sleeps, whatever it does elsewhere.
+// for some of which nobody knows when they come. Nobody counts microseconds there, so the rank
+// sleeps, unless it is to spin by its user's word.
 void within_begin_for_strangers(void);
 
 // Open MPI gives the CPU away with every poll where it was told to, or believes that its ranks are

@@ -36,9 +36,9 @@ struct fake_classd {
     _Atomic int exited;
     _Atomic int narrowed;
     _Atomic int parted;
-    _Atomic int old;      // knows no PART, no start and no worlds
+    _Atomic int old;        // knows no PART, no start and no worlds
     _Atomic uint64_t world; // of its only job; 0: none
-    _Atomic uint64_t cut; // of offers
+    _Atomic uint64_t cut;   // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
     _Atomic bool tells;    // of turns
@@ -199,9 +199,12 @@ static void eventually_equal(_Atomic int *value, int expected)
 
 static int join(struct fake_classd *fake)
 {
-    struct session_identity identity = {
-        .runtime_dir = fake->directory, .job_id = "test", .ranks = 2, .width = 1, .starts_ns = 1,
-        .world = 11};
+    struct session_identity identity = {.runtime_dir = fake->directory,
+                                        .job_id = "test",
+                                        .ranks = 2,
+                                        .width = 1,
+                                        .starts_ns = 1,
+                                        .world = 11};
     struct error err = {0};
     return session_register(&identity, &err);
 }

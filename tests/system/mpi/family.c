@@ -1,10 +1,12 @@
-// A process is spawned, and each of those who have spawned it counts together with it, in turn, for
-// so many seconds. One only: Debian's Open MPI cannot spawn on several nodes at once.
+// A process is spawned, and those who have spawned it count together with it, in turn, for so many
+// seconds: all, or the rank that is named. One only: Debian's Open MPI cannot spawn on several
+// nodes at once.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int count_with(MPI_Comm inter, double until)
+// How far it came; -1: something was lost.
+static long count_with(MPI_Comm inter, double until)
 {
     long sum = 0, sent;
     do {
@@ -13,9 +15,9 @@ static int count_with(MPI_Comm inter, double until)
         if (sent >= 0)
             MPI_Recv(&sum, 1, MPI_LONG, 0, 0, inter, MPI_STATUS_IGNORE);
         if (sent >= 0 && sum != sent + 1)
-            return 0;
+            return -1;
     } while (sent >= 0);
-    return sum > 0;
+    return sum;
 }
 
 static void count_with_each(MPI_Comm inter)
@@ -36,7 +38,8 @@ static void count_with_each(MPI_Comm inter)
 int main(int argc, char **argv)
 {
     MPI_Comm inter;
-    int rank, right, all = 0;
+    int rank;
+    long counted, all[2] = {0, 0}, mine[2];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_get_parent(&inter);
@@ -45,10 +48,14 @@ int main(int argc, char **argv)
     } else {
         MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
                        MPI_ERRCODES_IGNORE);
-        right = count_with(inter, MPI_Wtime() + (argc > 1 ? atof(argv[1]) : 1));
-        MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD);
+        double seconds = argc > 1 ? atof(argv[1]) : 1;
+        counted =
+            count_with(inter, MPI_Wtime() + (argc > 2 && atoi(argv[2]) != rank ? 0 : seconds));
+        mine[0] = counted < 0;
+        mine[1] = counted;
+        MPI_Reduce(mine, all, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
         if (rank == 0)
-            printf("verified=%s\n", all ? "yes" : "no");
+            printf("counted=%ld verified=%s\n", all[1], all[0] == 0 ? "yes" : "no");
     }
     MPI_Comm_disconnect(&inter);
     MPI_Finalize();
