@@ -61,6 +61,7 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
         job->class_ = adoption->class_;
         job->page = adoption->page;
         job->page_fd = adoption->page_fd;
+        worlds_take_over(&job->worlds, job->page->worlds);
         // Frozen without a record, by a classd that died while it killed: nobody would thaw it.
         if (!class_suspended(job->class_, &how))
             class_resume(job->class_, NULL);

@@ -100,7 +100,9 @@ bool scheduler_describe_world(scheduler_t *scheduler, uid_t uid, uint64_t world,
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
-        if (job->uid == uid && worlds_have(&job->worlds, world))
+        // Who is not let in is better off with a job of his own.
+        if (job->uid == uid && worlds_have(&job->worlds, world) &&
+            job->process_count < scheduler->config->max_processes)
             return describe(scheduler, job, record, now_ns);
     }
     return false;

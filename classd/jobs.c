@@ -193,8 +193,9 @@ void jobs_publish_size(struct job *job)
     for (uint32_t i = 0; i < job->process_count; i++)
         width += job->processes[i]->width;
     page->ranks = worlds_ranks(&job->worlds);
+    worlds_keep(&job->worlds, page->worlds);
     atomic_store_explicit(&page->width, width, memory_order_relaxed);
-    if ((width > page->cpus) != (before > page->cpus))
+    if (width != before && (width > page->cpus || before > page->cpus))
         status_page_nudge(page); // its ranks may have to share CPUs, or need not any more
 }
 

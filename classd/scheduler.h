@@ -199,8 +199,8 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
 bool scheduler_describe_job(scheduler_t *scheduler, uid_t viewer, bool sees_all, uint32_t index,
                             struct protocol_job_record *record, uint64_t now_ns);
 
-// The job of `uid` that has processes of this MPI_COMM_WORLD, or of one that it has spawned; false
-// when none is here.
+// The job of `uid` that has processes of this MPI_COMM_WORLD, or of one that it has spawned, and
+// room for more; false when none is here.
 bool scheduler_describe_world(scheduler_t *scheduler, uid_t uid, uint64_t world,
                               struct protocol_job_record *record, uint64_t now_ns);
 

@@ -44,7 +44,7 @@ int worlds_enter(struct worlds *worlds, const struct world *said)
 void worlds_leave(struct worlds *worlds, uint64_t key)
 {
     struct world *world = find(worlds, key);
-    if (world != NULL && --world->processes == 0)
+    if (world != NULL && world->processes > 0 && --world->processes == 0)
         *world = worlds->all[--worlds->count];
 }
 
@@ -52,6 +52,32 @@ void worlds_free(struct worlds *worlds)
 {
     free(worlds->all);
     *worlds = (struct worlds){.all = NULL};
+}
+
+void worlds_keep(const struct worlds *worlds, struct status_world kept[STATUS_WORLDS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < worlds->count && count < STATUS_WORLDS_MAX; i++) {
+        const struct world *world = &worlds->all[i];
+        if (world->key != 0)
+            kept[count++] = (struct status_world){
+                .key = world->key, .parent = world->parent, .ranks = world->ranks};
+    }
+    while (count < STATUS_WORLDS_MAX)
+        kept[count++] = (struct status_world){.key = 0};
+}
+
+void worlds_take_over(struct worlds *worlds, const struct status_world kept[STATUS_WORLDS_MAX])
+{
+    for (size_t i = 0; i < STATUS_WORLDS_MAX && kept[i].key != 0; i++) {
+        struct world *world = find(worlds, kept[i].key);
+        if (world == NULL)
+            world = add(worlds, kept[i].key);
+        if (world == NULL)
+            return;
+        world->parent = kept[i].parent;
+        world->ranks = kept[i].ranks;
+    }
 }
 
 bool worlds_have(const struct worlds *worlds, uint64_t key)

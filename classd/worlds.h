@@ -6,6 +6,8 @@
 #ifndef COSCHED_CLASSD_WORLDS_H
 #define COSCHED_CLASSD_WORLDS_H
 
+#include "common/status_page.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +33,11 @@ int worlds_enter(struct worlds *worlds, const struct world *said);
 void worlds_leave(struct worlds *worlds, uint64_t key);
 
 void worlds_free(struct worlds *worlds);
+
+// What the next classd is to know, and what the last one knew: worlds whose processes have not told
+// theirs again. Where memory is short, or room, some are missing.
+void worlds_keep(const struct worlds *worlds, struct status_world kept[STATUS_WORLDS_MAX]);
+void worlds_take_over(struct worlds *worlds, const struct status_world kept[STATUS_WORLDS_MAX]);
 
 // Is this world, or one that it has spawned, among them? Never of world 0.
 bool worlds_have(const struct worlds *worlds, uint64_t key);

@@ -95,6 +95,16 @@ struct status_turns {
     uint32_t reserved;
 };
 
+// A MPI_COMM_WORLD of the job's on this node, as its processes told it (REGISTER), for the next
+// classd; key 0: none. Those that find no room here are told again when processes register again.
+enum { STATUS_WORLDS_MAX = 16 };
+struct status_world {
+    uint64_t key;
+    uint64_t parent;
+    uint32_t ranks;
+    uint32_t reserved;
+};
+
 struct status_page {
     uint32_t magic;
     uint16_t version;
@@ -121,7 +131,9 @@ struct status_page {
     _Atomic uint64_t slots;      // policy gang: the job's, as slots_word(); 0: none
     struct protocol_clock clock; // as the job's CLOCK said it, for the next classd; all 0: never
     _Atomic uint32_t width;      // CPUs that the job's processes here can use; 0: not told
-    uint8_t reserved[STATUS_PAGE_BYTES - 140];
+    uint32_t unused_too;
+    struct status_world worlds[STATUS_WORLDS_MAX];
+    uint8_t reserved[STATUS_PAGE_BYTES - 144 - 24 * STATUS_WORLDS_MAX];
     // Behind the first page: state for adoption, not mapped by clients.
     uint64_t service_ns; // the engine's count of the CPU time that the job has received
     uint32_t member_count;

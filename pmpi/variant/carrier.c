@@ -3,7 +3,6 @@
 #include "pmpi/variant/freshness.h"
 #include "pmpi/variant/leaders.h"
 #include "pmpi/variant/quick.h"
-#include "pmpi/variant/wait_choice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -339,7 +338,6 @@ void carrier_changed(uint64_t word)
     own.idle = idle;
     tell_contacts(word, false);
     leaders_look();
-    wait_choice_follow();
     atomic_store_explicit(&carrier.seen_epoch, status_word_epoch(word), memory_order_relaxed);
     settle(word);
     give_back();

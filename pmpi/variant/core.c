@@ -19,6 +19,7 @@ FRONT_KNOWS(ERR_UNSUPPORTED_OPERATION);
 struct mpi_next mpi_next[2];
 bool core_active;
 bool core_quick;
+bool core_follows;
 _Thread_local int core_depth;
 _Thread_local uintptr_t core_frame;
 _Thread_local bool core_within;

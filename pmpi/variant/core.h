@@ -75,10 +75,10 @@ CORE_INLINE void core_go_in(void)
     core_within = false;
 }
 
-// While outsiders are watched for: before a call that is not settled, from now on as the word says.
-// See outsiders.h.
-extern bool outsiders_on HIDDEN;
-void outsiders_follow(void);
+// Before a call that is not settled: somebody may have said how to wait from now on. Never in the
+// midst of a call. See wait_choice.h.
+extern bool core_follows HIDDEN;
+void core_follow(void);
 
 static inline void core_come_out(void)
 {
@@ -96,8 +96,8 @@ struct core_call {
 CORE_INLINE struct core_call core_enter(bool blocking)
 {
     core_go_in();
-    if (outsiders_on)
-        outsiders_follow();
+    if (core_follows)
+        core_follow();
     struct core_call call = {.blocking = blocking};
     if (stats_on)
         call.entered_ns = clock_now_ns();

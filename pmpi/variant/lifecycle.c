@@ -46,8 +46,8 @@ static bool make_communicator(void)
     return true;
 }
 
-// Who was spawned joins the job of its parents, lest they take turns with each other: on all nodes
-// if rank 0 shares its node with some of it, else where others do.
+// Who was spawned joins the job of those parents or brothers who are on his node, lest they take
+// turns with each other; where there are none, he does as rank 0.
 static bool agree_on_job_id(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -62,9 +62,13 @@ static bool agree_on_job_id(void)
         !patience_wait(&request, PATIENCE_FOR_EVER))
         return false;
     job.identity.starts_ns = announcement_read(&said, job.identity.job_id);
+    if (!protocol_job_id_valid(job.identity.job_id))
+        return false;
+    // Of this rank's own brothers, who were quicker, nobody is joined.
+    job.joins &= job.rank == 0 || strcmp(found, job.identity.job_id) != 0;
     if (job.joins)
         memcpy(job.identity.job_id, found, sizeof job.identity.job_id);
-    return protocol_job_id_valid(job.identity.job_id);
+    return true;
 }
 
 // Some nodes have a scheduler and some have not: the first rank without one says why, for all.
@@ -316,7 +320,7 @@ static void job_start(void)
     if (wait_yields || carrier.on)
         within_start();
     core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
-    core_quick = carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on;
+    core_quick = wait_choice_quick();
     if (!core_active)
         core_bypass();
     else
@@ -434,6 +438,7 @@ static void leave_job(void)
     core_active = core_quick = false;
     within_stop();
     outsiders_stop();
+    wait_choice_stop();
     if (job.mpi == NULL || job.comm == MPI_COMM_NULL)
         return;
     // Here, as nobody waits for this rank when it parts. Who is on one node with all of its peers

@@ -108,7 +108,7 @@ void outsiders_start(void)
     own.clock_ns = own.began_ns = own.hold_ns = 0;
     own.in_a_row = 0;
     session_watch(&own.said->word);
-    outsiders_on = true;
+    outsiders_on = core_follows = true;
     atomic_store_explicit(&carrier.settled, stats_on ? 0 : STATUS_WORD_FREE, memory_order_relaxed);
 }
 
@@ -116,7 +116,7 @@ void outsiders_stop(void)
 {
     if (!outsiders_on)
         return;
-    outsiders_on = false;
+    outsiders_on = core_follows = false;
     session_watch(NULL);
     atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
 }

@@ -42,6 +42,10 @@ bool outsiders_possible(void);
 void outsiders_start(void);
 void outsiders_stop(void);
 
+// Meanwhile: are they watched for; and before a call, what has been said of them holds from now on.
+extern bool outsiders_on HIDDEN;
+void outsiders_follow(void);
+
 // How many calls that may have waited are left until the next look.
 extern _Thread_local uint32_t outsiders_left __attribute__((tls_model("initial-exec")));
 void outsiders_look(void);

@@ -193,20 +193,33 @@ int session_register(const struct session_identity *identity, struct error *err)
     return connect_and_register(REGISTER_TIMEOUT_MS, err);
 }
 
-bool session_find_job(const char *runtime_dir, uint64_t world, char job_id[PROTOCOL_JOB_ID_MAX])
+// 0 or the errno of what kept it from an answer.
+static int ask_for_job(const char *runtime_dir, uint64_t world, struct protocol_reply *reply)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
-    struct protocol_reply reply;
-    int fd = client_connect_within(runtime_dir, REGISTER_TIMEOUT_MS, NULL);
+    struct error err = {0};
+    int fd = client_connect_within(runtime_dir, REGISTER_TIMEOUT_MS, &err);
     if (fd < 0)
-        return false;
+        return err.code;
     request.query.kind = PROTOCOL_QUERY_WORLD;
     request.query.world = world;
-    bool found = client_transact(fd, &request, &reply, NULL, REGISTER_TIMEOUT_MS, NULL) == 0;
+    int rc = client_transact(fd, &request, reply, NULL, REGISTER_TIMEOUT_MS, &err);
     close(fd);
-    for (size_t i = 0; found && i < PROTOCOL_JOB_ID_MAX; i++)
+    return rc == 0 ? 0 : err.code;
+}
+
+bool session_find_job(const char *runtime_dir, uint64_t world, char job_id[PROTOCOL_JOB_ID_MAX])
+{
+    uint64_t deadline_ns = clock_now_ns() + REGISTER_TIMEOUT_MS * NS_PER_MS;
+    struct protocol_reply reply;
+    int fault;
+    // Others' connections may leave no place for this one, for a moment.
+    while ((fault = ask_for_job(runtime_dir, world, &reply)) == ECONNRESET &&
+           clock_now_ns() < deadline_ns)
+        nanosleep(&(struct timespec){.tv_nsec = NS_PER_SEC / 50}, NULL);
+    for (size_t i = 0; fault == 0 && i < PROTOCOL_JOB_ID_MAX; i++)
         job_id[i] = reply.job.job_id[i];
-    return found;
+    return fault == 0;
 }
 
 bool session_met(void)

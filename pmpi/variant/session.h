@@ -53,7 +53,7 @@ static inline bool session_word_contended(uint64_t word)
 int session_register(const struct session_identity *identity, struct error *err);
 
 // The job on this node which has processes of `world`, or of one that it has spawned; job_id is
-// then a valid one. False: there is none, or nobody who could tell.
+// then a valid one. False: there is none, or nobody who could tell in time.
 bool session_find_job(const char *runtime_dir, uint64_t world, char job_id[PROTOCOL_JOB_ID_MAX]);
 
 // Whether a scheduler was there, when that was called, be it that it did not take this process.

@@ -10,6 +10,7 @@ static _Atomic bool came;
 void strangers_come(void)
 {
     atomic_store_explicit(&came, true, memory_order_relaxed);
+    core_quick = false;
     block_without_sign();
 }
 

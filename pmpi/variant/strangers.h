@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
-// They come, or may come: to be called before the call that brings them.
+// They come, or may come: to be called before the call that brings them. There is no short way
+// through a call from then on: in the one that brings them a rank sleeps, and should its error
+// handler leave it, the next call is to end that.
 void strangers_come(void);
 
 // Have they come by this communicator, which has been made? With an intercommunicator one rank's

@@ -6,6 +6,7 @@
 
 #include "pmpi/variant/block.h"
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/outsiders.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #include "pmpi/variant/block.h"
 #include "pmpi/variant/contention.h"
 #include "pmpi/variant/doorbell.h"
+#include "pmpi/variant/header.h"
 #include "pmpi/variant/job.h"
 #include "pmpi/variant/outsiders.h"
 #include "pmpi/variant/patience.h"
@@ -152,49 +153,68 @@ static void watch_for_outsiders(const struct ballot *ballots)
 // CPUs that this job's own ranks on this node can use; 0: who joins them makes no difference.
 static uint32_t own_width;
 
+// Not where another thread may be waiting while the way to wait changes.
 static void watch_for_joiners(const struct ballot *ballots)
 {
+    int level = MPI_THREAD_MULTIPLE;
+    mpi_next[1].Query_thread(&level);
+    own_width = 0;
+    if (level == MPI_THREAD_MULTIPLE || !wait_adapts || wait_yields || !job.registered)
+        return;
     for (int i = 0; i < job.size; i++) {
         if (ballots[i].node_id == ballots[job.rank].node_id)
             own_width += ballots[i].place.width;
     }
+    core_follows = true;
+    core_follow();
 }
 
-void wait_choice_follow(void)
+bool wait_choice_quick(void)
 {
-    static bool was_quick;
+    return carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on &&
+           !strangers_came();
+}
+
+static void follow_joiners(void)
+{
     const struct status_page *page = session_page();
-    if (own_width == 0 || page == NULL)
+    if (page == NULL)
         return;
     uint32_t width = atomic_load_explicit(&page->width, memory_order_relaxed);
     bool shares = width > own_width && width > page->cpus;
     if (shares == wait_yields)
         return;
-    if (shares) {
-        was_quick = core_quick;
-        core_quick = false;
-        atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
-        block_without_sign();
-    } else {
-        core_quick = was_quick;
-    }
     wait_yields = shares;
-    if (shares)
-        within_start();
+    core_quick = wait_choice_quick();
+    if (!shares)
+        return;
+    atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
+    block_without_sign();
+    within_start();
+}
+
+void core_follow(void)
+{
+    if (outsiders_on)
+        outsiders_follow();
+    else if (own_width > 0)
+        follow_joiners();
 }
 
 void wait_choice_start(const struct ballot *ballots)
 {
     use_spin_limit();
-    own_width = 0;
-    if (wait_adapts && !wait_yields && job.registered) {
-        watch_for_joiners(ballots);
-        wait_choice_follow();
-    }
+    watch_for_joiners(ballots);
     if (wait_blocks)
         start_blocking(ballots, true);
     if (wait_adapts && wait_yields)
         watch_out(ballots);
     if (wait_adapts && !job.crowded && !job.registered)
         watch_for_outsiders(ballots);
+}
+
+void wait_choice_stop(void)
+{
+    own_width = 0;
+    core_follows = outsiders_on;
 }

@@ -12,9 +12,12 @@ void wait_choice_make(const struct ballot *ballots, struct crowding_place *place
 // needs, such as a doorbell.
 void wait_choice_start(const struct ballot *ballots);
 
-// The status page may say that processes have joined the job here, or left it: spawned ones, with
-// which its ranks have to share CPUs. A rank that yields by no agreement with others does so
-// meanwhile, under `auto`. One thread at a time.
-void wait_choice_follow(void);
+// Is there a short way through calls, by how this rank waits now?
+bool wait_choice_quick(void);
+
+// From now on it does not change any more. Meanwhile core_follow() has a rank yield, under `auto`,
+// while its job's page says that others have joined the job here, spawned processes, and that it
+// has come to need more CPUs than the node has.
+void wait_choice_stop(void);
 
 #endif

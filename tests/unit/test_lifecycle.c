@@ -475,8 +475,8 @@ int main(void)
         cmocka_unit_test(who_has_no_memory_says_so),
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
-        cmocka_unit_test(who_has_spawned_keeps_taking_turns),
         cmocka_unit_test(who_shares_its_cpu_with_joiners_yields),
+        cmocka_unit_test(who_has_spawned_keeps_taking_turns),
         cmocka_unit_test(who_was_spawned_joins_the_job_of_its_parents),
     };
     return cmocka_run_group_tests(tests, start, NULL);

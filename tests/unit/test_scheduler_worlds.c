@@ -49,7 +49,7 @@ static void a_job_is_found_by_its_worlds(void **state)
 }
 
 // Whoever of the family is left here.
-static void a_job_is_found_by_all_generations(void **state)
+static void a_job_is_found_by_those_who_are_left(void **state)
 {
     struct node *node = *state;
     struct process *parent = come_of(node, "a", A, (struct world){.key = PARENTS, .ranks = 1});
@@ -87,6 +87,38 @@ static void more_ranks_than_mpi_can_count_are_as_many_as_it_can(void **state)
     assert_int_equal(ranks_of(node), PROTOCOL_RANKS_MAX);
 }
 
+// Who is not let in would be without a scheduler, and a job of its own has one.
+static void a_job_without_room_is_not_found(void **state)
+{
+    struct node *node = *state;
+    struct world parents = {.key = PARENTS, .ranks = 3};
+    come_of(node, "a", A, parents);
+    come_of(node, "a", A2, parents);
+    assert_string_equal(job_of(node, 0, PARENTS), "a");
+    come_of(node, "a", B, parents);
+    assert_string_equal(job_of(node, 0, PARENTS), "");
+}
+
+// What a page says that was written by hand, or has no room for, is no harm.
+static void pages_keep_some_worlds(void **state)
+{
+    (void)state;
+    struct worlds worlds = {0}, again = {0};
+    struct status_world kept[STATUS_WORLDS_MAX];
+    for (uint64_t key = 0; key <= STATUS_WORLDS_MAX + 1; key++)
+        assert_int_equal(worlds_enter(&worlds, &(struct world){.key = key, .ranks = 2}), 0);
+    worlds_keep(&worlds, kept);
+    kept[2].key = kept[1].key; // twice
+    worlds_take_over(&again, kept);
+    assert_int_equal(worlds_ranks(&again), 2 * (STATUS_WORLDS_MAX - 1));
+    worlds_leave(&again, kept[0].key); // nobody has come
+    assert_true(worlds_have(&again, kept[0].key));
+    worlds_free(&worlds);
+    worlds_keep(&worlds, kept);
+    assert_int_equal(kept[0].key, 0);
+    worlds_free(&again);
+}
+
 // Its ranks look at the page again where they have to share the CPU from then on, or not any more.
 static void a_job_is_told_how_wide_it_is_here(void **state)
 {
@@ -101,26 +133,28 @@ static void a_job_is_told_how_wide_it_is_here(void **state)
     epoch = status_word_epoch(page->word);
     scheduler_exit(node->scheduler, come(node, "a", B), node->now_ns);
     assert_int_equal(page->width, 2);
-    assert_int_equal(status_word_epoch(page->word), epoch);
+    assert_int_not_equal(status_word_epoch(page->word), epoch);
+    epoch = status_word_epoch(page->word);
     scheduler_exit(node->scheduler, child, node->now_ns);
     assert_int_equal(page->width, 1);
     assert_int_not_equal(status_word_epoch(page->word), epoch);
 }
 
 // What the next classd knows of those that have not registered again holds of the whole job.
-static void worlds_are_told_again_after_an_adoption(void **state)
+static void worlds_are_known_after_an_adoption(void **state)
 {
     struct node *node = *state;
     pid_t pids[] = {sleeper(), sleeper(), sleeper()};
     struct world parents = {.key = PARENTS, .ranks = 2};
     struct world children = {.key = CHILDREN, .parent = PARENTS, .ranks = 1};
+    node->config.max_processes = 4;
     come_of(node, "a", pids[0], parents);
     come_of(node, "a", pids[1], parents);
     come_of(node, "a", pids[2], children);
     adopt_anew(node, false);
     assert_int_equal(width_of(node, "a"), 3);
     assert_int_equal(ranks_of(node), 3);
-    assert_string_equal(job_of(node, 0, PARENTS), "");
+    assert_string_equal(job_of(node, 0, PARENTS), "a"); // by the page
     come_of(node, "a", pids[2], children);
     assert_int_equal(ranks_of(node), 3);
     assert_string_equal(job_of(node, 0, PARENTS), "a");
@@ -146,11 +180,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FAMILY_TEST(a_job_is_found_by_its_worlds),
-        FAMILY_TEST(a_job_is_found_by_all_generations),
+        FAMILY_TEST(a_job_is_found_by_those_who_are_left),
         FAMILY_TEST(the_ranks_of_a_job_are_those_of_all_its_worlds),
         FAMILY_TEST(more_ranks_than_mpi_can_count_are_as_many_as_it_can),
+        FAMILY_TEST(a_job_without_room_is_not_found),
+        cmocka_unit_test(pages_keep_some_worlds),
         FAMILY_TEST(a_job_is_told_how_wide_it_is_here),
-        FAMILY_TEST(worlds_are_told_again_after_an_adoption),
+        FAMILY_TEST(worlds_are_known_after_an_adoption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

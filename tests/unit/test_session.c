@@ -36,9 +36,11 @@ struct fake_classd {
     _Atomic int exited;
     _Atomic int narrowed;
     _Atomic int parted;
-    _Atomic int old;        // knows no PART, no start and no worlds
-    _Atomic uint64_t world; // of its only job; 0: none
-    _Atomic uint64_t cut;   // of offers
+    _Atomic int old;      // 1: knows no worlds; 2: nor PART, nor when jobs start
+    _Atomic int hangs_up; // on so many questions
+    // Of its only job: 0, none; of who has registered last.
+    _Atomic uint64_t world, parent, starts_ns;
+    _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
     _Atomic bool tells;    // of turns
@@ -79,6 +81,16 @@ static void answer_slots(struct fake_classd *fake, const struct protocol_request
     }
 }
 
+static bool is_news(int old, const struct protocol_request *request)
+{
+    const struct protocol_register *wish = &request->register_;
+    if (request->header.command == PROTOCOL_QUERY)
+        return old > 0;
+    return request->header.command == PROTOCOL_REGISTER &&
+           ((old > 0 && (wish->world != 0 || wish->parent != 0)) ||
+            (old > 1 && wish->starts_ns != 0));
+}
+
 static void serve(struct fake_classd *fake, int connection)
 {
     struct protocol_request request;
@@ -97,7 +109,7 @@ static void serve(struct fake_classd *fake, int connection)
             fake->narrowed++;
             continue;
         }
-        if (request.header.command == PROTOCOL_PART && fake->old) {
+        if (request.header.command == PROTOCOL_PART && fake->old > 1) {
             reply.header.status = EOPNOTSUPP;
             send_reply(connection, &reply, -1);
             continue;
@@ -106,19 +118,24 @@ static void serve(struct fake_classd *fake, int connection)
             fake->parted++;
             continue;
         }
-        if (fake->old && (request.header.command == PROTOCOL_QUERY ||
-                          (request.header.command == PROTOCOL_REGISTER &&
-                           (request.register_.starts_ns != 0 || request.register_.world != 0)))) {
+        if (is_news(fake->old, &request)) {
             reply.header.status = EOPNOTSUPP;
             send_reply(connection, &reply, -1);
             continue;
+        }
+        if (request.header.command == PROTOCOL_QUERY && fake->hangs_up > 0) {
+            fake->hangs_up--;
+            break;
         }
         if (request.header.command == PROTOCOL_QUERY) {
             reply.header.status = request.query.world == fake->world ? 0 : ENOENT;
             strcpy(reply.job.job_id, reply.header.status == 0 ? "found" : "");
         }
-        if (request.header.command == PROTOCOL_REGISTER)
+        if (request.header.command == PROTOCOL_REGISTER) {
             fake->world = request.register_.world;
+            fake->parent = request.register_.parent;
+            fake->starts_ns = request.register_.starts_ns;
+        }
         answer_slots(fake, &request, &reply);
         if (request.header.command == PROTOCOL_REGISTER)
             reply.registered.tells = fake->tells;
@@ -204,7 +221,8 @@ static int join(struct fake_classd *fake)
                                         .ranks = 2,
                                         .width = 1,
                                         .starts_ns = 1,
-                                        .world = 11};
+                                        .world = 11,
+                                        .parent = 10};
     struct error err = {0};
     return session_register(&identity, &err);
 }
@@ -240,12 +258,23 @@ static void parting_waits_for_nobody(void **state)
 static void an_older_classd_is_registered_with_and_left(void **state)
 {
     struct fake_classd *fake = *state;
-    fake->old = 1;
+    fake->old = 2;
     assert_int_equal(join(fake), 0);
+    assert_int_equal(fake->starts_ns, 0);
     session_part();
     session_exit();
     assert_int_equal(fake->exited, 1);
     assert_int_equal(fake->parted, 0);
+}
+
+static void an_older_classd_is_told_what_it_knows(void **state)
+{
+    struct fake_classd *fake = *state;
+    fake->old = 1;
+    assert_int_equal(join(fake), 0);
+    assert_int_equal(fake->world, 0);
+    assert_int_equal(fake->parent, 0);
+    assert_int_equal(fake->starts_ns, 1);
 }
 
 // By their world, with a connection of their own.
@@ -259,7 +288,10 @@ static void a_job_is_found_before_it_is_joined(void **state)
     assert_string_equal(job_id, "found");
     assert_int_equal(join(fake), 0);
     assert_int_equal(fake->world, 11);
+    assert_int_equal(fake->parent, 10);
     session_exit();
+    fake->hangs_up = 2; // it has no place for another connection
+    assert_true(session_find_job(fake->directory, 11, job_id));
     fake->old = 1;
     assert_false(session_find_job(fake->directory, 11, job_id));
     assert_false(session_find_job("/nonexistent", 11, job_id));
@@ -642,6 +674,7 @@ int main(void)
         TEST(an_exit_is_said_to_nobody_else),
         TEST(parting_waits_for_nobody),
         TEST(an_older_classd_is_registered_with_and_left),
+        TEST(an_older_classd_is_told_what_it_knows),
         TEST(who_cannot_have_the_page_leaves),
         TEST(a_job_is_found_before_it_is_joined),
         TEST(requests_are_at_most_one_a_millisecond),
