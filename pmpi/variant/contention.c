@@ -5,8 +5,6 @@
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,28 +17,23 @@ enum {
 };
 
 static bool read_used_ns(pid_t pid, uint64_t *used_ns);
-static int read_cpu(pid_t pid);
 
 static _Atomic uint64_t own_until_ns;
 
 struct contention contention = {
     // Less than a scheduler's tick, more than any number of polite ranks.
     .long_ns = NS_PER_MS,    .window_ns = 100 * NS_PER_MS, .hold_ns = 2 * NS_PER_SEC,
-    .used_ns = read_used_ns, .cpu_of = read_cpu,           .until_ns = &own_until_ns,
-};
-
-struct mate {
-    pid_t pid;
-    uint64_t used_ns; // when what is looked at began
+    .used_ns = read_used_ns, .until_ns = &own_until_ns,
 };
 
 static struct {
-    struct mate *mates;
+    pid_t *mates;
     int count;
     uint32_t cpus;
     atomic_flag busy; // one thread at a time
     // What is looked at now. 0: nothing.
     uint64_t began_ns;
+    uint64_t used_ns;   // by all mates, when it began
     uint64_t waited_ns; // in long yields since
 } own = {.busy = ATOMIC_FLAG_INIT};
 
@@ -52,22 +45,6 @@ static bool read_used_ns(pid_t pid, uint64_t *used_ns)
         return false;
     *used_ns = (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
     return true;
-}
-
-int read_cpu(pid_t pid)
-{
-    enum { FIELDS_BETWEEN = 36 }; // of proc(5): the name's end is behind field 2, this is field 39
-    char path[32], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    const char *at = strrchr(text, ')');
-    for (int field = 0; at != NULL && field <= FIELDS_BETWEEN; field++)
-        at = strchr(at + 1, ' ');
-    return at != NULL ? atoi(at + 1) : -1;
 }
 
 struct contention_process contention_own_process(void)
@@ -100,7 +77,7 @@ bool contention_start(const struct contention_process *mates, int count, uint32_
         (own.mates = calloc((size_t)count, sizeof *own.mates)) == NULL)
         return false;
     for (int i = 0; i < count; i++)
-        own.mates[i].pid = mates[i].pid;
+        own.mates[i] = mates[i].pid;
     own.count = count;
     own.cpus = cpus;
     if (until_ns != NULL)
@@ -118,56 +95,31 @@ void contention_stop(void)
     atomic_store_explicit(&own_until_ns, 0, memory_order_relaxed);
 }
 
-static void begin(uint64_t now_ns)
+static bool sum_used_ns(uint64_t *sum_ns)
 {
-    own.waited_ns = 0;
-    own.began_ns = now_ns;
-    for (int i = 0; i < own.count && own.began_ns != 0; i++) {
-        if (!contention.used_ns(own.mates[i].pid, &own.mates[i].used_ns))
-            own.began_ns = 0;
+    *sum_ns = 0;
+    for (int i = 0; i < own.count; i++) {
+        uint64_t used_ns;
+        if (!contention.used_ns(own.mates[i], &used_ns))
+            return false;
+        *sum_ns += used_ns;
     }
-}
-
-// What a mate has used since. False: it is not to be known.
-static bool used_since(const struct mate *mate, uint64_t *since_ns)
-{
-    uint64_t used_ns;
-    if (!contention.used_ns(mate->pid, &used_ns) || used_ns < mate->used_ns)
-        return false;
-    *since_ns = used_ns - mate->used_ns;
     return true;
 }
 
-static bool is_enough(uint64_t used_ns, uint64_t elapsed_ns, uint32_t cpus)
+static void begin(uint64_t now_ns)
 {
-    return used_ns >= elapsed_ns / 100 * ENOUGH_PERCENT * cpus;
-}
-
-// Nobody but mates has had the CPU that this rank is on. One that has used more than there was of
-// it has threads elsewhere.
-static bool cpu_is_ours(uint64_t elapsed_ns)
-{
-    int cpu = contention.cpu_of(getpid());
-    uint64_t here_ns = 0, since_ns;
-    for (int i = 0; i < own.count && cpu >= 0; i++) {
-        if (contention.cpu_of(own.mates[i].pid) == cpu && used_since(&own.mates[i], &since_ns) &&
-            since_ns <= elapsed_ns)
-            here_ns += since_ns;
-    }
-    return cpu >= 0 && is_enough(here_ns, elapsed_ns, 1);
+    own.waited_ns = 0;
+    own.began_ns = sum_used_ns(&own.used_ns) ? now_ns : 0;
 }
 
 static bool others_compute(uint64_t elapsed_ns)
 {
-    uint64_t used_ns = 0, since_ns;
-    if (own.waited_ns < elapsed_ns / WAITED_PARTS)
+    uint64_t used_ns;
+    if (own.waited_ns < elapsed_ns / WAITED_PARTS || !sum_used_ns(&used_ns) ||
+        used_ns < own.used_ns)
         return false;
-    for (int i = 0; i < own.count; i++) {
-        if (!used_since(&own.mates[i], &since_ns))
-            return false;
-        used_ns += since_ns;
-    }
-    return !is_enough(used_ns, elapsed_ns, own.cpus) && (own.cpus == 1 || !cpu_is_ours(elapsed_ns));
+    return used_ns - own.used_ns < elapsed_ns / 100 * ENOUGH_PERCENT * own.cpus;
 }
 
 static void look(uint64_t now_ns, uint64_t took_ns)

@@ -5,8 +5,7 @@
 // Found out without a scheduler or privilege. That a yield takes long says nothing by itself: a
 // rank that shares the CPU may compute. So when yields take a good part of the time, the CPU times
 // of all ranks that share the CPUs are read. Ranks that yield leave no CPU idle; what they have not
-// had, somebody else had. But it matters to this rank only on the CPU that it runs on: where its
-// ranks sit on one CPU, and those of another job on the next, a yield goes to one of its own.
+// had, somebody else had.
 #ifndef COSCHED_PMPI_VARIANT_CONTENTION_H
 #define COSCHED_PMPI_VARIANT_CONTENTION_H
 
@@ -28,7 +27,6 @@ struct contention {
     uint64_t hold_ns;   // how long the answer "yes" stands: ranks that sleep cannot tell
     // CPU time that a process has used. False: it cannot be read.
     bool (*used_ns)(pid_t pid, uint64_t *used_ns);
-    int (*cpu_of)(pid_t pid);   // where a process ran last, by its first thread; -1: not known
     _Atomic uint64_t *until_ns; // until when somebody else computes, as far as is known
 };
 

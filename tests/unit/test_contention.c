@@ -5,7 +5,6 @@
 #include "common/clock.h"
 #include "common/units.h"
 
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,16 +29,7 @@ static bool read_fake(pid_t pid, uint64_t *used_ns)
     return readable;
 }
 
-// Mates are on CPUs 0 and 1 in turn; this rank is on: -1: it is not to be known.
-static int own_cpu;
-
-static int cpu_fake(pid_t pid)
-{
-    return pid > 0 && pid <= MATES ? pid % CPUS : own_cpu;
-}
-
 static bool (*read_real)(pid_t pid, uint64_t *used_ns);
-static int (*cpu_real)(pid_t pid);
 
 static struct contention_process process_of(int pid)
 {
@@ -62,8 +52,6 @@ static int start(void **state)
     readable = true;
     now_ns = clock_now_ns();
     contention.used_ns = read_fake;
-    contention.cpu_of = cpu_fake;
-    own_cpu = -1;
     start_with(mates, NULL);
     return 0;
 }
@@ -193,59 +181,6 @@ static void without_all_cpu_times_nobody_is_suspected(void **state)
     assert_false(contention_known());
 }
 
-// Mates 2 and 4 are on this rank's CPU, 1 and 3 on the other. For so long they use so many per cent
-// of these.
-static void pass_on(uint64_t span_ns, unsigned here_pct, unsigned there_pct)
-{
-    own_cpu = 0;
-    for (uint64_t passed = 0; passed < span_ns; passed += YIELD_NS) {
-        now_ns += YIELD_NS;
-        for (int i = 1; i <= MATES; i++)
-            used[i] += YIELD_NS / 2 * (i % 2 == 0 ? here_pct : there_pct) / 100;
-        contention_yielded(now_ns, YIELD_NS * 9 / 10);
-    }
-}
-
-// Who computes on another CPU takes none from this rank.
-static void a_cpu_of_ones_own_is_not_contended(void **state)
-{
-    (void)state;
-    pass_on(10 * contention.window_ns, 98, 30);
-    assert_false(contention_known());
-    pass_on(2 * contention.window_ns, 50, 98);
-    assert_true(contention_known());
-}
-
-// Mate 2 has used more than there was of this CPU: with threads elsewhere.
-static void a_mate_with_threads_says_nothing_of_a_cpu(void **state)
-{
-    (void)state;
-    own_cpu = 0;
-    for (int i = 0; i < 100; i++) {
-        now_ns += YIELD_NS;
-        used[2] += YIELD_NS * 3 / 2;
-        contention_yielded(now_ns, YIELD_NS * 9 / 10);
-    }
-    assert_true(contention_known());
-}
-
-static void the_cpu_of_a_process_can_be_read(void **state)
-{
-    cpu_set_t all, one;
-    (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &all))
-            continue;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-        assert_int_equal(cpu_real(getpid()), cpu);
-    }
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(cpu_real(INT32_MAX), -1);
-}
-
 // Of another process of this user, while it runs; nothing of one that is not there.
 static void cpu_times_of_others_can_be_read(void **state)
 {
@@ -271,7 +206,6 @@ static void cpu_times_of_others_can_be_read(void **state)
 int main(void)
 {
     read_real = contention.used_ns;
-    cpu_real = contention.cpu_of;
     const struct CMUnitTest tests[] = {
         TEST(ranks_that_use_their_cpus_are_alone),
         TEST(what_they_do_not_get_somebody_else_has),
@@ -283,9 +217,6 @@ int main(void)
         TEST(the_answer_expires),
         TEST(ranks_of_a_machine_tell_each_other),
         TEST(without_all_cpu_times_nobody_is_suspected),
-        TEST(a_cpu_of_ones_own_is_not_contended),
-        TEST(a_mate_with_threads_says_nothing_of_a_cpu),
-        TEST(the_cpu_of_a_process_can_be_read),
         TEST(cpu_times_of_others_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
