@@ -64,8 +64,8 @@ static bool agree_on_job_id(void)
     job.identity.starts_ns = announcement_read(&said, job.identity.job_id);
     if (!protocol_job_id_valid(job.identity.job_id))
         return false;
-    // Of this rank's own brothers, who were quicker, nobody is joined.
-    job.joins &= job.rank == 0 || strcmp(found, job.identity.job_id) != 0;
+    if (job.joins && job.rank != 0 && strcmp(found, job.identity.job_id) == 0)
+        job.joins = false; // these may be ranks of its own job, who were quicker
     if (job.joins)
         memcpy(job.identity.job_id, found, sizeof job.identity.job_id);
     return true;
