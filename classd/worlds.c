@@ -13,8 +13,12 @@ static struct world *find(const struct worlds *worlds, uint64_t key)
     return NULL;
 }
 
-static struct world *add(struct worlds *worlds, uint64_t key)
+// Null when memory is short.
+static struct world *find_or_add(struct worlds *worlds, uint64_t key)
 {
+    struct world *world = find(worlds, key);
+    if (world != NULL)
+        return world;
     if (worlds->count == worlds->room) {
         size_t room = worlds->room > 0 ? 2 * worlds->room : 1;
         struct world *all = realloc(worlds->all, room * sizeof *all);
@@ -23,16 +27,14 @@ static struct world *add(struct worlds *worlds, uint64_t key)
         worlds->all = all;
         worlds->room = room;
     }
-    struct world *world = &worlds->all[worlds->count++];
+    world = &worlds->all[worlds->count++];
     *world = (struct world){.key = key};
     return world;
 }
 
 int worlds_enter(struct worlds *worlds, const struct world *said)
 {
-    struct world *world = find(worlds, said->key);
-    if (world == NULL)
-        world = add(worlds, said->key);
+    struct world *world = find_or_add(worlds, said->key);
     if (world == NULL)
         return -1;
     world->parent = said->parent;
@@ -70,9 +72,7 @@ void worlds_keep(const struct worlds *worlds, struct status_world kept[STATUS_WO
 void worlds_take_over(struct worlds *worlds, const struct status_world kept[STATUS_WORLDS_MAX])
 {
     for (size_t i = 0; i < STATUS_WORLDS_MAX && kept[i].key != 0; i++) {
-        struct world *world = find(worlds, kept[i].key);
-        if (world == NULL)
-            world = add(worlds, kept[i].key);
+        struct world *world = find_or_add(worlds, kept[i].key);
         if (world == NULL)
             return;
         world->parent = kept[i].parent;

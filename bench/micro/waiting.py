@@ -62,7 +62,7 @@ def run(way, options):
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if way in LIBRARY_WAYS:
-        environment["LD_PRELOAD"] = options.library
+        environment["LD_PRELOAD"] = options.preloaded
         environment["COSCHED_WAIT"] = way
     launcher = ["mpiexec." + options.mpi, "-n", "1" if way == "one" else str(options.ranks)]
     if options.mpi == "openmpi":
@@ -133,7 +133,7 @@ def main():
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     try:
-        options.library = launch.preloadable(os.path.join(options.build, launch.LIBRARY))
+        options.preloaded = launch.preloadable(os.path.join(options.build, launch.LIBRARY))
     except LabError as error:
         sys.exit(f"run_waiting.sh: {error}")
     remedy = "give its path, or none for our CG"
@@ -147,8 +147,8 @@ def main():
     ways = options.ways or [way for way in WAYS if way != "own" or options.mpi in OWN_YIELD]
     asked.needs_mpi(parser, options.mpi)
     asked.needs_program(parser, options.program, remedy)
-    if set(ways) & set(LIBRARY_WAYS) and not os.path.exists(options.library):
-        asked.refuse(parser, f"{options.library} is not there: build first, or name a build with --build DIR")
+    if set(ways) & set(LIBRARY_WAYS) and not os.path.exists(options.preloaded):
+        asked.refuse(parser, f"{options.preloaded} is not there: build first, or name a build with --build DIR")
     runs = {way: [] for way in ways}
     for _ in range(options.runs):
         for way in ways:
