@@ -53,15 +53,18 @@ int file_open(const char *directory, const char *name, int flags, struct error *
     return fd;
 }
 
-int file_put(const char *directory, const char *name, int (*fill)(int fd, const void *what),
-             const void *what, struct error *err)
+int file_put(const char *directory, const char *name, enum file_readers readers,
+             int (*fill)(int fd, const void *what), const void *what, struct error *err)
 {
+
     cleanup_free char *path = path_join(directory, name), *draft = NULL;
     if (path == NULL || asprintf(&draft, "%s/.%s", directory, name) < 0)
         return error_errno(err, ENOMEM, "%s/%s", directory, name);
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
         return error_errno(err, errno, "make %s", directory);
     int fd = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && readers == FILE_FOR_ALL && fchmod(fd, 0644) == 0)
+        chmod(directory, 0755);
     if (fd >= 0 && fill(fd, what) == 0 && rename(draft, path) == 0)
         return fd;
     error_errno(err, errno, "write %s", path);

@@ -26,12 +26,14 @@ int file_write(const char *directory, const char *name, const char *text, struct
 // Opens <directory>/<name>; returns the descriptor (close-on-exec) or -1.
 int file_open(const char *directory, const char *name, int flags, struct error *err);
 
-// Makes the file <directory>/<name>, mode 0600, and the directory if need be. `fill` writes `what`;
-// it leaves the descriptor open and returns 0, or -1 with errno. Renamed into place, so that a
-// crash leaves the old file or the new one. Returns a descriptor to read and write by, or -1, and
-// then the file is as before.
-int file_put(const char *directory, const char *name, int (*fill)(int fd, const void *what),
-             const void *what, struct error *err);
+enum file_readers { FILE_FOR_OWNER, FILE_FOR_ALL };
+
+// Makes the file <directory>/<name>, and the directory if need be, for these readers, whatever the
+// umask is; nobody else writes. `fill` writes `what`; it leaves the descriptor open and returns 0,
+// or -1 with errno. Renamed into place, so that a crash leaves the old file or the new one. Returns
+// a descriptor to read and write by, or -1, and then the file is as before.
+int file_put(const char *directory, const char *name, enum file_readers readers,
+             int (*fill)(int fd, const void *what), const void *what, struct error *err);
 
 // True when `text` has `word` among its words.
 bool text_has_word(const char *text, const char *word);

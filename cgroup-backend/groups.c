@@ -47,7 +47,7 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     if (backend != NULL)
         backend->root = strdup(settings->root);
     if (backend != NULL && records != NULL)
-        backend->records = path_join(records, "placed");
+        backend->records = path_join(records, LIMIT_RECORD_DIRECTORY);
     if (backend != NULL && records != NULL)
         backend->base.suspensions = path_join(records, SUSPENSION_DIRECTORY);
     if (backend == NULL || backend->root == NULL ||

@@ -34,7 +34,7 @@ int in_force_write(const char *directory, const backend_t *backend, const char *
     if (in_force_read(directory, &old, NULL) > 0 && strcmp(old.kind, noted.kind) == 0 &&
         strcmp(old.root, noted.root) == 0)
         return 0;
-    int fd = file_put(directory, IN_FORCE_FILE, fill, &noted, err);
+    int fd = file_put(directory, IN_FORCE_FILE, FILE_FOR_OWNER, fill, &noted, err);
     if (fd >= 0)
         close(fd);
     return fd >= 0 ? 0 : -1;

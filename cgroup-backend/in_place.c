@@ -22,7 +22,7 @@ struct in_place {
     struct backend_class base;
     struct cgroup_backend *backend;
     char *path; // of the group, in the hierarchy of the limit
-    struct record record;
+    struct limit_record record;
     int record_fd;
     struct limit_files files;
     int usage_fd;
@@ -60,7 +60,7 @@ static uint64_t inode_of(const char *path)
 // The record of this class with the path of its group: 1, 0 when there is none or its group is
 // gone, or the limit of that (then the record goes, too, if `tidy`), or -1.
 static int find_record(const struct cgroup_backend *backend, const char *name, bool tidy,
-                       struct record *record, char **path, struct error *err)
+                       struct limit_record *record, char **path, struct error *err)
 {
     int rc = record_read(backend->records, name, record, err);
     if (rc > 0) {
@@ -89,7 +89,7 @@ struct overlap {
 static int overlaps(const char *name, void *user)
 {
     const struct overlap *overlap = user;
-    struct record record;
+    struct limit_record record;
     cleanup_free char *path = NULL;
     return strcmp(name, overlap->name) != 0 &&
            find_record(overlap->backend, name, false, &record, &path, NULL) > 0 &&
@@ -194,7 +194,7 @@ static void in_place_close(class_t *base)
 
 // Takes *path, also when there is no memory.
 static struct in_place *new_class(struct cgroup_backend *backend, const char *name, char **path,
-                                  const struct record *record)
+                                  const struct limit_record *record)
 {
     struct in_place *class_ = calloc(1, sizeof *class_);
     if (class_ == NULL) {
@@ -292,11 +292,11 @@ static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error 
 
 // The class of record->group; its inode and limits are still to be found out. `pid` registers in
 // it, if that is not 0.
-static int open_group(struct cgroup_backend *backend, const char *name, struct record *record,
+static int open_group(struct cgroup_backend *backend, const char *name, struct limit_record *record,
                       pid_t pid, class_t **opened, struct error *err)
 {
     const char *group = record->group;
-    struct record old;
+    struct limit_record old;
     cleanup_free char *path = NULL, *old_path = NULL;
     struct overlap overlap = {backend, name, group};
     if (record_each(backend->records, overlaps, &overlap) != 0)
@@ -330,7 +330,7 @@ int in_place_open(backend_t *base, const char *name, const struct class_home *ho
                   class_t **opened, struct error *err)
 {
     struct cgroup_backend *backend = (struct cgroup_backend *)base;
-    struct record record = {.uid = home->uid};
+    struct limit_record record = {.uid = home->uid};
     if (backend->records == NULL)
         return no_records(err);
     cleanup_free char *group = find_group(backend, home, &record.manager, err);
@@ -344,7 +344,7 @@ int in_place_open_named(backend_t *base, const char *name, const char *group, cl
                         struct error *err)
 {
     struct cgroup_backend *backend = (struct cgroup_backend *)base;
-    struct record record = {.manager = PLACEMENT_NAMED};
+    struct limit_record record = {.manager = PLACEMENT_NAMED};
     if (backend->records == NULL)
         return no_records(err);
     if (group_encloses(backend->root, group) || group_encloses(group, backend->root))
@@ -371,7 +371,7 @@ static void know_members(struct in_place *class_)
 int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **opened,
                    struct error *err)
 {
-    struct record record;
+    struct limit_record record;
     char *path = NULL;
     int rc = find_record(backend, name, !backend->base.as_it_is, &record, &path, err);
     if (rc <= 0)
@@ -392,7 +392,7 @@ int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **o
 
 int in_place_release(struct cgroup_backend *backend, const char *name, struct error *err)
 {
-    struct record record;
+    struct limit_record record;
     struct limit_files files;
     cleanup_free char *path = NULL;
     int rc = find_record(backend, name, false, &record, &path, err);
@@ -427,7 +427,7 @@ static int in_place_expel(class_t *base, pid_t pid, struct error *err)
 // Somebody else may have changed the limit since we did: that is the group's own from now on.
 static int learn_own(struct in_place *class_, const struct limit *now, struct error *err)
 {
-    struct record *record = &class_->record;
+    struct limit_record *record = &class_->record;
     if (limit_same(now, &record->own) || limit_is_ours(record, now))
         return 0;
     record->own = record->set[0] = record->set[1] = *now;
@@ -458,7 +458,7 @@ static int look(struct in_place *class_, uint32_t share_ppm, struct limit *now, 
 static int change(struct in_place *class_, const struct limit *now, const struct limit *limit,
                   struct error *err)
 {
-    struct record *record = &class_->record;
+    struct limit_record *record = &class_->record;
     if (limit_same(limit, now))
         return 0;
     // There may have been no space for it before.

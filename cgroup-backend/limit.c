@@ -77,11 +77,6 @@ int limit_read(const struct limit_files *files, const char *path, struct limit *
     return 0;
 }
 
-bool limit_same(const struct limit *a, const struct limit *b)
-{
-    return a->quota_us == b->quota_us && a->period_us == b->period_us;
-}
-
 static bool put(int fd, const char *text)
 {
     size_t length = strlen(text);
@@ -120,14 +115,14 @@ int limit_write(const struct limit_files *files, const char *path, const struct 
 }
 
 // Or one on the way between the two, see put_in_pieces().
-bool limit_is_ours(const struct record *record, const struct limit *limit)
+bool limit_is_ours(const struct limit_record *record, const struct limit *limit)
 {
     return limit_same(limit, &record->set[0]) || limit_same(limit, &record->set[1]) ||
            (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
 }
 
-int limit_restore(const struct limit_files *files, const char *path, const struct record *record,
-                  struct error *err)
+int limit_restore(const struct limit_files *files, const char *path,
+                  const struct limit_record *record, struct error *err)
 {
     struct limit now = {0};
     struct error fault = {0};

@@ -28,15 +28,13 @@ int limit_read(const struct limit_files *files, const char *path, struct limit *
 int limit_write(const struct limit_files *files, const char *path, const struct limit *now,
                 const struct limit *limit, struct error *err);
 
-bool limit_same(const struct limit *a, const struct limit *b);
-
 // Whether the limit is one of those that the record names as ours.
-bool limit_is_ours(const struct record *record, const struct limit *limit);
+bool limit_is_ours(const struct limit_record *record, const struct limit *limit);
 
 // Sets the group's own limit again where ours is in force: what somebody else has set meanwhile is
 // left, and a group that is gone needs nothing. Where that fails there is no limit rather than
 // ours. Returns 0 or -1.
-int limit_restore(const struct limit_files *files, const char *path, const struct record *record,
-                  struct error *err);
+int limit_restore(const struct limit_files *files, const char *path,
+                  const struct limit_record *record, struct error *err);
 
 #endif

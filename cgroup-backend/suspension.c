@@ -115,7 +115,8 @@ static int fill(int fd, const void *what)
 int suspension_write(const char *directory, const char *name, const struct suspension *suspension,
                      struct error *err)
 {
-    int fd = directory != NULL ? file_put(directory, name, fill, suspension, err) : -1;
+    int fd =
+        directory != NULL ? file_put(directory, name, FILE_FOR_OWNER, fill, suspension, err) : -1;
     if (fd >= 0)
         close(fd);
     return directory == NULL || fd >= 0 ? 0 : -1;

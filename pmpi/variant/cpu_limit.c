@@ -1,8 +1,10 @@
 #include "pmpi/variant/cpu_limit.h"
 
 #include "common/cleanup.h"
+#include "common/limit_record.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -11,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { RECORDS_MAX = 4096 }; // that are looked at: classd has fewer jobs
 
 // Reads a small file as a string. False when it cannot be read.
 static bool read_text(const char *path, char *text, size_t size)
@@ -24,21 +28,46 @@ static bool read_text(const char *path, char *text, size_t size)
     return count > 0;
 }
 
-// Quota and period of one group's directory.
-static bool read_limit(const char *directory, bool v2, int64_t *quota, int64_t *period)
+// Of one group's directory. False: there is none.
+static bool read_limit(const char *directory, bool v2, struct limit *limit)
 {
     char path[PATH_MAX + 32], text[64];
+    int64_t quota_us = 0, period_us = 0;
     if (v2) {
         snprintf(path, sizeof path, "%s/cpu.max", directory);
         // "max 100000" is no limit.
-        return read_text(path, text, sizeof text) &&
-               sscanf(text, "%" SCNd64 " %" SCNd64, quota, period) == 2;
+        if (!read_text(path, text, sizeof text) ||
+            sscanf(text, "%" SCNd64 " %" SCNd64, &quota_us, &period_us) != 2)
+            return false;
+    } else {
+        snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", directory);
+        if (!read_text(path, text, sizeof text) || sscanf(text, "%" SCNd64, &quota_us) != 1)
+            return false;
+        snprintf(path, sizeof path, "%s/cpu.cfs_period_us", directory);
+        if (!read_text(path, text, sizeof text) || sscanf(text, "%" SCNd64, &period_us) != 1)
+            return false;
     }
-    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", directory);
-    if (!read_text(path, text, sizeof text) || sscanf(text, "%" SCNd64, quota) != 1)
-        return false;
-    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", directory);
-    return read_text(path, text, sizeof text) && sscanf(text, "%" SCNd64, period) == 1;
+    *limit = (struct limit){(uint64_t)quota_us, (uint64_t)period_us};
+    return quota_us > 0 && period_us > 0;
+}
+
+// Where classd has set the limit, it is the group's own one that counts.
+static void look_behind(const char *records, uint64_t inode, struct limit *limit)
+{
+    cleanup_closedir DIR *list = opendir(records);
+    struct dirent *entry;
+    for (int i = 0; list != NULL && i < RECORDS_MAX && (entry = readdir(list)) != NULL; i++) {
+        char path[PATH_MAX + NAME_MAX + 2], text[LIMIT_RECORD_TEXT_MAX];
+        struct limit_record record;
+        snprintf(path, sizeof path, "%s/%s", records, entry->d_name);
+        if (entry->d_type != DT_REG || entry->d_name[0] == '.' ||
+            !read_text(path, text, sizeof text) || limit_record_parse(text, &record) != 0 ||
+            record.inode != inode)
+            continue;
+        if (limit_same(limit, &record.set[0]) || limit_same(limit, &record.set[1]))
+            *limit = record.own;
+        return;
+    }
 }
 
 static bool is_class(const char *directory)
@@ -47,35 +76,47 @@ static bool is_class(const char *directory)
     return name != NULL && strncmp(name, "/job-", 5) == 0 && isdigit((unsigned char)name[5]);
 }
 
-static void consider(const char *directory, bool v2, struct cpu_limit *limit)
+// What is being looked for, and where.
+struct search {
+    const char *mount;
+    bool v2;
+    const char *records;
+    struct cpu_limit *limit;
+};
+
+static void consider(const struct search *search, const char *directory)
 {
     struct stat status;
-    int64_t quota = 0, period = 0;
-    if (is_class(directory) || !read_limit(directory, v2, &quota, &period) || quota <= 0 ||
-        period <= 0 || quota < period / 2 || stat(directory, &status) < 0)
+    struct limit limit;
+    if (is_class(directory) || !read_limit(directory, search->v2, &limit) ||
+        stat(directory, &status) < 0)
         return;
-    int64_t cpus = quota / period + (quota % period != 0);
-    if (cpus < limit->cpus)
-        *limit = (struct cpu_limit){.cpus = (uint32_t)cpus, .group = (uint64_t)status.st_ino};
+    look_behind(search->records, (uint64_t)status.st_ino, &limit);
+    if (limit.quota_us == LIMIT_NONE || limit.quota_us < limit.period_us / 2)
+        return;
+    uint64_t cpus = limit.quota_us / limit.period_us + (limit.quota_us % limit.period_us != 0);
+    if (cpus < search->limit->cpus)
+        *search->limit =
+            (struct cpu_limit){.cpus = (uint32_t)cpus, .group = (uint64_t)status.st_ino};
 }
 
 // From the group up to the mount point. In a container the path may be the host's, of which only
 // the mount point itself exists.
-static void climb(const char *mount, const char *group, bool v2, struct cpu_limit *limit)
+static void climb(const struct search *search, const char *group)
 {
     char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s%s", mount, group);
+    int length = snprintf(path, sizeof path, "%s%s", search->mount, group);
     if (length < 0 || (size_t)length >= sizeof path)
         return;
-    size_t bottom = strlen(mount);
+    size_t bottom = strlen(search->mount);
     for (size_t end = (size_t)length; end > bottom; end--) {
         if (path[end] != '/' && path[end] != '\0')
             continue;
         path[end] = '\0';
-        consider(path, v2, limit);
+        consider(search, path);
     }
     path[bottom] = '\0';
-    consider(path, v2, limit);
+    consider(search, path);
 }
 
 // Is the cpu controller in a list like "cpu,cpuacct"?
@@ -89,8 +130,11 @@ static bool has_cpu(const char *controllers)
     return false;
 }
 
-bool cpu_limit_find(const char *membership, const char *mounts, struct cpu_limit *limit)
+bool cpu_limit_find(const char *membership, const char *mounts, const char *runtime_dir,
+                    struct cpu_limit *limit)
 {
+    char records[PATH_MAX];
+    snprintf(records, sizeof records, "%s/" LIMIT_RECORD_DIRECTORY, runtime_dir);
     *limit = (struct cpu_limit){.cpus = UINT32_MAX};
     cleanup_fclose FILE *file = fopen(membership, "re");
     cleanup_free char *line = NULL;
@@ -113,7 +157,8 @@ bool cpu_limit_find(const char *membership, const char *mounts, struct cpu_limit
         if (!v2 && !has_cpu(controllers))
             continue;
         snprintf(mount, sizeof mount, "%s%s%s", mounts, v2 ? "" : "/", controllers);
-        climb(mount, strcmp(group, "/") == 0 ? "" : group, v2, limit);
+        struct search search = {mount, v2, records, limit};
+        climb(&search, strcmp(group, "/") == 0 ? "" : group);
     }
     return limit->cpus != UINT32_MAX;
 }

@@ -15,8 +15,11 @@ struct cpu_limit {
 // none, or none that can be read. `membership` is /proc/self/cgroup, `mounts` where cgroup file
 // systems are mounted, /sys/fs/cgroup.
 //
-// The limits of classd's own classes (job-UID-NAME) do not count, nor does one below half a CPU,
-// which an idle job has that classd limits in place: they hold only until the job is scheduled.
-bool cpu_limit_find(const char *membership, const char *mounts, struct cpu_limit *limit);
+// Limits of classd's do not count, since they hold only until the job is scheduled: neither those
+// of its own classes (job-UID-NAME) nor those of groups that it limits in place, which have a
+// record in `runtime_dir`; of these the group's own one does. Where that cannot be read, as in a
+// container, one below half a CPU is taken for such a limit.
+bool cpu_limit_find(const char *membership, const char *mounts, const char *runtime_dir,
+                    struct cpu_limit *limit);
 
 #endif

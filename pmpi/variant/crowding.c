@@ -17,7 +17,7 @@ static uint32_t process_width(uint32_t cpus)
     return width < 1 ? 1 : (uint32_t)width;
 }
 
-struct crowding_place crowding_own_place(void)
+struct crowding_place crowding_own_place(const char *runtime_dir)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -26,8 +26,8 @@ struct crowding_place crowding_own_place(void)
     uint32_t cpus = known ? (uint32_t)CPU_COUNT(&set) : CPU_SETSIZE;
     uint64_t id = hash_with(machine_id(), &set, sizeof set);
     struct cpu_limit limit;
-    bool limited =
-        cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", &limit) && limit.cpus < cpus;
+    bool limited = cpu_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", runtime_dir, &limit) &&
+                   limit.cpus < cpus;
     if (limited) {
         cpus = limit.cpus;
         id = hash_with(id, &limit.group, sizeof limit.group);

@@ -16,8 +16,8 @@ struct crowding_place {
 };
 
 // This process's place. Ranks that are bound to different CPUs are in different places, also where
-// these overlap: such a binding is the user's own.
-struct crowding_place crowding_own_place(void);
+// these overlap: such a binding is the user's own. `runtime_dir` is classd's.
+struct crowding_place crowding_own_place(const char *runtime_dir);
 
 // Do the ranks in `place` need more CPUs than there are?
 bool crowding_at(const struct crowding_place *places, int ranks,

@@ -294,7 +294,7 @@ static void job_start(void)
     memcpy(job.identity.list, job.settings.list, sizeof job.identity.list);
     job.identity.rank = (uint32_t)job.rank;
     job.identity.ranks = (uint32_t)job.size;
-    job.place = crowding_own_place();
+    job.place = crowding_own_place(job.settings.runtime_dir);
     job.identity.width = job.place.width;
     job.registered = session_register(&job.identity, &job.error) == 0;
     if (ballots != NULL && ballots_exchange(ballots)) {

@@ -1,6 +1,8 @@
 // The CPU limits of containers and services, in trees of files made by hand.
 #include "pmpi/variant/cpu_limit.h"
 
+#include "common/limit_record.h"
+
 #include <ftw.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -62,10 +64,29 @@ static void put(const struct tree *tree, const char *name, const char *text)
     fclose(file);
 }
 
+static bool find(const struct tree *tree, struct cpu_limit *limit)
+{
+    return cpu_limit_find(tree->membership, tree->root, tree->root, limit);
+}
+
 static uint32_t cpus(const struct tree *tree)
 {
     struct cpu_limit limit;
-    return cpu_limit_find(tree->membership, tree->root, &limit) ? limit.cpus : 0;
+    return find(tree, &limit) ? limit.cpus : 0;
+}
+
+// What classd notes down of the group, before it first limits it.
+static void record(const struct tree *tree, const char *name, const char *group, struct limit own,
+                   struct limit set)
+{
+    char path[PATH_MAX], text[LIMIT_RECORD_TEXT_MAX];
+    struct stat status;
+    struct limit_record record = {.group = "/a", .own = own, .set = {own, set}};
+    snprintf(path, sizeof path, "%s/%s", tree->root, group);
+    assert_int_equal(stat(path, &status), 0);
+    record.inode = (uint64_t)status.st_ino;
+    limit_record_format(text, &record);
+    put(tree, name, text);
 }
 
 static void no_limit_is_none(void **state)
@@ -111,6 +132,35 @@ static void the_share_of_an_idle_class_is_no_number_of_cpus(void **state)
     assert_int_equal(cpus(tree), 0);
 }
 
+#define PERIOD_US 100000
+
+static void a_limit_that_classd_has_set_is_not_the_groups_own(void **state)
+{
+    const struct tree *tree = *state;
+    struct limit none = {LIMIT_NONE, PERIOD_US}, held = {320000, PERIOD_US};
+    put(tree, "membership", "0::/user.slice/session\n");
+    put(tree, "user.slice/cpu.max", "320000 100000\n"); // 5 % of 64 CPUs
+    put(tree, "other/cpu.max", "320000 100000\n");
+    record(tree, "placed/other", "other", none, held);
+    assert_int_equal(cpus(tree), 4);
+    record(tree, "placed/sequential", "user.slice", none, held);
+    assert_int_equal(cpus(tree), 0);
+}
+
+static void the_groups_own_limit_stands_behind_it(void **state)
+{
+    const struct tree *tree = *state;
+    put(tree, "membership", "0::/container\n");
+    put(tree, "container/cpu.max", "64000 100000\n"); // 1 % of 64 CPUs
+    record(tree, "placed/job-1-x", "container", (struct limit){200000, PERIOD_US},
+           (struct limit){64000, PERIOD_US});
+    assert_int_equal(cpus(tree), 2);
+    put(tree, "container/cpu.max", "700000 100000\n"); // which the admin has set meanwhile
+    assert_int_equal(cpus(tree), 7);
+    put(tree, "placed/job-1-x", "rubbish\n");
+    assert_int_equal(cpus(tree), 7);
+}
+
 // A container's root is the mount point, whatever the path says.
 static void a_container_sees_its_limit_at_the_mount_point(void **state)
 {
@@ -143,11 +193,11 @@ static void groups_are_told_apart(void **state)
     put(tree, "a/cpu.max", "200000 100000\n");
     put(tree, "b/cpu.max", "200000 100000\n");
     put(tree, "membership", "0::/a\n");
-    assert_true(cpu_limit_find(tree->membership, tree->root, &one));
+    assert_true(find(tree, &one));
     put(tree, "membership", "0::/b\n");
-    assert_true(cpu_limit_find(tree->membership, tree->root, &other));
+    assert_true(find(tree, &other));
     put(tree, "membership", "0::/a/below\n");
-    assert_true(cpu_limit_find(tree->membership, tree->root, &again));
+    assert_true(find(tree, &again));
     assert_true(one.group != other.group);
     assert_true(one.group == again.group);
 }
@@ -178,6 +228,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_tightest_on_the_way_up_counts, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(parts_of_a_cpu_are_rounded_up, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(the_share_of_an_idle_class_is_no_number_of_cpus, make_tree,
+                                        remove_tree),
+        cmocka_unit_test_setup_teardown(a_limit_that_classd_has_set_is_not_the_groups_own,
+                                        make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(the_groups_own_limit_stands_behind_it, make_tree,
                                         remove_tree),
         cmocka_unit_test_setup_teardown(a_container_sees_its_limit_at_the_mount_point, make_tree,
                                         remove_tree),

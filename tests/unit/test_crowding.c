@@ -99,7 +99,7 @@ static void the_own_place_depends_on_the_cpus_allowed(void **state)
     (void)state;
     setenv("OMP_NUM_THREADS", "1000", 1);
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    struct crowding_place before = crowding_own_place();
+    struct crowding_place before = crowding_own_place("/nonexistent");
     assert_in_range(before.cpus, 1, CPU_COUNT(&all)); // less where a container limits the test
     assert_int_equal(before.width, before.cpus);
     int cpu = 0;
@@ -108,14 +108,14 @@ static void the_own_place_depends_on_the_cpus_allowed(void **state)
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    struct crowding_place after = crowding_own_place();
+    struct crowding_place after = crowding_own_place("/nonexistent");
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(after.cpus, 1);
     assert_int_equal(after.width, 1);
     if (CPU_COUNT(&all) > 1)
         assert_true(after.cpus_id != before.cpus_id);
     setenv("OMP_NUM_THREADS", "none", 1);
-    struct crowding_place again = crowding_own_place();
+    struct crowding_place again = crowding_own_place("/nonexistent");
     assert_true(again.cpus_id == before.cpus_id);
     assert_int_equal(again.width, 1);
     unsetenv("OMP_NUM_THREADS");

@@ -217,9 +217,9 @@ static void lifting_makes_no_root(void **state)
 // A record that says that the class "a" below `root` is somebody's, limited by us.
 static void record_in_place(const char *placed, const char *root)
 {
-    struct record record = {.manager = PLACEMENT_NAMED,
-                            .own = {LIMIT_NONE, 100000},
-                            .set = {{2000, 100000}, {2000, 100000}}};
+    struct limit_record record = {.manager = PLACEMENT_NAMED,
+                                  .own = {LIMIT_NONE, 100000},
+                                  .set = {{2000, 100000}, {2000, 100000}}};
     struct discovery found;
     struct stat status;
     char path[512];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -165,25 +166,38 @@ static int clean_up(void **state)
     return system(command);
 }
 
-static struct record example(void)
+static struct limit_record example(void)
 {
-    struct record record = {.group = "/a b/job_1/step_2",
-                            .inode = UINT64_MAX - 1,
-                            .uid = 7,
-                            .manager = PLACEMENT_SLURM,
-                            .own = {LIMIT_NONE, 100000},
-                            .set = {{LIMIT_NONE, 100000}, {1000, 100000}}};
+    struct limit_record record = {.group = "/a b/job_1/step_2",
+                                  .inode = UINT64_MAX - 1,
+                                  .uid = 7,
+                                  .manager = PLACEMENT_SLURM,
+                                  .own = {LIMIT_NONE, 100000},
+                                  .set = {{LIMIT_NONE, 100000}, {1000, 100000}}};
     return record;
+}
+
+// A program that starts in the group has to know its own limit.
+static void assert_readable_by_all(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0644);
+    assert_int_equal(stat(directory, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0755);
 }
 
 static void a_record_comes_back_as_it_was(void **state)
 {
     (void)state;
-    struct record record = example(), again;
+    struct limit_record record = example(), again;
     assert_int_equal(record_read(directory, "a", &again, NULL), 0);
     assert_int_equal(record_read(NULL, "a", &again, NULL), 0);
+    mode_t before = umask(077);
     int fd = record_write(directory, "a", &record, NULL);
+    umask(before);
     assert_true(fd >= 0);
+    assert_readable_by_all(fd);
     assert_int_equal(record_read(directory, "a", &again, NULL), 1);
     assert_string_equal(again.group, record.group);
     assert_true(again.inode == record.inode && again.uid == 7 && again.manager == record.manager);
@@ -216,7 +230,7 @@ static int collect(const char *name, void *user)
 static void records_are_listed(void **state)
 {
     (void)state;
-    struct record record = example();
+    struct limit_record record = example();
     char names[16] = "";
     assert_int_equal(record_each(directory, collect, names), 0);
     assert_int_equal(record_each(NULL, collect, names), 0);
@@ -228,7 +242,7 @@ static void records_are_listed(void **state)
 
 static void assert_rubbish(const char *text)
 {
-    struct record record = example();
+    struct limit_record record = example();
     char path[128];
     close(record_write(directory, "a", &record, NULL));
     snprintf(path, sizeof path, "%s/a", directory);
@@ -256,7 +270,7 @@ static void rubbish_is_no_record(void **state)
 static void a_record_that_cannot_be_written(void **state)
 {
     (void)state;
-    struct record record = example();
+    struct limit_record record = example();
     struct error err = {0};
     assert_int_equal(record_write("/nonexistent/placed", "a", &record, &err), -1);
     assert_int_equal(err.code, ENOENT);
