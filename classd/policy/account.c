@@ -74,11 +74,14 @@ void account_advance(struct policy_node *node, uint64_t now_ns)
 
 // The sequential class is as wide as the node, since one of its processes on any CPU disturbs a job
 // that is, but it seldom has a process for each. Counted by CPU time alone it would be the least
-// served for ever, and have every turn that the bound on waiting leaves.
-static uint64_t held_for_nothing_ns(const struct policy_job *job, uint64_t served_ns)
+// served for ever, and have every turn that the bound on waiting leaves. So would a job that blocks
+// where requests go by the accounts, and there it would preempt whoever computes, at once.
+static uint64_t held_for_nothing_ns(const struct policy_node *node, const struct policy_job *job,
+                                    uint64_t served_ns)
 {
     uint64_t held_ns = job->scheduled_total_ns - job->held_ns;
-    return job->sequential && held_ns > served_ns ? held_ns - served_ns : 0;
+    bool counts = job->sequential || node->counts_held;
+    return counts && held_ns > served_ns ? held_ns - served_ns : 0;
 }
 
 // What makes the account of a class that has `sequential_share` of the time grow as fast as that of
@@ -103,7 +106,7 @@ void account_usage(const struct policy_node *node, struct policy_job *job, uint6
     if (job->usage_known) {
         uint64_t used_ns = usage_ns > job->usage_ns ? usage_ns - job->usage_ns : 0;
         uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
-        uint64_t received_ns = served_ns + held_for_nothing_ns(job, served_ns);
+        uint64_t received_ns = served_ns + held_for_nothing_ns(node, job, served_ns);
         job->service_ns += job->sequential ? weighted_ns(node, received_ns) : received_ns;
         job->told_ns = node->now_ns;
     }

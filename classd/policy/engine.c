@@ -57,6 +57,7 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
+    engine->node.counts_held = engine->policy == &policy_dcs && settings->dcs.calibrate;
     memcpy(engine->node.lists, settings->lists, sizeof settings->lists);
     engine->node.list_count =
         settings->list_count < ENGINE_LISTS ? settings->list_count : ENGINE_LISTS;

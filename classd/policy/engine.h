@@ -34,7 +34,7 @@ struct engine_dcs {
     int exponent;         // E
     uint64_t constant_ns; // C
     uint64_t quantum_ns;  // Tq, the minimum time quantum
-    bool calibrate;       // by the CPU time that the jobs have received
+    bool calibrate;       // by how long the jobs have held the CPUs
 };
 
 // Policy gang: jobs of a class, with slots of a length of their own (Zhou, Qu & Brent, section 3).

@@ -77,6 +77,7 @@ struct policy_node {
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs;
+    bool counts_held; // that a job held the CPUs counts as served, however little of it it used
     struct engine_list lists[ENGINE_LISTS]; // policy gang
     unsigned list_count;
     uint32_t sequential_share_ppm;  // 0: as much as each job

@@ -22,6 +22,8 @@ struct cluster {
     uint64_t cpu_ns[NODES][MOST];
     uint64_t owed[NODES][MOST]; // thousandths of a message
     unsigned rates[MOST];       // messages in a second, 0: a sequential job
+    unsigned blocks_pct[MOST];  // of the time in which it could compute
+    uint64_t held_ms[NODES][MOST];
     unsigned jobs;
     uint64_t now_ms;
     uint64_t apart_ns;                  // largest difference between two jobs after the warm-up
@@ -59,7 +61,10 @@ static void compute(struct cluster *cluster, unsigned node)
     uint64_t least_ns = UINT64_MAX, most_ns = 0;
     for (unsigned i = 0; i < cluster->jobs; i++) {
         const struct engine_decision *line = &cluster->in_force[node][i];
-        uint64_t cpu_ns = cluster->cpu_ns[node][i] += line->share_ppm; // of a million ns
+        uint64_t could_ns = line->share_ppm; // of a million ns
+        uint64_t cpu_ns = cluster->cpu_ns[node][i] +=
+            could_ns * (100 - cluster->blocks_pct[i]) / 100;
+        cluster->held_ms[node][i] += line->scheduled;
         least_ns = cpu_ns < least_ns ? cpu_ns : least_ns;
         most_ns = cpu_ns > most_ns ? cpu_ns : most_ns;
         if (line->scheduled && cluster->rates[i] > 0) {
@@ -90,29 +95,35 @@ static void live_a_millisecond(struct cluster *cluster)
     }
 }
 
+static void run(struct cluster *cluster, struct engine_settings settings)
+{
+    for (unsigned node = 0; node < NODES; node++) {
+        cluster->nodes[node] = engine_new(&settings);
+        assert_non_null(cluster->nodes[node]);
+        for (unsigned i = 0; i < cluster->jobs; i++)
+            post(cluster, node,
+                 (struct engine_event){.kind = ENGINE_REGISTER, .job = i + 1, .width = 1});
+        report_usage(cluster, node);
+    }
+    while (cluster->now_ms < SECONDS * 1000)
+        live_a_millisecond(cluster);
+    for (unsigned node = 0; node < NODES; node++)
+        engine_free(cluster->nodes[node]);
+}
+
 // Runs the jobs and widens [*least, *most] by F of each on each node: equation (2), N TC / TE.
 static struct cluster simulate(struct engine_settings settings, unsigned jobs,
                                const unsigned *rates, double *least, double *most)
 {
     struct cluster cluster = {.jobs = jobs};
     memcpy(cluster.rates, rates, jobs * sizeof *rates);
-    for (unsigned node = 0; node < NODES; node++) {
-        cluster.nodes[node] = engine_new(&settings);
-        assert_non_null(cluster.nodes[node]);
-        for (unsigned i = 0; i < jobs; i++)
-            post(&cluster, node,
-                 (struct engine_event){.kind = ENGINE_REGISTER, .job = i + 1, .width = 1});
-        report_usage(&cluster, node);
-    }
-    while (cluster.now_ms < SECONDS * 1000)
-        live_a_millisecond(&cluster);
+    run(&cluster, settings);
     for (unsigned node = 0; node < NODES; node++) {
         for (unsigned i = 0; i < jobs; i++) {
             double f = jobs * (double)cluster.cpu_ns[node][i] / (SECONDS * 1e9);
             *least = f < *least ? f : *least;
             *most = f > *most ? f : *most;
         }
-        engine_free(cluster.nodes[node]);
     }
     return cluster;
 }
@@ -210,6 +221,23 @@ static void test_calibration_leaves_coscheduling(void **state)
     }
 }
 
+// One that waits for something else most of the time, beside jobs that compute: they have the node
+// as long as it has, and with it their part of the CPU time.
+static void test_who_blocks_holds_the_node_no_longer(void **state)
+{
+    (void)state;
+    for (unsigned jobs = 2; jobs <= 4; jobs++) {
+        struct cluster cluster = {
+            .jobs = jobs, .rates = {1000, 1000, 0, 10}, .blocks_pct = {80, 0, 0, 0}};
+        run(&cluster, settings(0, 0, true));
+        for (unsigned i = 0; i < jobs; i++) {
+            double part = jobs * (double)cluster.held_ms[0][i] / (SECONDS * 1000);
+            if (part < 0.95 || part > 1.05)
+                fail_msg("%u jobs: job %u has held %.3f of its part", jobs, i, part);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_any_setting_is_fair),
         cmocka_unit_test(test_without_calibration_no_setting_is),
         cmocka_unit_test(test_calibration_leaves_coscheduling),
+        cmocka_unit_test(test_who_blocks_holds_the_node_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
