@@ -4,6 +4,7 @@
 #include "pmpi/variant/arrivals.h"
 #include "pmpi/variant/contention.h"
 #include "pmpi/variant/courtesy.h"
+#include "pmpi/variant/held.h"
 #include "pmpi/variant/requests.h"
 
 #include <sched.h>
@@ -31,10 +32,6 @@ enum {
 
 // A program that looks for messages by itself rings so often, besides when it finds one.
 #define LOOKS_RING_NS (NS_PER_MS / 2)
-
-// Nobody is idle for longer than the other jobs' slices: a status that says so is not believed for
-// ever, should whoever lifted the limits not have been able to say it.
-#define IDLE_MAX_NS (120 * NS_PER_SEC)
 
 bool wait_yields;
 bool wait_blocks;
@@ -75,15 +72,11 @@ static void pause_scheduled(struct wait *wait, bool sleeps)
     carrier_still_waiting();
 }
 
-static bool is_idle_long(uint64_t word)
+static bool is_held(void)
 {
-    static _Atomic uint64_t since_ns;
-    static _Atomic uint32_t epoch;
-    uint64_t now = clock_now_ns();
-    if (atomic_exchange_explicit(&epoch, status_word_epoch(word), memory_order_relaxed) !=
-        status_word_epoch(word))
-        atomic_store_explicit(&since_ns, now, memory_order_relaxed);
-    return now - atomic_load_explicit(&since_ns, memory_order_relaxed) > IDLE_MAX_NS;
+    static _Thread_local struct held held;
+    return held_believed(&held, status_word_epoch(session_word()), clock_now_ns(),
+                         clock_spent_ns());
 }
 
 // True when something came.
@@ -111,7 +104,7 @@ static bool time_to_nap(const struct wait *wait)
 static void take_nap(struct wait *wait)
 {
     wait->napped = wait->polls;
-    if (!is_idle_long(session_word()))
+    if (is_held())
         wait->overslept = !nap(wait->overslept ? VAIN_NAP_NS : NAP_NS);
 }
 
