@@ -45,20 +45,24 @@ static uint64_t held_ns(const struct scheduler *scheduler, uint64_t now_ns)
                                        : now_ns - scheduler->sequential.free_since_ns;
 }
 
-void sequential_account(struct scheduler *scheduler, uint64_t now_ns)
+static struct demand_rules rules_for(const struct scheduler *scheduler)
 {
-    struct sequential *sequential = &scheduler->sequential;
-    unsigned groups = sequential_class_open_groups(sequential->class_);
-    if (groups == 0)
-        return;
-    struct demand_look look = {.now_ns = now_ns,
-                               .usage_ns = sequential_class_usage(sequential->class_)};
-    struct demand_rules rules = {
+    return (struct demand_rules){
         .cpus = config_cpus(scheduler->config),
-        .parts = groups,
+        .parts = sequential_class_open_groups(scheduler->sequential.class_),
         .interactive_share_ppm = scheduler->config->interactive_share_ppm,
         .time_slice_ns = config_slice_ns(scheduler->config),
     };
+}
+
+void sequential_account(struct scheduler *scheduler, uint64_t now_ns)
+{
+    struct sequential *sequential = &scheduler->sequential;
+    struct demand_rules rules = rules_for(scheduler);
+    if (rules.parts == 0)
+        return;
+    struct demand_look look = {.now_ns = now_ns,
+                               .usage_ns = sequential_class_usage(sequential->class_)};
     sequential->usage_ns = look.usage_ns;
     if (sequential->takes_part)
         tell_usage(scheduler, look.usage_ns, now_ns);
@@ -137,12 +141,25 @@ static void go(struct scheduler *scheduler, uint64_t now_ns)
         log_line(LOG_INFO, "sequential processes take no part in the turns any more");
 }
 
-// Without jobs there are no turns to take: the first one that comes finds the node free.
+// Of all jobs that want CPUs.
+static uint64_t width_of_jobs(const struct scheduler *scheduler)
+{
+    struct engine_job_view view;
+    uint64_t width = 0;
+    for (size_t i = 0; engine_job_at(scheduler->engine, i, &view); i++)
+        width += view.sequential || view.suspended ? 0 : view.width;
+    return width;
+}
+
+// Without jobs there are no turns to take, the first one that comes finds the node free; nor beside
+// jobs that leave room.
 void sequential_review(struct scheduler *scheduler, uint64_t now_ns)
 {
     const struct sequential *sequential = &scheduler->sequential;
+    struct demand_rules rules = rules_for(scheduler);
     bool should = sequential->demand.computes && table_job_count(scheduler->table) > 0 &&
-                  sequential_class_open_groups(sequential->class_) > 0;
+                  rules.parts > 0 &&
+                  !demand_fits(&sequential->demand, &rules, width_of_jobs(scheduler));
     if (should == sequential->takes_part)
         return;
     accounts_read_all(scheduler, now_ns);

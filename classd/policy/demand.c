@@ -1,6 +1,8 @@
 #include "classd/policy/demand.h"
 
-#define WHOLE_PPM 1000000.
+#define WHOLE_PPM   1000000.
+#define NEARLY_NONE 0.1 // of a CPU: no reason to want one more
+#define NEARLY_ALL  0.9 // of the time
 
 static uint64_t growth(uint64_t now, uint64_t before)
 {
@@ -37,6 +39,18 @@ static void be_quiet(struct demand *demand, const struct demand_rules *rules, ui
         demand->computes = false;
 }
 
+// The number is one to go by for as long as whoever is quiet counts as one who computes.
+static void see_width(struct demand *demand, const struct demand_rules *rules, double cpus,
+                      uint64_t now_ns)
+{
+    unsigned busy =
+        cpus < rules->cpus ? (unsigned)cpus + (cpus > (unsigned)cpus + NEARLY_NONE) : rules->cpus;
+    if (busy < demand->busy && now_ns - demand->busy_ns < patience_ns(rules))
+        return;
+    demand->busy = busy;
+    demand->busy_ns = now_ns;
+}
+
 bool demand_observe(struct demand *demand, const struct demand_rules *rules,
                     const struct demand_look *look)
 {
@@ -51,6 +65,8 @@ bool demand_observe(struct demand *demand, const struct demand_rules *rules,
     demand->looked = true;
     if (first)
         return demand->computes;
+    if ((double)held_ns >= NEARLY_ALL * (double)elapsed_ns)
+        see_width(demand, rules, used_ns / (double)elapsed_ns, look->now_ns);
     if (demand->computes ? used_ns > share_ns : overdraws(demand, rules, used_ns - share_ns)) {
         demand->computes = true;
         demand->overdrawn_ns = 0;
@@ -60,4 +76,9 @@ bool demand_observe(struct demand *demand, const struct demand_rules *rules,
     }
     demand->quiet_ns = demand->quiet_held_ns = 0;
     return demand->computes;
+}
+
+bool demand_fits(const struct demand *demand, const struct demand_rules *rules, uint64_t width)
+{
+    return demand->busy > 0 && width < rules->cpus && demand->busy <= rules->cpus - width;
 }

@@ -6,6 +6,9 @@
 // that was quiet, using less than half of that, for a few time-slices, and also while it held the
 // node. So one that is held to its interactive share, or starved there by ranks that spin, is not
 // taken for quiet before it had a slot of its own.
+//
+// And on how many CPUs: where these are left over by the jobs, it takes no part, as jobs that fit
+// on the node together do not. That shows only while nothing holds it.
 #ifndef COSCHED_CLASSD_POLICY_DEMAND_H
 #define COSCHED_CLASSD_POLICY_DEMAND_H
 
@@ -39,7 +42,9 @@ struct demand_look {
 
 // All zeros at first.
 struct demand {
-    bool computes; // the answer
+    bool computes;    // the answer
+    unsigned busy;    // CPUs that it uses when nothing holds it, rounded up; 0: not known
+    uint64_t busy_ns; // when it last used so many
     bool looked;
     struct demand_look last;
     double overdrawn_ns; // CPU time beyond the share that was not made up for yet
@@ -50,5 +55,8 @@ struct demand {
 // One look; returns demand->computes. Totals that go back count as a new beginning.
 bool demand_observe(struct demand *demand, const struct demand_rules *rules,
                     const struct demand_look *look);
+
+// Whether those who compute find room beside jobs that are so wide together.
+bool demand_fits(const struct demand *demand, const struct demand_rules *rules, uint64_t width);
 
 #endif

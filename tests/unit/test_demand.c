@@ -155,6 +155,45 @@ static void totals_that_go_back_are_nothing(void **state)
     assert_true(spend(&node, 1, 2000, false));
 }
 
+static bool fits(const struct node *node, uint64_t width)
+{
+    return demand_fits(&node->demand, &node->rules, width);
+}
+
+static void who_finds_a_cpu_beside_the_jobs_fits(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    assert_false(fits(&node, 0)); // nobody knows
+    node.rules.cpus = 4;
+    spend(&node, 1, 1050, true);
+    assert_true(fits(&node, 3));
+    assert_false(fits(&node, 4));
+    assert_false(fits(&node, 1000));
+    spend(&node, 1, 1200, true); // and a second one
+    assert_true(fits(&node, 2));
+    assert_false(fits(&node, 3));
+    spend(&node, 1, 9000, true); // clocks are not read at one moment
+    assert_true(fits(&node, 0));
+    assert_false(fits(&node, 1));
+}
+
+// What it uses while it is held tells nothing, and less than before is little for a moment only.
+static void the_most_of_late_counts_while_nothing_holds_it(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    node.rules.cpus = 4;
+    spend(&node, 1, 3000, true);
+    spend(&node, 30, 200, false);
+    assert_false(fits(&node, 2));
+    spend(&node, 1, 3000, true);
+    spend(&node, 9, 1000, true);
+    assert_false(fits(&node, 2));
+    spend(&node, 1, 1000, true);
+    assert_true(fits(&node, 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +208,8 @@ int main(void)
         cmocka_unit_test(a_pause_is_no_end),
         cmocka_unit_test(patience_goes_by_short_slices),
         cmocka_unit_test(totals_that_go_back_are_nothing),
+        cmocka_unit_test(who_finds_a_cpu_beside_the_jobs_fits),
+        cmocka_unit_test(the_most_of_late_counts_while_nothing_holds_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

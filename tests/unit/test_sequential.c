@@ -17,9 +17,10 @@ static void start(struct node *node)
                      0);
 }
 
-static int set_up_with(void **state, const char *groups)
+static int set_up_with(void **state, const char *groups, unsigned cpus)
 {
     struct node *node = node_new();
+    node->config.cpus = cpus;
     snprintf(node->config.sequential_groups, CONFIG_TEXT_MAX, "%s", groups);
     memset(usage_ns, 0, sizeof usage_ns);
     start(node);
@@ -29,12 +30,17 @@ static int set_up_with(void **state, const char *groups)
 
 static int set_up(void **state)
 {
-    return set_up_with(state, "user.slice");
+    return set_up_with(state, "user.slice", 1);
 }
 
 static int set_up_two(void **state)
 {
-    return set_up_with(state, "user.slice, other");
+    return set_up_with(state, "user.slice, other", 1);
+}
+
+static int set_up_wide(void **state)
+{
+    return set_up_with(state, "user.slice", 2);
 }
 
 static struct process *come(struct node *node, const char *job_id, pid_t pid)
@@ -133,6 +139,28 @@ static void they_take_turns(void **state)
     clear(node);
     turn(node);
     assert_true(said(node, "share sequential-0 50000\nshare job-0-a max\n"));
+}
+
+static void who_finds_room_beside_the_jobs_takes_no_turns(void **state)
+{
+    struct node *node = *state;
+    struct process *a = come(node, "a", A);
+    spend(node, 0);
+    clear(node);
+    for (int i = 0; i < 5; i++)
+        spend(node, 1000);
+    turn(node);
+    assert_false(said(node, "share sequential-0 50000"));
+    assert_false(said(node, "share job-0-a 10000"));
+    assert_int_equal(a->job->page->degree, 1);
+    come(node, "b", B); // two jobs of one CPU, and who computes on one: of two
+    clear(node);
+    spend(node, 1000);
+    assert_int_equal(a->job->page->degree, 3);
+    assert_true(said(node, "share sequential-0 50000\n"));
+    scheduler_exit(node->scheduler, a, node->now_ns);
+    spend(node, 0);
+    assert_false(line_of(node, 1).limited);
 }
 
 static void who_is_quiet_leaves_the_node_to_the_job(void **state)
@@ -419,6 +447,7 @@ int main(void)
         with(set_up, without_a_job_nothing_is_limited),
         with(set_up, without_demand_a_job_has_the_node),
         with(set_up, they_take_turns),
+        with(set_up_wide, who_finds_room_beside_the_jobs_takes_no_turns),
         with(set_up, who_is_quiet_leaves_the_node_to_the_job),
         with(set_up, when_the_last_job_leaves_nothing_is_limited),
         with(set_up, who_was_quiet_since_takes_no_turn),
