@@ -9,7 +9,8 @@
 enum {
     RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
     HASTE_PER_BYTE_NS = 16,
-    RESTS = 4, // a wait is in haste for one part in so many of its time at most
+    RESTS = 4,             // a wait is in haste for one part in so many of its time at most
+    ENDS_WITHOUT_SIGN = 4, // of waits, in a row, by which it is known that none is given
 };
 
 #define HASTE_MOST_NS (100 * NS_PER_MS)
@@ -32,6 +33,35 @@ static int sign(void)
 void block_without_sign(void)
 {
     atomic_store_explicit(&block.sign, BLOCK_BY_TIME, memory_order_relaxed);
+}
+
+// The transport may not be sockets at all, or of more than can be watched: then waits end after
+// sleeps that nothing has ended, one after the other, until something comes by one again.
+static _Thread_local bool overslept;
+static _Atomic int ends_without_sign;
+
+static void note_end_of_last_wait(void)
+{
+    if (overslept &&
+        atomic_load_explicit(&ends_without_sign, memory_order_relaxed) < ENDS_WITHOUT_SIGN)
+        atomic_fetch_add_explicit(&ends_without_sign, 1, memory_order_relaxed);
+    overslept = false;
+}
+
+static bool sleep_by_arrivals(uint64_t most_ns)
+{
+    bool heard, came = arrivals_sleep(most_ns, -1, &heard);
+    overslept = !came;
+    if (came)
+        atomic_store_explicit(&ends_without_sign, 0, memory_order_relaxed);
+    return came;
+}
+
+static bool gives_sign(void)
+{
+    return sign() == BLOCK_BY_DOORBELL ||
+           (sign() == BLOCK_BY_SOCKETS &&
+            atomic_load_explicit(&ends_without_sign, memory_order_relaxed) < ENDS_WITHOUT_SIGN);
 }
 
 static bool in_haste(uint64_t now)
@@ -68,7 +98,7 @@ static void renew_haste(struct block_wait *wait, uint64_t now)
 static uint64_t bound_ns(const struct block_wait *wait, uint64_t now)
 {
     uint64_t bound = (now - wait->began_ns) / 2;
-    uint64_t most = sign() == BLOCK_BY_TIME || in_haste(now) ? block.by_time_ns : block.most_ns;
+    uint64_t most = !gives_sign() || in_haste(now) ? block.by_time_ns : block.most_ns;
     return bound < block.least_ns ? block.least_ns : bound > most ? most : bound;
 }
 
@@ -89,8 +119,7 @@ static bool prepare(struct block_wait *wait, int seat, uint64_t now)
 static void sleep_until_sign(struct block_wait *wait, uint64_t now)
 {
     uint64_t most = bound_ns(wait, now);
-    bool heard;
-    bool came = doorbell_announced ? doorbell_sleep(most) : arrivals_sleep(most, -1, &heard);
+    bool came = doorbell_announced ? doorbell_sleep(most) : sleep_by_arrivals(most);
     stats_add(STATS_SLEEPS, 1);
     if (!came)
         stats_add(STATS_OVERSLEPT, 1);
@@ -106,6 +135,7 @@ void block_pause(struct block_wait *wait, int seat)
 {
     uint64_t now = clock_now_ns();
     if (wait->began_ns == 0) {
+        note_end_of_last_wait();
         wait->began_ns = wait->polled_ns = wait->paused_ns = now;
         wait->spin_until_ns = now + block.spin_limit_ns;
         return;

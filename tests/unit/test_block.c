@@ -6,12 +6,14 @@
 #include "pmpi/variant/wait.h"
 #include "tests/unit/mock_mpi.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -642,6 +644,64 @@ static void without_a_doorbell_sleeps_go_by_the_clock(void **state)
     receive_what_nobody_rings_for();
 }
 
+static int connection[2];
+
+static void connect_to_myself(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    connection[0] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    assert_int_equal(connect(connection[0], (struct sockaddr *)&address, length), 0);
+    connection[1] = accept(listener, NULL, NULL);
+    assert_true(connection[1] >= 0);
+    close(listener);
+}
+
+static void wait_that_ends_after_a_sleep(void)
+{
+    struct block_wait wait = {0};
+    uint64_t sleeps_before = count_of(STATS_SLEEPS);
+    do {
+        block_pause(&wait, MOCK_PEER);
+    } while (count_of(STATS_SLEEPS) == sleeps_before);
+}
+
+// Of a wait that has been long already.
+static uint64_t sleep_ns(void)
+{
+    uint64_t before_ns = clock_now_ns();
+    struct block_wait wait = {.began_ns = before_ns - 4 * LONG_NS, .paused_ns = before_ns};
+    block_pause(&wait, MOCK_PEER);
+    return clock_now_ns() - before_ns;
+}
+
+// As over InfiniBand: waits end, and sockets have said nothing.
+static void sockets_that_say_nothing_are_not_waited_for(void **state)
+{
+    (void)state;
+    connect_to_myself();
+    doorbell_leave();
+    block.sign = BLOCK_BY_SOCKETS;
+    block.least_ns = block.by_time_ns = 1000;
+    block.most_ns = 20 * NS_PER_MS;
+    for (int i = 0; i < 4; i++)
+        wait_that_ends_after_a_sleep();
+    assert_true(sleep_ns() >= 20 * NS_PER_MS);
+    wait_that_ends_after_a_sleep();
+    block.most_ns = LONG_NS;
+    assert_true(sleep_ns() < LONG_NS);
+    assert_int_equal(write(connection[0], "x", 1), 1);
+    wait_that_ends_after_a_sleep(); // by what has come
+    block.most_ns = 20 * NS_PER_MS;
+    assert_int_equal(read(connection[1], in, sizeof in), 1);
+    assert_true(sleep_ns() >= 20 * NS_PER_MS);
+    assert_int_equal(close(connection[0]) | close(connection[1]), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
 
 int main(void)
@@ -668,6 +728,7 @@ int main(void)
         TEST(auto_yields_again_when_nobody_does_any_more),
         TEST(who_yields_rings_those_who_sleep),
         TEST(a_sleep_that_nobody_ends_ends),
+        TEST(sockets_that_say_nothing_are_not_waited_for),
         TEST(with_something_large_sleeps_are_short),
         TEST(with_a_window_sleeps_go_by_the_clock),
         TEST(without_a_doorbell_sleeps_go_by_the_clock),
