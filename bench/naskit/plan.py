@@ -96,14 +96,20 @@ def _chosen_sets(experiment, file):
         return [(file.name, str(value), value) for value in parameter.values]
     if experiment.every_set:
         return [(f"{file.name} {label}".strip(), label, None) for label in file.sets]
+    _check_plain(experiment, file)
+    return [(file.name, "", None)]
+
+
+def _check_plain(experiment, file):
     if "" not in file.sets:
         raise NasError(f"workload {file.name}: {experiment.name} needs a plain `jobs = ...`")
-    return [(file.name, "", None)]
 
 
 def _pairs(file, seed, scale):
     jobs = list(dict.fromkeys(submission.job for submission in file.submissions("", seed, scale)))
     for pair in itertools.combinations_with_replacement(jobs, 2):
+        if all(job.is_hog for job in pair):
+            continue  # never ends
         both = tuple(workload_file.Submission(job) for job in pair)
         yield _Case(workload.mix_name(pair), None, lambda _, both=both: both, file.yields)
 
@@ -112,6 +118,7 @@ def _cases(request, seed, scale):
     experiment = request.experiment
     for file in request.workloads:
         if experiment.pairs:
+            _check_plain(experiment, file)
             yield from _pairs(file, seed, scale)
             continue
         for name, label, value in _chosen_sets(experiment, file):

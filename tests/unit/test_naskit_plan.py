@@ -92,6 +92,13 @@ class Plan(unittest.TestCase):
         twice = "[workload]\njobs = cg.A.2 (2), lu.W.2\n"
         self.assertEqual(len(plan.build([request("pairs", twice, runs=1, given="cosched")], ["mpich"], 1, 1.0)), 3)
 
+    def test_pairs_need_a_plain_list_and_a_job_that_ends(self):
+        with self.assertRaisesRegex(NasError, "workload mine: pairs needs a plain"):
+            self.keys(request("pairs", "[workload]\njobs 2 = cg.A.2 (2)\n"))
+        text = "[workload]\njobs = cg.A.2, hog.2\n"
+        units = plan.build([request("pairs", text, runs=1, given="cosched")], ["mpich"], 1, 1.0)
+        self.assertEqual(sorted(unit.workload for unit in units), ["cg.A.2 cg.A.2", "cg.A.2 hog.2"])
+
     def test_schedulers_of_a_repetition_get_the_same_order_of_jobs_and_repetitions_another(self):
         text = "[workload]\norder = shuffled\narrival = poisson 1s\njobs = cg.A.2 (5), ep.A.2 (5)\n"
         units = plan.build([request("batch", text)], ["mpich"], 7, 1.0)
