@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import NasError, hosts, memory, noise, output, pace, times
+from . import NasError, hosts, memory, noise, output, pace, schedulers, times
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(BENCH, "lab")
@@ -99,18 +99,22 @@ class LabSite:
                       *(f"--set={key}={value}" for key, value in settings.items()))
         self.daemons = wanted
 
-    @staticmethod
-    def _wanted(scheduler, unit):
+    def _wanted(self, scheduler, unit):
         """{SECTION.KEY: value} of a unit under cosched."""
         policy = {"scheduler.policy": scheduler.policy} if scheduler.policy else {}
+        is_gang = scheduler.configured(self._given()).policy == schedulers.GANG
+        slot = {"gang.slot": times.text(unit.time_slice_s)} if is_gang else {}
         return {"scheduler.time_slice": times.text(unit.time_slice_s), "scheduler.gmet": times.text(unit.gmet_s), **policy,
-                **dict(scheduler.settings)}
+                **slot, **dict(scheduler.settings)}
+
+    def _given(self):
+        """{SECTION.KEY: value} of the session."""
+        return schedulers.given(self.options.set)
 
     def check_settings(self, scheduler, unit):
         """Raises NasError where the build's classd refuses them: hours may pass until it is started with them."""
         here = {"scheduler.cpus": str(self.options.cpus_per_node)}  # as the lab has it
-        given = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in self.options.set)}
-        lines = [f"[{section}]\n{name} = {value}\n" for key, value in {**here, **given, **self._wanted(scheduler, unit)}.items()
+        lines = [f"[{section}]\n{name} = {value}\n" for key, value in {**here, **self._given(), **self._wanted(scheduler, unit)}.items()
                  for section, _, name in [key.partition(".")]]
         with tempfile.NamedTemporaryFile("w", suffix=".ini", encoding="utf-8") as config:
             config.write("".join(lines))
@@ -127,8 +131,7 @@ class LabSite:
                 raise NasError(f"settings of {scheduler.name}: classd refuses them; it says: {said}")
 
     def _configured(self):
-        pairs = (text.partition("=") for text in self.options.set)
-        return {key.strip(): value.strip() for key, _, value in pairs if key.strip() in self.told}
+        return {key: value for key, value in self._given().items() if key in self.told}
 
     def job_command(self, job, mpi, program, arguments):
         """The command that runs a job and reports on it; `arguments` are those of the launcher."""

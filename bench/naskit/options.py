@@ -40,8 +40,8 @@ def parser():
                           "for mpich or openmpi")
     top.add_argument("--runs", type=int, metavar="N", help="repetitions (default: 2 or 3)")
     top.add_argument("--schedulers", metavar="LIST", help=schedulers.HELP.replace("%", "%%"))
-    top.add_argument("--time-slice", metavar="T", help="default: mostly 1s")
-    top.add_argument("--gmet", metavar="T", help="default: 250ms or a third of the time-slice")
+    top.add_argument("--time-slice", metavar="T", help="default: mostly 1s; of policy gang the slot")
+    top.add_argument("--gmet", metavar="T", help="default: the experiment's own, of 133ms to 333ms, at most the time-slice")
     top.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
                      help="any other setting of cosched.ini")
     top.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
@@ -175,20 +175,34 @@ def requests(options):
     if options.jobs:
         found.append(_request(options, experiments.BY_HAND,
                               list({made.name: made for made in map(workload_file.of_mix, options.jobs)}.values())))
-    for name, parameter in (("time_slice", "slice"), ("gmet", "gmet")):
-        heeding = [_heeds(request, scheduler, parameter) for request in found for scheduler in request.schedulers
-                   if scheduler.cosched or scheduler.script]
-        if getattr(options, name) and heeding and not any(heeding):
-            raise NasError(f"--{name.replace('_', '-')}: nothing of this heeds it, as the experiment or its schedulers say their "
-                           "own; leave it out")
+    _check_times(options, found)
     return found
 
 
+def _check_times(options, requested):
+    """What was said of times is somebody's, or would be ignored without a word."""
+    given = schedulers.given(options.set)
+    for name, text, said in (("slice", options.time_slice, "--time-slice"), ("gmet", options.gmet, "--gmet"),
+                             ("slot", given.get("gang.slot"), "--set gang.slot")):
+        heeding = [_heeds(request, scheduler, name) for request in requested for scheduler in request.schedulers
+                   if scheduler.cosched or scheduler.script]
+        if text and heeding and not any(heeding):
+            raise NasError(f"{said}: nothing of this heeds it, as the experiment or its schedulers say their own, or their "
+                           "policies have none; leave it out")
+
+
 def _heeds(request, scheduler, name):
-    """Whether a time that was asked for, "slice" or "gmet", is the scheduler's in any unit."""
+    """Whether a time that was asked for, "slice", "gmet" or "slot", is the scheduler's in any unit."""
+    if name == "gmet" and scheduler.alone:
+        return False  # nobody else asks for its nodes
+    if name != "gmet":
+        has_slot = bool(request.slot_s) and scheduler.policy == schedulers.GANG
+        if scheduler.time_slice_s or has_slot != (name == "slot"):
+            return False
+        name = "slice"
     parameter = request.experiment.parameter
     varied = parameter is not None and parameter.name == name and scheduler.cosched and not scheduler.alone
-    return not varied and not (name == "slice" and scheduler.time_slice_s)
+    return not varied and name in scheduler.heeds
 
 
 def _files(names):
@@ -202,9 +216,11 @@ def _files(names):
 
 
 def _request(options, experiment, files):
-    named = options.schedulers or ",".join(experiment.schedulers)
+    named = schedulers.parse_list(options.schedulers or ",".join(experiment.schedulers)).values()
+    given = schedulers.given(options.set)
     return plan.Request(
-        experiment, tuple(files), tuple(schedulers.parse_list(named).values()),
+        experiment, tuple(files), tuple(scheduler.configured(given) for scheduler in named),
         options.runs or experiment.runs,
         times.seconds(options.time_slice) if options.time_slice else experiment.time_slice_s,
-        times.seconds(options.gmet) if options.gmet else experiment.gmet_s)
+        times.seconds(options.gmet) if options.gmet else experiment.gmet_s,
+        times.seconds(given["gang.slot"]) if "gang.slot" in given else None)

@@ -47,7 +47,7 @@ class Unit(Described):
     scheduler: str
     repetition: int
     submissions: tuple
-    time_slice_s: float
+    time_slice_s: float  # of policy gang its slot
     gmet_s: float
     limit: int  # degree of multiprogramming beyond which jobs wait; 0: nobody waits
     yields: bool  # jobs with more ranks than CPUs give way while they wait
@@ -74,6 +74,7 @@ class Request:
     runs: int
     time_slice_s: float
     gmet_s: float
+    slot_s: float = None  # of policy gang, where it is another than the time-slice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _values(experiment, scheduler, case):
 
 
 def _means(parameter, scheduler):
-    return parameter.limits or scheduler.cosched
+    return parameter.limits or (scheduler.cosched and parameter.name in scheduler.heeds)
 
 
 def _settings(request, scheduler, value):
@@ -146,8 +147,10 @@ def _settings(request, scheduler, value):
     if name == "slice" and scheduler.time_slice_s:
         raise NasError(f"scheduler {scheduler.name}: experiment {request.experiment.name} varies the time-slice "
                        "itself; leave out what follows the @")
-    slice_s = value if name == "slice" else scheduler.time_slice_s or request.time_slice_s
-    gmet_s = value if name == "gmet" else request.gmet_s
+    is_gang = scheduler.policy == schedulers.GANG
+    usual_s = request.slot_s if is_gang and request.slot_s else request.time_slice_s
+    slice_s = value if name == "slice" else scheduler.time_slice_s or usual_s
+    gmet_s = slice_s / 3 if is_gang else value if name == "gmet" else request.gmet_s
     limit = scheduler.limit or (value if name == "degree" and parameter.limits else 0)
     return slice_s, min(gmet_s, slice_s), limit
 

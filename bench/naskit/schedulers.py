@@ -6,6 +6,12 @@ import os
 from . import NasError, times
 
 
+GANG = "gang"  # the policy whose time-slice is its slot, [gang] slot, and whose GMET a third of that
+TIMES = ("slice", "gmet")
+# The times that a policy of classd heeds; one that is not here heeds both.
+HEEDED = {GANG: ("slice",), "dcs": ("slice",), "uncoordinated": ()}
+
+
 @dataclasses.dataclass(frozen=True)
 class Scheduler:
     """One that runs jobs alone gets each distinct job, else each workload."""
@@ -21,6 +27,19 @@ class Scheduler:
     settings: tuple = ()  # (SECTION.KEY, value) of cosched.ini, beside the session's
     script: str = ""  # path of a plugged-in scheduler
 
+    @property
+    def heeds(self):
+        """Which of TIMES mean something to it; a script is told the time-slice."""
+        if self.script:
+            return ("slice",)
+        return HEEDED.get(self.policy, TIMES) if self.cosched else ()
+
+    def configured(self, settings):
+        """With the policy that {SECTION.KEY: value} of the session gives it where it has none of its own."""
+        if not self.cosched or self.policy:
+            return self
+        return dataclasses.replace(self, policy=settings.get("scheduler.policy", ""))
+
 
 TABLE = {scheduler.name: scheduler for scheduler in (
     Scheduler("dedicated", alone=True),
@@ -34,11 +53,11 @@ TABLE = {scheduler.name: scheduler for scheduler in (
 )}
 
 HELP = ("of " + ", ".join(TABLE) + "; cosched:POLICY for another policy of classd, cosched@TIME for another "
-        "time-slice, cosched+SECTION.KEY=VALUE for another setting of cosched.ini, which may be repeated, or a "
+        "time-slice (policy gang's slot), cosched+SECTION.KEY=VALUE for another setting of cosched.ini, which may be repeated, or a "
         "path with a / for a script (see bench/naskit/README.md)")
 
 # What has a way of its own to be said, and how.
-OWN_WAYS = {"scheduler.policy": ":POLICY", "scheduler.time_slice": "@TIME", "scheduler.gmet": "--gmet"}
+OWN_WAYS = {"scheduler.policy": ":POLICY", "scheduler.time_slice": "@TIME", "gang.slot": "@TIME", "scheduler.gmet": "--gmet"}
 
 
 def parse(text):
@@ -70,6 +89,11 @@ def _setting(text, one):
     if "/" in one:
         raise NasError(f"scheduler {text!r}: a value with a / must be said by --set")
     return key, value
+
+
+def given(texts):
+    """{SECTION.KEY: value} of --set options."""
+    return {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in texts)}
 
 
 def _script(text):

@@ -569,11 +569,20 @@ class Daemons(unittest.TestCase):
         for text, settings in (
                 ("cosched", set()),
                 ("cosched:gang+cgroup.period=10ms+dcs.quantum=5ms",
-                 {"--set=scheduler.policy=gang", "--set=cgroup.period=10ms", "--set=dcs.quantum=5ms"}),
-                ("cosched", {"--set=scheduler.policy=dcs", "--set=cgroup.period=50ms", "--unset=dcs.quantum"})):
+                 {"--set=scheduler.policy=gang", "--set=gang.slot=1s", "--set=cgroup.period=10ms", "--set=dcs.quantum=5ms"}),
+                ("cosched", {"--set=scheduler.policy=dcs", "--set=cgroup.period=50ms", "--unset=dcs.quantum",
+                             "--unset=gang.slot"})):
             site.prepare(schedulers.parse(text), unit)
             self.assertEqual(said[-1][:2], ("daemons", "start"))
             self.assertEqual(set(said[-1][2:]), base | settings)
+
+    def test_a_time_slice_of_policy_gang_is_its_slot_wherever_the_policy_is_said(self):
+        for given, name in (([], "cosched:gang"), (["scheduler.policy = gang"], "cosched")):
+            site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/", set=given))
+            said = []
+            site._lab = lambda *words, said=said, **_: said.append(words)
+            site.prepare(schedulers.parse(name), argparse.Namespace(time_slice_s=4.0, gmet_s=4 / 3))
+            self.assertIn("--set=gang.slot=4s", said[-1])
 
     def test_what_runs_counts(self):
         both = ("classd", "timerd")

@@ -67,6 +67,22 @@ class Plan(unittest.TestCase):
         with self.assertRaisesRegex(NasError, "cosched@2s: experiment slice varies the time-slice itself"):
             self.keys(request("slice", given="cosched@2s"))
 
+    def test_the_time_slice_of_policy_gang_is_its_slot_and_it_has_no_gmet_of_its_own(self):
+        units = plan.build([request("slice", given="uncoordinated,cosched:gang", runs=1)], ["mpich"], 1, 1.0)
+        values = experiments.TABLE["slice"].parameter.values
+        self.assertEqual({unit.time_slice_s for unit in units if unit.value}, set(values))
+        self.assertTrue(all(unit.gmet_s == unit.time_slice_s / 3 for unit in units if unit.value))
+        wanted = request(given="cosched,cosched:gang,cosched:gang@2s", runs=1, time_slice_s=4.0, slot_s=0.5)
+        self.assertEqual({unit.scheduler: unit.time_slice_s for unit in plan.build([wanted], ["mpich"], 1, 1.0)},
+                         {"cosched": 4.0, "cosched:gang": 0.5, "cosched:gang@2s": 2.0})
+
+    def test_what_a_policy_does_not_heed_is_not_varied_for_it(self):
+        for experiment, policy in (("gmet", "gang"), ("gmet", "dcs"), ("gmet", "uncoordinated"), ("slice", "uncoordinated")):
+            with self.subTest(experiment=experiment, policy=policy):
+                keys = self.keys(request(experiment, given=f"cosched,cosched:{policy}", runs=1))
+                self.assertEqual([key[2] for key in keys if key[-1] == f"cosched:{policy}"], [None])
+                self.assertEqual(len(keys), 1 + len(experiments.TABLE[experiment].parameter.values))
+
     def test_batch_limits_the_degree_and_fcfs_is_degree_one(self):
         units = plan.build([request("batch", runs=1)], ["mpich"], 1, 1.0)
         limits = {(unit.scheduler, unit.value): unit.limit for unit in units}

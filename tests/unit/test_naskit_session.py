@@ -513,11 +513,17 @@ class Asked(unittest.TestCase):
 
     def test_what_would_be_ignored_is_refused(self):
         for words in (["--library", "/opt/own.so"], ["--time-slice", "2s", "slice"], ["--gmet", "1s", "gmet"],
-                      ["--time-slice", "2s", "batch"]):
-            with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}: "):
+                      ["--time-slice", "2s", "batch"], ["--gmet", "1s", "mpl"],
+                      ["--gmet", "1s", "--schedulers", "cosched", "--set", "scheduler.policy=gang"],
+                      ["--time-slice", "2s", "--schedulers", "dedicated,cosched:uncoordinated"],
+                      ["--gmet", "100ms", "--schedulers", "dedicated,cosched:dcs"],
+                      ["--time-slice", "2s", "--schedulers", "cosched:gang", "--set", "gang.slot=1s"],
+                      ["--set", "gang.slot=1s"], ["--set", "gang.slot=1s", "--schedulers", "cosched:gang@2s"]):
+            with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}[: ]"):
                 self.asked(*words)
         for words in (["--time-slice", "2s", "slice", "dom"], ["--gmet", "1s", "batch"], ["--time-slice", "2s"],
-                      ["--gmet", "1s", "slice"], ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
+                      ["--gmet", "1s", "slice"], ["--time-slice", "2s", "mpl"], ["--set", "gang.slot=2s", "mpl"],
+                      ["--time-slice", "2s", "--schedulers", "cosched:gang,cosched", "--set", "gang.slot=1s"], ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
             with self.subTest(words=words):
                 self.assertTrue(self.asked(*words))
 
