@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from naskit import NasError, lab_site
+from naskit import NasError, hosts, lab_site
 
 from . import outcome, workloads
 
@@ -81,11 +81,12 @@ class Site(lab_site.LabSite):
         return max(1, round(loops * self.options.scale)), commands[name]
 
     def competitor_commands(self, mpi, job):
+        """One that computes until it is ended, and waits for a line first."""
         if job.in_class:
             return self.hog_commands_of_users()
-        return [[lab_site.LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(len(self.nodes)), "--preload",
+        return [[lab_site.LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(len(self.nodes)), "--preload", "--gate",
                  self.program(mpi, "competitor")]]
 
     def hog_commands_of_users(self):
-        return [[lab_site.LAB, "--name", self.name, "exec", "--users", node, "sh", "-c", "while :; do :; done"]
-                for node in self.nodes]
+        return [[lab_site.LAB, "--name", self.name, "exec", "--users", node, "sh", "-c",
+                 hosts.gated("while :; do :; done")] for node in self.nodes]

@@ -68,6 +68,11 @@ def take(hosts, nodes, cpus_per_node, path):
     return [host.name for host in chosen], cpus_per_node or sizes.pop()
 
 
+def gated(command):
+    """A shell's command that waits for a line first; there is none when whoever would write it has ended."""
+    return f"read -r line && {command}"
+
+
 def _parsed(text):
     """What a program said in JSON, or None."""
     try:
@@ -177,7 +182,7 @@ class HostSite:
 
     def hog_commands(self, job):
         # Without a terminal sshd ends nothing: the hog looks itself whether anybody still listens.
-        loop = "while echo; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done"
+        loop = gated("while echo; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done")
         return [[*SSH, self.nodes[rank % len(self.nodes)], loop] for rank in range(job.ranks)]
 
     def counters(self):

@@ -143,7 +143,7 @@ class LabSite:
 
     def hog_commands(self, job):
         return [[LAB, "--name", self.name, "exec", "--users", self.nodes[rank % len(self.nodes)], "sh",
-                 "-c", "while :; do :; done"] for rank in range(job.ranks)]
+                 "-c", hosts.gated("while :; do :; done")] for rank in range(job.ranks)]
 
     def counters(self):
         """What each node's classd counts; [] without daemons. Raises NasError when one has ended by

@@ -26,6 +26,7 @@ class _Running:
 
     index: int
     popen: list  # one process; of a hog one per rank
+    ahead_cpu_s: float = 0.0  # that a hog had used before it could start
     start_s: float = None
     end_s: float = None
     cpu_s: float = None  # of a hog
@@ -35,8 +36,8 @@ class _Running:
 
 class Runner:
     """`command(index)` is the command that runs a job and writes `base(index)` + ".json",
-    `hog_commands(job)` one for each process of a hog. `gated`: the commands wait for a line on their
-    standard input; `counts_cpu`: processes run on this machine, so that their CPU time is known;
+    `hog_commands(job)` one for each process of a hog, which waits for a line on its standard input; `gated`: so do
+    the commands of jobs; `counts_cpu`: processes run on this machine, so that their CPU time is known;
     `verified(report, output, loop)` says whether a job did its work. Times are seconds after the first job
     may start."""
 
@@ -87,7 +88,7 @@ class Runner:
     def _spawn(self, index):
         job = self.unit.jobs[index]
         commands = self.hog_commands(job) if job.is_hog else [self.command(index)]
-        waits = self.gated and not job.is_hog
+        waits = self.gated or job.is_hog
         # Who is killed ends nothing, and a job on other hosts would run on, a hog without end.
         ends_too = functools.partial(processes.end_with, os.getpid())
         with open(self.base(index) + ".log", "wb") as log:
@@ -98,7 +99,7 @@ class Runner:
     def _load_launchers(self):
         """Loading Python takes a fraction of a second, which must not look like a job's time."""
         ahead = [index for index in self.queue[:LAUNCHERS_AHEAD]
-                 if self.gated and not self.unit.jobs[index].is_hog]
+                 if self.gated or self.unit.jobs[index].is_hog]
         fresh = [index for index in ahead if index not in self.launchers]
         for index in fresh:
             with signals.kept():
@@ -112,7 +113,7 @@ class Runner:
         asleep = 0
         while asleep < 5 and time.monotonic() < deadline:
             time.sleep(0.02)
-            sleeping = all(processes.is_asleep(run.popen[0].pid) for run in self.launchers.values())
+            sleeping = all(processes.is_asleep(process.pid) for run in self.launchers.values() for process in run.popen)
             asleep = asleep + 1 if sleeping else 0
 
     def _may_start(self, index):
@@ -131,17 +132,21 @@ class Runner:
             index = self.queue.pop(0)
             with signals.kept():
                 current = self.launchers.pop(index, None) or self._spawn(index)
+                if self.unit.jobs[index].is_hog:
+                    current.ahead_cpu_s = _own_s(current)
                 current.start_s = self._now()
                 self.running[index] = current
             for process in current.popen:
                 descriptor = os.pidfd_open(process.pid)
                 self.selector.register(descriptor, selectors.EVENT_READ, (index, process))
-            if current.popen[0].stdin:
-                self._open_gate(current.popen[0])
+            for process in current.popen:
+                self._open_gate(process)
         self._load_launchers()
 
     @staticmethod
     def _open_gate(process):
+        if not process.stdin:
+            return
         try:
             process.stdin.write(b"\n")
             process.stdin.close()
@@ -165,6 +170,7 @@ class Runner:
             self._forget(key)
             index, process = key.data
             process.wait()
+            self._check_hog(index)
             if all(other.returncode is not None for other in self.running[index].popen):
                 self._ended(index)
 
@@ -178,7 +184,10 @@ class Runner:
         if self.unit.together and not self.done:
             self._look_at_the_others()
         self.done[index] = current
-        if self.unit.jobs[index].is_hog:
+
+    def _check_hog(self, index):
+        """One of its processes that ends leaves its node to the others: the run is not what it is told as."""
+        if self.unit.jobs[index].is_hog and any(process.poll() is not None for process in self.running[index].popen):
             raise NasError(f"a hog ended by itself, see {self.base(index)}.log")
 
     def _look_at_the_others(self):
@@ -193,11 +202,12 @@ class Runner:
             return None
         used_s = sum(processes.below_cpu_s(process.pid) for process in current.popen)
         if self.unit.jobs[current.index].is_hog:
-            used_s += sum(processes.cpu_s(process.pid) for process in current.popen)
+            used_s += _own_s(current) - current.ahead_cpu_s
         return used_s
 
     def _end_hogs(self):
         for index in list(self.running):
+            self._check_hog(index)
             current = self.running[index]
             current.cpu_s = self._used_s(current)
             current.end_s = self._now()
@@ -264,6 +274,10 @@ class Runner:
         if cpu_s is None or not over_s:
             return None
         return self._degree(job) * cpu_s / (self.cluster.whole_width(job) * over_s)
+
+
+def _own_s(current):
+    return sum(processes.cpu_s(process.pid) for process in current.popen)
 
 
 def _end(left):

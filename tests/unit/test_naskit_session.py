@@ -440,6 +440,32 @@ class SessionTest(unittest.TestCase):
             made.run()
         self.assertEqual(processes.descendants(), [])
 
+    def test_a_hog_of_which_a_process_ends_makes_no_run(self):
+        for half in ("exit 3", "read -r line && exit 3", "read -r line && sleep 0.3"):
+            site = Site()
+            site.hog_commands = lambda job, half=half: [["sleep", "60"], ["sh", "-c", half]]
+            made = self.session("jobs = cg.S.2*50, hog.2\n", "uncoordinated", site)
+            with self.subTest(half=half), self.assertRaisesRegex(NasError, "a hog ended by itself, see .*hog.2.log"):
+                made.run()
+            self.assertEqual(self.results.runs(), [])
+            self.assertEqual(processes.descendants(), [])
+
+    def test_hogs_are_loaded_before_the_first_job_may_start(self):
+        computes = os.path.join(self.temporary.name, "computes")
+        site = Site()
+        site.hog_commands = lambda job: [["sh", "-c", f"read -r line && : >{computes} && exec sleep 60"]]
+        admit, seen = runner.Runner._admit, []
+
+        def watched(current):
+            if not seen:
+                seen.append(([run.index for run in current.launchers.values()], os.path.exists(computes)))
+            admit(current)
+
+        with mock.patch.object(runner.Runner, "_admit", watched):
+            self.session("jobs = cg.S.2*20, hog.1\n", "uncoordinated", site).run()
+        self.assertEqual(seen, [([0, 1], False)])
+        self.assertTrue(os.path.exists(computes))
+
     def test_a_script_schedules(self):
         script = os.path.join(self.temporary.name, "mine.sh")
         said = os.path.join(self.temporary.name, "said")
