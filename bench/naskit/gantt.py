@@ -2,7 +2,7 @@
 system call in here."""
 
 # Of enum protocol_event_kind.
-LEFT, SCHEDULED, IDLE, FREE = 2, 3, 4, 5
+CAME, LEFT, SCHEDULED, IDLE, FREE = 1, 2, 3, 4, 5
 HOLDS = (SCHEDULED, FREE)
 SEQUENTIAL = "sequential"  # the id of the class of what is nobody's job
 
@@ -29,14 +29,22 @@ def spans(dump, origin_s):
 
 def lifetimes(dumps, origin_s):
     """{job number: (first, last)} of the jobs, over all nodes."""
-    found = {}
-    others = {job["job"] for dump in dumps for job in dump.get("jobs", ()) if job["job_id"] == SEQUENTIAL}
+    found, others = {}, _sequential(dumps)
     for dump in dumps:
         for at_ns, job, _, _ in dump["events"]:
             at_s = at_ns / 1e9 - origin_s
             first, last = found.get(job, (at_s, at_s))
             found[job] = min(first, at_s), max(last, at_s)
     return {job: ends for job, ends in found.items() if int(job, 16) != 0 and job not in others}
+
+
+def _sequential(dumps):
+    return {job["job"] for dump in dumps for job in dump.get("jobs", ()) if job["job_id"] == SEQUENTIAL}
+
+
+def newcomers(dumps):
+    """The numbers of the jobs that came while this was recorded."""
+    return {job for dump in dumps for _, job, kind, _ in dump["events"] if kind == CAME} - _sequential(dumps)
 
 
 def match(lifetimes_s, jobs):

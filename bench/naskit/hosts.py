@@ -91,6 +91,8 @@ class HostSite:
         self.options = options
         self.nodes = names
         self.scheduling = False
+        self.has_library = False
+        self.slice_s = None  # the longest of the hosts, when they were last asked
 
     def _ssh(self, host, *command, limit_s=ASK_S):
         """What the command printed, or None when it failed."""
@@ -162,15 +164,31 @@ class HostSite:
             process.communicate()
             return ""
 
-    def prepare(self, scheduler, _unit):
+    def prepare(self, scheduler, unit):
         self.scheduling = scheduler.cosched
-        if scheduler.cosched:
-            for host in self.nodes:
-                status = _parsed(self._ssh(host, "coschedctl", "--json", "status"))
-                if status is None:
-                    raise NasError(f"host {host}: `coschedctl status` fails there: is classd running?")
-                self._check_cpus(host, status.get("cpus"), "classd there shares",
-                                 ": set [scheduler] cpus there, or say HOST:CPUS")
+        if scheduler.cosched or unit.yields:
+            self._check_library()
+        if not scheduler.cosched and not scheduler.script:
+            return
+        said = [_parsed(self._ssh(host, "coschedctl", "--json", "status")) for host in self.nodes]
+        for host, status in zip(self.nodes, said) if scheduler.cosched else ():
+            if status is None:
+                raise NasError(f"host {host}: `coschedctl status` fails there: is classd running?")
+            self._check_cpus(host, status.get("cpus"), "classd there shares",
+                             ": set [scheduler] cpus there, or say HOST:CPUS")
+        self.slice_s = max((status["time_slice_s"] for status in said if status and "time_slice_s" in status), default=None)
+
+    def time_slice_s(self, unit):
+        """Theirs, since they keep it; the unit's where no host tells its own."""
+        return self.slice_s or unit.time_slice_s
+
+    def _check_library(self):
+        """A job that the loader cannot give the library runs all the same, and would be told as coscheduled."""
+        for host in self.nodes if not self.has_library else ():
+            if self._ssh(host, "test", "-r", self.options.preloaded) is None:
+                raise NasError(f"host {host}: has no library {self.options.preloaded} that can be read: install cosched there, or name "
+                               "its libcosched_pmpi.so with --library")
+        self.has_library = True
 
     def job_command(self, job, mpi, program, arguments):
         return [sys.executable, "-B", os.path.join(BENCH, "naskit", "host_job.py"), "--hosts",

@@ -111,6 +111,10 @@ class LabSite:
         """{SECTION.KEY: value} of the session."""
         return schedulers.given(self.options.set)
 
+    def time_slice_s(self, unit):
+        """That the nodes have while the unit runs."""
+        return unit.time_slice_s
+
     def check_settings(self, scheduler, unit):
         """Raises NasError where the build's classd refuses them: hours may pass until it is started with them."""
         here = {"scheduler.cpus": str(self.options.cpus_per_node)}  # as the lab has it

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from . import gantt, records, store
+from . import NasError, gantt, records, store
 
 THEIR_NAMES = {"switches": "switches", "requests": "requests", "granted": "requests_granted",
                "discarded": "requests_discarded"}
@@ -24,6 +24,7 @@ class Observer:
     def finish(self, run, nodes, origin_wall_s):
         """Adds what was seen to the record; of a first repetition, leaves the chart."""
         dumps = self._dumps()
+        check_registered(run, [json.loads(text) for text in dumps])
         files = self._files(dumps)
         run["counters"] = difference(sums(self.before), sums(self.site.counters()))
         run["counters"]["false"] = self._false(files)
@@ -72,6 +73,16 @@ class Observer:
         """Requests made for a job that no other node had scheduled, of all jobs; below the heading."""
         counts = last_words(self._say("requests", files))[1:]
         return sum(map(int, counts)) if counts else None
+
+
+def check_registered(run, dumps):
+    """Raises NasError when jobs did their work, and classd, whose recordings these are, has not seen any of them come:
+    they ran without coordination, and would be told as coscheduled."""
+    jobs = [job for job in records.ending(run) if job["verified"]]
+    if dumps and jobs and not gantt.newcomers(dumps):
+        names = ", ".join(dict.fromkeys(job["job"] for job in jobs))
+        raise NasError(f"{run['scheduler']}: none of the jobs {names} registered with classd, so none was coscheduled: are their "
+                       f"programs linked with the shared library of {run['mpi']}? What they said: logs/{jobs[0]['log']}")
 
 
 def last_words(text):

@@ -1,5 +1,6 @@
 """One session: how a unit of the plan is run on its site, and what is known afterwards."""
 
+import dataclasses
 import os
 
 from . import (commands, experiments, observer, plan, plugin, records, runner, schedulers, sitting,
@@ -50,6 +51,7 @@ class Session(sitting.Sitting):
     def run_unit(self, place, unit, attempt):
         scheduler = self.schedulers[unit.scheduler]
         self.site.prepare(scheduler, unit)
+        unit = dataclasses.replace(unit, time_slice_s=self.site.time_slice_s(unit))
         self.plugin.need(scheduler, unit)
         before_s = self.settle()
         seen = observer.Observer(self.site, self.results, scheduler)

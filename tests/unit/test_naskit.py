@@ -270,18 +270,37 @@ class HostSite(unittest.TestCase):
         self.addCleanup(setattr, hosts, "SSH", hosts.SSH)
         hosts.SSH = [ssh]
         self.folder = folder.name
-        return hosts.HostSite(argparse.Namespace(cpus_per_node=cpus, noise=noise, build="/"), ["a", "b"])
+        return hosts.HostSite(argparse.Namespace(cpus_per_node=cpus, noise=noise, build="/", preloaded="/opt/own.so"), ["a", "b"])
 
-    GOOD = "true) ;;\nnproc) echo 2 ;;\npython3*) cat >/dev/null; echo 0.5 ;;\n*status) echo '{\"cpus\": 1}' ;;"
+    COSCHED = schedulers.parse("cosched")
+    UNIT = argparse.Namespace(time_slice_s=1.0, yields=False)
+    GOOD = "true) ;;\ntest*) ;;\nnproc) echo 2 ;;\npython3*) cat >/dev/null; echo 0.5 ;;\n*status) echo '{\"cpus\": 1}' ;;"
 
     def test_hosts_have_the_cpus_that_are_reckoned_with(self):
         self.site(self.GOOD, cpus=2).up()
         with self.assertRaisesRegex(NasError, "host a: it has 2 CPUs, and 3"):
             self.site(self.GOOD, cpus=3).up()
-        cosched = schedulers.parse("cosched")
-        self.site(self.GOOD).prepare(cosched, None)
+        self.site(self.GOOD).prepare(self.COSCHED, self.UNIT)
         with self.assertRaisesRegex(NasError, r"host a: classd there shares 1 CPUs, and 2 .*\[scheduler\] cpus"):
-            self.site(self.GOOD, cpus=2).prepare(cosched, None)
+            self.site(self.GOOD, cpus=2).prepare(self.COSCHED, self.UNIT)
+
+    def test_the_library_is_on_every_host_before_a_job_needs_it(self):
+        site = self.site("test\\ -r\\ *) [ $host = a ] ;;\n" + self.GOOD)
+        missing = r"host b: has no library /opt/own.so .* --library"
+        with self.assertRaisesRegex(NasError, missing):
+            site.prepare(self.COSCHED, self.UNIT)
+        site.prepare(schedulers.parse("uncoordinated"), self.UNIT)
+        with self.assertRaisesRegex(NasError, missing):
+            site.prepare(schedulers.parse("uncoordinated"), argparse.Namespace(time_slice_s=1.0, yields=True))
+
+    def test_the_time_slice_is_that_of_the_hosts(self):
+        site = self.site("*status) echo \"{\\\"time_slice_s\\\": $(echo $host | tr ab 35)}\" ;;\ntest*) ;;\n")
+        self.assertEqual(site.time_slice_s(self.UNIT), 1.0)
+        site.prepare(self.COSCHED, self.UNIT)
+        self.assertEqual(site.time_slice_s(self.UNIT), 5)
+        mute = self.site("*) exit 1 ;;")
+        mute.prepare(dataclasses.replace(schedulers.parse("uncoordinated"), script="/mine.sh"), self.UNIT)
+        self.assertEqual(mute.time_slice_s(self.UNIT), 1.0)
 
     def test_all_calibrate_at_the_same_time(self):
         site = self.site("python3*) cat >/dev/null; touch $(dirname $0)/$host; while [ ! -e $(dirname $0)/a ] || "

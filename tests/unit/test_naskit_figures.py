@@ -611,6 +611,18 @@ class Traces(unittest.TestCase):
         self.assertEqual(self.dumps(whole, ""), [])
 
 
+    def test_jobs_of_which_classd_knows_nothing_make_no_run_of_cosched(self):
+        mute, heard = dump((101.0, "a", gantt.SCHEDULED)), dump((101.0, "a", gantt.CAME))
+        sequential = {**dump((101.0, "5e", gantt.CAME)), "jobs": [{"job": "5e", "job_id": gantt.SEQUENTIAL}]}
+        good = run("cosched", [job()], 0)
+        for dumps in ([mute, mute], [mute, sequential]):
+            with self.assertRaisesRegex(NasError, "^cosched: none of the jobs cg.A.2 registered with classd"):
+                observer.check_registered(good, dumps)
+        observer.check_registered(good, [mute, heard])
+        observer.check_registered(good, [])  # nothing is known
+        observer.check_registered(run("cosched", [job(verified=False)], 0), [mute, mute])  # it may have failed before
+
+
 class Counters(unittest.TestCase):
     NODE = {"switches": 5, "requests": 4, "requests_granted": 3, "requests_discarded": 1}
 

@@ -49,6 +49,7 @@ class Site:
         self.calibrations = list(calibrations)
         self.paces = list(paces)
         self.asked_pace = 0
+        self.slice_s = None
         self.ups = self.downs = 0
         self.prepared = []
 
@@ -73,6 +74,9 @@ class Site:
 
     def prepare(self, scheduler, unit):
         self.prepared.append((scheduler.name, unit.value))
+
+    def time_slice_s(self, unit):
+        return self.slice_s or unit.time_slice_s
 
     def job_command(self, job, _mpi, _program, arguments):
         report = arguments[arguments.index("--report") + 1]
@@ -506,6 +510,22 @@ class SessionTest(unittest.TestCase):
             site.pace()
         site.down()
         self.assertEqual(said, ["up", "status", "down"])
+
+    def test_jobs_and_scripts_are_told_the_time_slice_that_the_nodes_have(self):
+        script = os.path.join(self.temporary.name, "mine.sh")
+        said = os.path.join(self.temporary.name, "said")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\n[ "$1" != wrap ] || {{ echo "$NASKIT_TIME_SLICE_S" >>{said}; shift 2; exec "$@"; }}\n')
+        os.chmod(script, 0o755)
+        site, commands = Site(), []
+        site.slice_s = 15.0
+        command = site.job_command
+        site.job_command = lambda *words: commands.append(command(*words) and words[-1]) or command(*words)
+        self.session("jobs = cg.S.2 (2)\n", f"{script},cosched", site).run()
+        with open(said, encoding="ascii") as file:
+            self.assertEqual(set(file.read().split()), {"15"})
+        graces = {words[words.index("--grace") + 1] for words in commands if "--gate" in words}
+        self.assertEqual(graces, {str(10 + 2 * 2 * 15.0)})
 
     def test_a_script_is_told_each_units_mpi(self):
         script = os.path.join(self.temporary.name, "mine.sh")
