@@ -54,6 +54,10 @@ def _report(current):
 
 
 def main(arguments=None):
+    return ending.guarded("run_dcs", lambda: _main(arguments))
+
+
+def _main(arguments):
     options = asked.parser().parse_args(arguments)
     try:
         if options.resume:

@@ -58,7 +58,7 @@ def _report(folder):
     if not os.path.isdir(os.path.join(BENCH, "report")):
         return None
     done = subprocess.run([sys.executable, "-m", "report", folder], cwd=BENCH, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     path = os.path.join(folder, "report.html")
     if done.returncode != 0 or not os.path.exists(path):
         print(f"run_nas: no report (status {done.returncode}); again with: "
@@ -68,6 +68,10 @@ def _report(folder):
 
 
 def main(arguments=None):
+    return ending.guarded("run_nas", lambda: _main(arguments))
+
+
+def _main(arguments):
     options = asked.parser().parse_args(arguments)
     try:
         if options.resume:

@@ -5,9 +5,19 @@ import sys
 from . import NasError, signals
 
 
+def guarded(command, main):
+    """What main() returns. A signal that comes before the session or after it is said in a line, too."""
+    signals.catch()
+    try:
+        return main()
+    except signals.Interrupted as signalled:
+        kept = f"; what was measured is in {signalled.folder}" if signalled.folder else ""
+        print(f"{command}: interrupted{kept}", file=sys.stderr)
+        return 128 + signalled.number
+
+
 def hold(current, command):
     """Runs the session; returns the number of the signal that ended it, or None."""
-    signals.catch()
     try:
         current.run()
     except signals.Interrupted as signalled:
@@ -25,6 +35,14 @@ def tell(current, command, draw):
     """Tells people what there is; `draw()` makes the report and returns its path, or None. Returns the exit status."""
     if not current.runs:
         return 0
+    try:
+        return _tell(current, command, draw)
+    except signals.Interrupted as signalled:
+        signalled.folder = current.results.folder
+        raise
+
+
+def _tell(current, command, draw):
     folder = current.results.folder
     current.summarize()
     report = draw()

@@ -12,6 +12,7 @@ class Interrupted(BaseException):
     def __init__(self, number):
         super().__init__(number)
         self.number = number
+        self.folder = None  # that has what was measured, where somebody knows
 
 
 _kept = None  # while nobody may be interrupted, the signals that came meanwhile

@@ -37,16 +37,22 @@ class Store:
             raise NasError(f"{self.folder}: cannot be written: name another folder with --out")
 
     def write_json(self, name, value):
-        """Replaces a file as a whole: whoever reads sees the old one or the new one."""
-        temporary = self.path(name + ".new")
-        with _writing(temporary), open(temporary, "w", encoding="utf-8") as file:
+        """Replaces a file as a whole, as write_text() does: whoever reads sees the old one or the new one."""
+        with self._replaced(name) as file:
             json.dump(value, file, indent=1)
             file.write("\n")
-        os.replace(temporary, self.path(name))
 
     def write_text(self, name, text):
-        with _writing(self.path(name)), open(self.path(name), "w", encoding="utf-8") as file:
+        with self._replaced(name) as file:
             file.write(text)
+
+    @contextlib.contextmanager
+    def _replaced(self, name):
+        temporary = self.path(name + ".new")
+        with _writing(self.path(name)):
+            with open(temporary, "w", encoding="utf-8") as file:
+                yield file
+            os.replace(temporary, self.path(name))
 
     def read_json(self, name):
         try:

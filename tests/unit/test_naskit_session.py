@@ -20,7 +20,7 @@ BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "b
 sys.path.insert(0, BENCH)
 
 from labkit import processes  # noqa: E402
-from naskit import (NasError, environment, experiments, lab_site, options, pace, plan, runner,  # noqa: E402
+from naskit import (NasError, ending, environment, experiments, lab_site, options, pace, plan, runner,  # noqa: E402
                     schedulers, session, signals, sitting, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
@@ -416,6 +416,33 @@ class SessionTest(unittest.TestCase):
         while time.monotonic() < deadline and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
             time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)  # which must not stop the tidying up
+
+    def test_an_interruption_of_the_report_loses_no_figure(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated")
+        self.addCleanup(self.default_signals)
+
+        def draw():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+
+        def hold_and_tell():
+            ending.hold(made, "run_nas")
+            return ending.tell(made, "run_nas", draw)
+
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(ending.guarded("run_nas", hold_and_tell), 128 + signal.SIGINT)
+        self.assertEqual(said.getvalue(), f"run_nas: interrupted; what was measured is in {self.results.folder}\n")
+        self.assertTrue(self.results.read_json("summary.json")["complete"])
+
+    def test_an_interruption_before_the_session_is_one_line(self):
+        for kit in ("naskit", "dcskit"):
+            script = (f"import os, signal, sys, time\nfrom guard import guarded\nfrom {kit} import cli\n"
+                      "cli.asked.check = lambda _: (os.kill(os.getpid(), signal.SIGINT), time.sleep(60))\n"
+                      "sys.exit(guarded(cli.main, []))\n")
+            done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PYTHONPATH": BENCH})
+            self.assertEqual(done.returncode, 128 + signal.SIGINT, done.stderr)
+            self.assertEqual(done.stderr, f"run_{kit[:3]}: interrupted\n")
 
     def test_no_job_outlives_a_session_that_is_killed(self):
         killed = subprocess.Popen([sys.executable, "-B", "-c", SESSION, BENCH, self.results.path("logs", "job")])
