@@ -1,6 +1,8 @@
 """Which job held which node when: classd's trace dumps of a run, matched with the run's jobs. No
 system call in here."""
 
+from . import records
+
 # Of enum protocol_event_kind.
 CAME, LEFT, SCHEDULED, IDLE, FREE = 1, 2, 3, 4, 5
 HOLDS = (SCHEDULED, FREE)
@@ -82,5 +84,5 @@ def chart(run, nodes, dumps, origin_s):
                            "to_s": round(to_s, 4)} for from_s, to_s in held if to_s > from_s]
     jobs = [{name: job[name] for name in ("index", "job", "arrival_s", "start_s", "end_s")}
             for job in run["jobs"]]
-    return {"nodes": nodes, "duration_s": run["makespan_s"], "jobs": jobs,
+    return {"nodes": nodes, "duration_s": records.last_end_s(run), "jobs": jobs,
             "spans": sorted(found, key=lambda span: (span["node"], span["from_s"]))}

@@ -113,6 +113,11 @@ def ending(run):
     return [job for job in run["jobs"] if not workload.parse_job(job["job"]).is_hog]
 
 
+def last_end_s(run):
+    """Of the jobs: a hog is ended when the last launcher has, which may have waited for a program that hung."""
+    return max(job["end_s"] for job in ending(run))
+
+
 def mean(values):
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
@@ -160,11 +165,13 @@ def flat(runs):
     found = []
     for run in runs:
         for job in ending(run):
-            counters = {"switches": run["counters"]["switches"],
-                        "requests": run["counters"]["requests"],
-                        "requests_granted": run["counters"]["granted"],
-                        "requests_discarded": run["counters"]["discarded"]}
-            known = {name: value for name, value in counters.items() if value is not None}
+            of_run = {"switches": run["counters"]["switches"],
+                      "requests": run["counters"]["requests"],
+                      "requests_granted": run["counters"]["granted"],
+                      "requests_discarded": run["counters"]["discarded"],
+                      "requests_false": run["counters"].get("false"),
+                      "coscheduled_fraction": run["coscheduled_fraction"]}
+            known = {name: value for name, value in of_run.items() if value is not None}
             found.append({
                 "experiment": run["experiment"], "workload": run["workload"], "value": run["value"],
                 "scheduler": run["scheduler"], "mpi": run["mpi"], "repetition": run["repetition"],

@@ -70,8 +70,7 @@ class Session(sitting.Sitting):
                "value": unit.value, "mpi": unit.mpi, "scheduler": unit.scheduler,
                "repetition": unit.repetition, "attempt": attempt, "disturbed": False,
                "calibration_s": calibration_s, "together": unit.together, "jobs": jobs}
-        # A hog is ended when the last launcher has, which may have waited for a program that hung.
-        run["makespan_s"] = max(job["end_s"] for job in records.ending(run))
+        run["makespan_s"] = records.last_end_s(run) - min(job["arrival_s"] for job in records.ending(run))
         seen.finish(run, self.options.nodes, current.origin_wall_s)
         return run
 

@@ -308,6 +308,14 @@ class Summary(unittest.TestCase):
         self.assertEqual((one["mix"], one["ranks"]), ("cg.A.2 hog.2", 2))
         self.assertNotIn("switches", one)
 
+    def test_results_json_has_all_that_is_known_of_a_coscheduled_run(self):
+        counters = {"switches": 4, "requests": 3, "granted": 2, "discarded": 1, "false": 0}
+        runs = [run("cosched", [job()], 0, counters=counters, coscheduled_fraction=0.9)]
+        records.add_stretch(runs, TWO_BY_ONE)
+        one, = records.flat(runs)
+        self.assertEqual([one[name] for name in ("switches", "requests", "requests_granted", "requests_discarded",
+                                                 "requests_false", "coscheduled_fraction")], [4, 3, 2, 1, 0, 0.9])
+
 
 class Repetitions(unittest.TestCase):
     """What bench/run_report.sh --repetitions prints."""

@@ -310,6 +310,15 @@ class SessionTest(unittest.TestCase):
             self.assertEqual([run["attempt"] for run in made.runs if run["makespan_s"] == shown], [counting])
             os.unlink(self.results.path("runs.jsonl"))
 
+    def test_the_makespan_begins_with_the_first_arrival(self):
+        made = self.session("jobs =\n    hog.1\n    cg.S.2 at 500ms\n    cg.S.2*2 at 600ms\n", "uncoordinated")
+        made.run()
+        run, = made.runs
+        ends = [job["end_s"] for job in run["jobs"][1:]]
+        self.assertEqual(run["makespan_s"], max(ends) - 0.5)
+        entry, = made.described()["gantt"]
+        self.assertEqual(self.results.read_json(entry["file"])["duration_s"], max(ends))
+
     def test_waiting_for_quiet_does_not_make_noise_the_usual(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.2] * 40))
         made.run()
