@@ -36,8 +36,8 @@ def parser():
                      help="any other setting of cosched.ini")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs")
     top.add_argument("--noise", type=float, default=1.2, metavar="F",
-                     help="a run is disturbed when the calibration before or after it takes F times its median "
-                          "(default: 1.2; 0: do not look)")
+                     help="a run is disturbed when the calibration before or after it, or a piece of work while its "
+                          "jobs run, takes F times its median (default: 1.2; 0: do not look)")
     top.add_argument("--retries", type=int, default=1, metavar="N",
                      help="how often a disturbed run is repeated (default: 1)")
     top.add_argument("--timeout", type=float, default=600, metavar="S", help="limit of one job")

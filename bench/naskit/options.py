@@ -55,8 +55,8 @@ def parser():
                      help="libcosched_pmpi.so, at the same path on all --hosts (default: the build's)")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of runs and jobs")
     top.add_argument("--noise", type=float, default=1.2, metavar="F",
-                     help="a run is disturbed when the calibration before or after it takes F times its "
-                          "median (default: 1.2; 0: do not look)")
+                     help="a run is disturbed when the calibration before or after it, or a piece of work while its "
+                          "jobs run, takes F times its median (default: 1.2; 0: do not look)")
     top.add_argument("--retries", type=int, default=2, metavar="N",
                      help="how often a disturbed run is repeated (default: 2)")
     top.add_argument("--timeout", type=float, default=900, metavar="S", help="limit of one job")
@@ -222,5 +222,5 @@ def _request(options, experiment, files):
         experiment, tuple(files), tuple(scheduler.configured(given) for scheduler in named),
         options.runs or experiment.runs,
         times.seconds(options.time_slice) if options.time_slice else experiment.time_slice_s,
-        times.seconds(options.gmet) if options.gmet else experiment.gmet_s,
+        times.seconds(options.gmet) if options.gmet else experiment.gmet_s, bool(options.gmet),
         times.seconds(given["gang.slot"]) if "gang.slot" in given else None)

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import random
 
-from . import NasError, schedulers, workload, workload_file
+from . import NasError, schedulers, times, workload, workload_file
 
 FORMAT = 1
 
@@ -74,6 +74,7 @@ class Request:
     runs: int
     time_slice_s: float
     gmet_s: float
+    gmet_asked: bool = False  # by the user: it is taken as it is
     slot_s: float = None  # of policy gang, where it is another than the time-slice
 
 
@@ -151,6 +152,11 @@ def _settings(request, scheduler, value):
     usual_s = request.slot_s if is_gang and request.slot_s else request.time_slice_s
     slice_s = value if name == "slice" else scheduler.time_slice_s or usual_s
     gmet_s = slice_s / 3 if is_gang else value if name == "gmet" else request.gmet_s
+    if gmet_s > slice_s and (name == "gmet" or request.gmet_asked and "gmet" in scheduler.heeds):
+        what = f"experiment {request.experiment.name}" if name == "gmet" else "--gmet"
+        raise NasError(f"{what}: a GMET of {times.text(gmet_s)} is longer than the time-slice, {times.text(slice_s)}, of "
+                       f"{scheduler.name}: no request could ever be granted; ask for a longer time-slice"
+                       + ("" if name == "gmet" else " or a shorter GMET"))
     limit = scheduler.limit or (value if name == "degree" and parameter.limits else 0)
     return slice_s, min(gmet_s, slice_s), limit
 

@@ -59,6 +59,15 @@ class Plan(unittest.TestCase):
         for unit in plan.build([request("slice", runs=1, gmet_s=0.4)], ["mpich"], 1, 1.0):
             self.assertLessEqual(unit.gmet_s, unit.time_slice_s)
 
+    def test_a_gmet_that_was_asked_for_is_not_made_shorter(self):
+        asked = {"runs": 1, "gmet_s": 0.4, "gmet_asked": True}
+        for wanted, what in ((request("slice", **asked), "^--gmet: a GMET of 400ms .* time-slice, 250ms, of cosched:"),
+                             (request(given="dedicated,cosched@300ms", **asked), "time-slice, 300ms, of cosched@300ms:"),
+                             (request("gmet", time_slice_s=0.5, runs=1), "^experiment gmet: a GMET of .* time-slice, 500ms")):
+            with self.subTest(what=what), self.assertRaisesRegex(NasError, what):
+                self.keys(wanted)
+        self.assertTrue(self.keys(request(given="uncoordinated,cosched,cosched:gang@300ms", **asked)))
+
     def test_a_schedulers_own_time_slice_is_the_one_that_its_runs_have(self):
         given = "dedicated-cosched@500ms,cosched@2s"
         units = plan.build([request(given=given, runs=1)], ["mpich"], 1, 1.0)

@@ -604,7 +604,7 @@ class Asked(unittest.TestCase):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}[: ]"):
                 self.asked(*words)
         for words in (["--time-slice", "2s", "slice", "dom"], ["--gmet", "1s", "batch"], ["--time-slice", "2s"],
-                      ["--gmet", "1s", "slice"], ["--time-slice", "2s", "mpl"], ["--set", "gang.slot=2s", "mpl"],
+                      ["--gmet", "100ms", "slice"], ["--time-slice", "2s", "mpl"], ["--set", "gang.slot=2s", "mpl"],
                       ["--time-slice", "2s", "--schedulers", "cosched:gang,cosched", "--set", "gang.slot=1s"], ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
             with self.subTest(words=words):
                 self.assertTrue(self.asked(*words))
