@@ -76,7 +76,7 @@ def _main(arguments):
         current = session.Session(options, site.Site(options), results, units)
         current.check()
         results.make()
-        environment.write(results, options, current.site.kept_mib)
+        environment.write(results, options, current.site.kept_mib, current.number)
         current.make_files()
         current.progress.announce()
         number = ending.hold(current, "run_dcs")

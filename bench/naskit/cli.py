@@ -84,7 +84,7 @@ def _main(arguments):
         current = session.Session(options, _site(options, units), results, units)
         current.check()
         results.make()
-        environment.write(results, options, current.site.kept_mib)
+        environment.write(results, options, current.site.kept_mib, current.number)
         if not options.resume:
             results.write_json("plan.json", plan.to_json(options.seed, units, environment.kept(options)))
         current.progress.announce()

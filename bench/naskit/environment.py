@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import time
 
@@ -12,13 +13,18 @@ PAGES_MIB = 16  # to see what a page costs
 PATHS = ("build", "preloaded", "npb_dir", "hosts")  # options that are absolute paths
 
 
-def _first_line(*command):
+def _output(*command):
+    """What a command prints, or "" where it is not there."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                               stdin=subprocess.DEVNULL, cwd=ROOT, check=False)
     except FileNotFoundError:
-        return None
-    lines = done.stdout.splitlines()
+        return ""
+    return done.stdout
+
+
+def _first_line(*command):
+    lines = _output(*command).splitlines()
     return lines[0].strip() if lines else None
 
 
@@ -32,7 +38,25 @@ def _cpu_model():
 
 def _mpi_version(mpi):
     package = {"mpich": "mpich", "openmpi": "openmpi-bin"}[mpi]
-    return _first_line("dpkg-query", "-W", "-f", "${Package} ${Version}", package)
+    return _first_line("dpkg-query", "-W", "-f", "${Package} ${Version}", package) or _said_version(mpi)
+
+
+def _said_version(mpi):
+    """What its own launcher says, where the distribution does not know it."""
+    said = re.search(r"(?:Version:|OpenRTE\)|Open MPI\))\s*(\S+)", _output(f"mpiexec.{mpi}", "--version"))
+    return f"{mpi} {said[1]}" if said else None
+
+
+def settings(text):
+    """{SECTION.KEY: value} of what `classd --print-config` prints."""
+    found, section = {}, ""
+    for line in filter(None, map(str.strip, (text or "").splitlines())):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif not line.startswith(";"):
+            key, _, value = line.partition("=")
+            found[f"{section}.{key.strip()}"] = value.strip()
+    return found
 
 
 def plain(value):
@@ -71,17 +95,17 @@ def taken_up(stored):
             for key, value in stored.items()}
 
 
-def _state(kept_mib):
-    return {"kernel": platform.release(), "load_before": os.getloadavg()[0],
+def _state(kept_mib, sitting):
+    return {"sitting": sitting, "kernel": platform.release(), "load_before": os.getloadavg()[0],
             "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
             "cpu": _cpu_model(), "memory_kept_mib": kept_mib, "page_us": round(memory.page_us(PAGES_MIB), 2),
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
-def describe(options, kept_mib):
+def describe(options, kept_mib, sitting=1):
     return {
-        **_state(kept_mib),
+        **_state(kept_mib, sitting),
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
         "cpus": len(os.sched_getaffinity(0)),
         "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi},
@@ -89,11 +113,19 @@ def describe(options, kept_mib):
     }
 
 
-def write(results, options, kept_mib):
-    """Writes environment.json; of a session that goes on, adds where it did. `kept_mib`: memory that the site keeps."""
+def write(results, options, kept_mib, sitting):
+    """Writes environment.json; of a session that goes on, adds where it did. `kept_mib`: memory that the site keeps; `sitting`:
+    the number that the runs will have."""
     if not options.resume:
-        results.write_json("environment.json", describe(options, kept_mib))
+        results.write_json("environment.json", describe(options, kept_mib, sitting))
         return
     known = results.read_json("environment.json")
-    known.setdefault("resumed", []).append(_state(kept_mib))
+    known.setdefault("resumed", []).append(_state(kept_mib, sitting))
+    results.write_json("environment.json", known)
+
+
+def add_site(results, described):
+    """Adds to what is known of the present sitting what its site says of itself: classd's settings, and the hosts."""
+    known = results.read_json("environment.json")
+    [known, *known.get("resumed", [])][-1].update(described)
     results.write_json("environment.json", known)

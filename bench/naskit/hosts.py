@@ -12,13 +12,16 @@ import subprocess
 import sys
 import time
 
-from . import NasError, noise, output
+from . import NasError, environment, noise, output
 
 SSH = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LINE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.@-]*)(?::([1-9][0-9]*))?")
 ASK_S = 30
 TRACE_EVENTS = 1 << 19
+# Kernel, number of CPUs, and what they are.
+LOOK = "uname -r; nproc; sed -n '/^model name/{s/[^:]*: *//p;q}' /proc/cpuinfo"
+SETTINGS = "PATH=$PATH:/usr/local/sbin:/usr/sbin classd --print-config"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +129,15 @@ class HostSite:
         wanted = self.options.cpus_per_node
         if there is not None and (int(there) != wanted if remedy else int(there) < wanted):
             raise NasError(f"host {host}: {what} {int(there)} CPUs, and {wanted} are to be used{remedy}")
+
+    def described(self):
+        """The hosts, and what their classd is told by its file; null, or empty, where one does not say."""
+        return {"nodes": [self._describe(host) for host in self.nodes]}
+
+    def _describe(self, host):
+        kernel, cpus, model = [*(self._ssh(host, LOOK) or "").splitlines(), "", "", ""][:3]
+        return {"name": host.rpartition("@")[2], "kernel": kernel or None, "cpus": int(cpus) if cpus.isdigit() else None,
+                "cpu": model or None, "classd": environment.settings(self._ssh(host, SETTINGS))}
 
     def down(self):
         pass

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import NasError, hosts, memory, noise, output, pace, schedulers, times
+from . import NasError, environment, hosts, memory, noise, output, pace, schedulers, times
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(BENCH, "lab")
@@ -64,6 +64,11 @@ class LabSite:
             self.keeper.wait()
         if self.options.noise:
             self.watch = pace.Pace(self.options.build, self.cpus)
+
+    def described(self):
+        """What classd of a node has beside what units set."""
+        classd = os.path.join(self.options.build, "classd", "classd")
+        return {"classd": environment.settings(self._lab("exec", self.nodes[0], classd, "--print-config"))}
 
     def down(self):
         if self.watch:

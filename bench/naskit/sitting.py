@@ -4,7 +4,7 @@ disk. A session may take several."""
 import itertools
 import time
 
-from . import noise, progress, records
+from . import environment, noise, progress, records
 
 FIRST_CALIBRATIONS = 5
 QUIET_TRIES = 5
@@ -42,6 +42,7 @@ class Sitting:
         self._take_up()
         try:
             self.site.up()
+            environment.add_site(self.results, self.site.described())
             for _ in range(FIRST_CALIBRATIONS):
                 self.calibrate()
             # The second time for those that only the whole session's median shows to be disturbed.

@@ -112,6 +112,8 @@ class RunNas(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(self.out, name)), name)
         environment = self.json("environment.json")
         self.assertGreater(environment["page_us"], 0)
+        self.assertEqual(environment["sitting"], runs[0]["sitting"])
+        self.assertEqual(environment["classd"]["scheduler.policy"], "yoo-jette")
         self.assertLess(environment["memory_kept_mib"], 1024)  # jobs of class S
         for record in self.json("results.json"):
             self.assertTrue(record["verified"])
@@ -188,7 +190,8 @@ class RunNas(unittest.TestCase):
         self.assertEqual(after[:len(before)], before)
         self.assertEqual([run["place"] for run in after if not run.get("again")], list(range(6)))
         self.assertTrue(self.json("summary.json")["complete"])
-        self.assertEqual(len(self.json("environment.json")["resumed"]), 1)
+        later, = self.json("environment.json")["resumed"]
+        self.assertEqual(later["sitting"], after[-1]["sitting"])
 
     def stand_ins(self):
         """A PATH on which ssh and coschedctl are ours."""
@@ -215,6 +218,8 @@ class RunNas(unittest.TestCase):
         self.assertEqual((runs["cosched"]["time_slice_s"], runs["cosched"]["gmet_s"]), (15.0, 5.0))
         self.assertIsNone(runs["uncoordinated"]["time_slice_s"])
         self.assertIsNone(runs["cosched"]["jobs"][0]["cpu_s"])
+        self.assertEqual([(node["name"], node["kernel"]) for node in self.json("environment.json")["nodes"]],
+                         [("alpha", os.uname().release), ("beta", os.uname().release)])
         for run in runs.values():
             self.assertEqual([job["verified"] for job in run["jobs"]], [True, True])
 

@@ -16,7 +16,7 @@ from unittest import mock
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 from labkit import LabError, cli, cluster, launch, processes, state  # noqa: E402
-from naskit import (NasError, commands, hosts, output, plan, schedulers, times, workload,  # noqa: E402
+from naskit import (NasError, commands, environment, hosts, output, plan, schedulers, times, workload,  # noqa: E402
                     workload_file)
 from naskit.workload import Cluster, Job  # noqa: E402
 
@@ -318,6 +318,24 @@ class HostSite(unittest.TestCase):
             with contextlib.redirect_stderr(said):
                 site.up()
             self.assertIn("disturbed runs are not noticed", said.getvalue())
+
+    def test_hosts_are_described_as_far_as_they_tell(self):
+        site = self.site("uname*) printf '6.1\\n4\\nA CPU\\n' ;;\n*--print-config) printf '; meaning\\n[scheduler]\\n"
+                         "policy = dcs\\n\\n[dcs]\\nquantum = 5ms\\n' ;;")
+        site.nodes = ["me@a"]
+        self.assertEqual(site.described(), {"nodes": [{
+            "name": "a", "kernel": "6.1", "cpus": 4, "cpu": "A CPU",
+            "classd": {"scheduler.policy": "dcs", "dcs.quantum": "5ms"}}]})
+        mute = self.site("*) exit 1 ;;")
+        self.assertEqual(mute.described()["nodes"][1], {"name": "b", "kernel": None, "cpus": None, "cpu": None, "classd": {}})
+
+    def test_an_mpi_that_the_distribution_does_not_know_is_asked(self):
+        for mpi, said, version in (("mpich", "HYDRA build details:\n    Version:         4.2.1", "mpich 4.2.1"),
+                                   ("openmpi", "mpiexec (OpenRTE) 4.1.4\n", "openmpi 4.1.4"),
+                                   ("openmpi", "mpiexec (Open MPI) 5.0.3\n", "openmpi 5.0.3"), ("mpich", "", None)):
+            answers = {f"mpiexec.{mpi}": said}
+            with mock.patch.object(environment, "_output", lambda *command, answers=answers: answers.get(command[0], "")):
+                self.assertEqual(environment._mpi_version(mpi), version)
 
     def test_a_recording_is_ended(self):
         site = self.site('*) echo "$*" >>$(dirname $0)/said; echo "{}" ;;')

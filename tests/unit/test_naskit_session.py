@@ -59,6 +59,9 @@ class Site:
     def up(self):
         self.ups += 1
 
+    def described(self):
+        return {"classd": {"scheduler.policy": "yoo-jette"}}
+
     def down(self):
         self.downs += 1
 
@@ -132,6 +135,7 @@ class SessionTest(unittest.TestCase):
         self.temporary = tempfile.TemporaryDirectory()
         self.results = store.Store(os.path.join(self.temporary.name, "out"))
         self.results.make()
+        self.results.write_json("environment.json", {})
         self.clock = Clock()
         self.enterContext(mock.patch.object(sitting, "time", self.clock))
         programs = os.path.join(self.temporary.name, "bin")
@@ -309,6 +313,19 @@ class SessionTest(unittest.TestCase):
             shown = self.results.read_json(entry["file"])["duration_s"]
             self.assertEqual([run["attempt"] for run in made.runs if run["makespan_s"] == shown], [counting])
             os.unlink(self.results.path("runs.jsonl"))
+
+    def test_each_sitting_has_its_entry_in_the_environment(self):
+        options = argparse.Namespace(resume=None, mpi=["mpich"], time_slice=None)
+        for options.resume in (None, "here"):
+            made = self.session("jobs = cg.S.2\n", "uncoordinated", runs=2, lasting="500ms")
+            made.progress.nominal_s = lambda unit: 0.4
+            environment.write(self.results, options, 0, made.number)
+            made.run()
+        known = self.results.read_json("environment.json")
+        entries = [known, *known["resumed"]]
+        self.assertEqual([entry["sitting"] for entry in entries], [1, 2])
+        self.assertEqual([run["sitting"] for run in self.results.runs()], [1, 2])
+        self.assertTrue(all(entry["classd"] == {"scheduler.policy": "yoo-jette"} for entry in entries))
 
     def test_the_makespan_begins_with_the_first_arrival(self):
         made = self.session("jobs =\n    hog.1\n    cg.S.2 at 500ms\n    cg.S.2*2 at 600ms\n", "uncoordinated")
