@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 from naskit import NasError, hosts, lab_site
 
@@ -50,14 +49,8 @@ class Site(lab_site.LabSite):
         if self.daemons:
             self._lab("daemons", "stop")
         self.daemons = None
-        first, *others = self.nodes
-        # A stopped node's timer would leave time-slices to nobody: it is not started before its time.
-        self._lab("daemons", "start", "--only", "classd", *(f"--set={key}={value}" for key, value in settings.items()))
+        self._start([f"--set={key}={value}" for key, value in settings.items()], lag_s)
         self.daemons = dict(settings)
-        self._lab("daemons", "start", "--only", "timerd", "--node", first)
-        time.sleep(lag_s)
-        if others:
-            self._lab("daemons", "start", "--only", "timerd", *(f"--node={node}" for node in others))
 
     # -- jobs
 

@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import time
 
 from . import NasError, environment, hosts, memory, noise, output, pace, schedulers, times
 
@@ -26,6 +28,7 @@ class LabSite:
         self.name = name or os.environ.get("COSCHED_NAS_LAB", LAB_NAME)
         self.nodes = [f"node{index}" for index in range(options.nodes)]
         self.daemons = None  # settings of those that run
+        self.lag_s = None
         self.told = set()  # which settings units have had
         self.is_up = False
         self.cpus = []
@@ -91,7 +94,8 @@ class LabSite:
     def prepare(self, scheduler, unit):
         """Daemons with the unit's settings, or none."""
         wanted = self._wanted(scheduler, unit) if scheduler.cosched else None
-        if wanted == self.daemons:
+        lag_s = self._lag_s(wanted, unit) if wanted else None
+        if wanted == self.daemons and lag_s == self.lag_s:
             return
         if self.daemons:
             self._lab("daemons", "stop")
@@ -100,9 +104,29 @@ class LabSite:
             self.told |= wanted.keys()
             # The lab remembers what it was told last, so what another unit has changed is changed back.
             settings = {**self._configured(), **wanted}
-            self._lab("daemons", "start", *(f"--unset={key}" for key in sorted(self.told - settings.keys())),
-                      *(f"--set={key}={value}" for key, value in settings.items()))
-        self.daemons = wanted
+            self._start((*(f"--unset={key}" for key in sorted(self.told - settings.keys())),
+                         *(f"--set={key}={value}" for key, value in settings.items())), lag_s)
+        self.daemons, self.lag_s = wanted, lag_s
+
+    def _start(self, settings, lag_s=None):
+        """All daemons; with `lag_s` the timers of all nodes but the first begin so much later."""
+        if lag_s is None:
+            self._lab("daemons", "start", *settings)
+            return
+        first, *others = self.nodes
+        # A stopped node's timer would leave time-slices to nobody: it is not started before its time.
+        self._lab("daemons", "start", "--only", "classd", *settings)
+        self._lab("daemons", "start", "--only", "timerd", "--node", first)
+        time.sleep(lag_s)
+        if others:
+            self._lab("daemons", "start", "--only", "timerd", *(f"--node={node}" for node in others))
+
+    def _lag_s(self, wanted, unit):
+        """Any part of a time-slice where timers are not aligned, the same for all units of a repetition; else None. Daemons that
+        start together would have theirs at the same moments all the same."""
+        if {**self._given(), **wanted}.get("timer.align") != "no":
+            return None
+        return random.Random(f"{self.options.seed}/{unit.repetition}").random() * unit.time_slice_s
 
     def _wanted(self, scheduler, unit):
         """{SECTION.KEY: value} of a unit under cosched."""
@@ -110,7 +134,7 @@ class LabSite:
         is_gang = scheduler.configured(self._given()).policy == schedulers.GANG
         slot = {"gang.slot": times.text(unit.time_slice_s)} if is_gang else {}
         return {"scheduler.time_slice": times.text(unit.time_slice_s), "scheduler.gmet": times.text(unit.gmet_s), **policy,
-                **slot, **dict(scheduler.settings)}
+                **slot, **dict(unit.settings), **dict(scheduler.settings)}
 
     def _given(self):
         """{SECTION.KEY: value} of the session."""

@@ -176,6 +176,11 @@ def requests(options):
         found.append(_request(options, experiments.BY_HAND,
                               list({made.name: made for made in map(workload_file.of_mix, options.jobs)}.values())))
     _check_times(options, found)
+    for request in found:
+        for key, _ in request.experiment.settings:
+            if key in schedulers.given(options.set):
+                raise NasError(f"--set {key}: experiment {request.experiment.name} sets it itself; say --schedulers "
+                               f"uncoordinated,cosched+{key}=VALUE")
     return found
 
 

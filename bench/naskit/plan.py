@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import random
 
-from . import NasError, schedulers, times, workload, workload_file
+from . import NasError, experiments, schedulers, times, workload, workload_file
 
 FORMAT = 1
 
@@ -31,6 +31,11 @@ class Described:
         return self.experiment, self.workload, self.value, self.mpi, self.scheduler
 
     @property
+    def settings(self):
+        """(SECTION.KEY, value) of cosched.ini, beside those that have a name of their own."""
+        return ()
+
+    @property
     def together(self):
         """Whether all jobs start at once."""
         return not self.limit and not any(s.arrival_s for s in self.submissions)
@@ -51,6 +56,10 @@ class Unit(Described):
     gmet_s: float
     limit: int  # degree of multiprogramming beyond which jobs wait; 0: nobody waits
     yields: bool  # jobs with more ranks than CPUs give way while they wait
+
+    @property
+    def settings(self):
+        return experiments.settings(self.experiment, self.value)
 
     def to_json(self):
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

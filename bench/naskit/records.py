@@ -3,7 +3,7 @@ a run. No system call in here."""
 
 import statistics
 
-from . import workload
+from . import experiments, workload
 
 COUNTERS = ("switches", "requests", "granted", "discarded", "false")
 
@@ -28,6 +28,11 @@ def valid(runs):
         if key not in chosen or _better(run, chosen[key]):
             chosen[key] = run
     return [chosen[key] for key in sorted(chosen)]
+
+
+def standing(runs):
+    """Those that were made with the settings that their experiments have now: what the others ran is still to be run."""
+    return [run for run in runs if run.get("settings", {}) == dict(experiments.settings(run["experiment"], run["value"]))]
 
 
 def _better(run, before):

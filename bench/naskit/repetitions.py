@@ -70,7 +70,7 @@ def read(folder):
     results = store.Store(folder)
     known = results.read_json("plan.json")
     plan.from_json(known, results.path("plan.json"))
-    runs, options = results.runs(), known["options"]
+    runs, options = records.standing(results.runs()), known["options"]
     if not runs:
         raise NasError(f"{folder}: has no run yet")
     noise.judge_sittings(runs, options["noise"])

@@ -23,7 +23,7 @@ class Session(sitting.Sitting):
         self.site.check()
         for mpi, job in dict.fromkeys((unit.mpi, job) for unit in self.units for job in unit.jobs):
             self.commands.check(mpi, job)
-        settings = {(unit.scheduler, unit.time_slice_s, unit.gmet_s): unit for unit in self.units
+        settings = {(unit.scheduler, unit.time_slice_s, unit.gmet_s, unit.settings): unit for unit in self.units
                     if self.schedulers[unit.scheduler].cosched}
         for unit in settings.values():
             self.site.check_settings(self.schedulers[unit.scheduler], unit)
@@ -69,7 +69,7 @@ class Session(sitting.Sitting):
         run = {"place": place, "experiment": unit.experiment, "workload": unit.workload,
                "value": unit.value, "mpi": unit.mpi, "scheduler": unit.scheduler,
                "repetition": unit.repetition, "attempt": attempt, "disturbed": False,
-               "calibration_s": calibration_s, "together": unit.together, "jobs": jobs}
+               "calibration_s": calibration_s, "together": unit.together, "settings": dict(unit.settings), "jobs": jobs}
         run["makespan_s"] = records.last_end_s(run) - min(job["arrival_s"] for job in records.ending(run))
         seen.finish(run, self.options.nodes, current.origin_wall_s)
         return run

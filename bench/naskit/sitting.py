@@ -21,8 +21,9 @@ class Sitting:
         self.site = site
         self.results = results
         self.units = units
-        self.runs = results.runs()
-        self.number = 1 + max((records.sitting(run) for run in self.runs), default=0)
+        known = results.runs()
+        self.runs = records.standing(known)
+        self.number = 1 + max((records.sitting(run) for run in known), default=0)
         self.guard = noise.Guard(options.noise)
         self.longest_s = longest_s
         self.began_s = time.monotonic()

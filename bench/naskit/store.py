@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from . import NasError
+from . import NasError, records
 
 LONGEST_NAME = 150
 
@@ -98,7 +98,7 @@ class Store:
 
     def left(self, units):
         """The units of a plan that are not among them."""
-        places = {run["place"] for run in self.runs()}
+        places = {run["place"] for run in records.standing(self.runs())}
         return [unit for place, unit in enumerate(units) if place not in places]
 
     def log_base(self, place, attempt, unit, index):

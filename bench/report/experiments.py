@@ -19,6 +19,8 @@ class Kind:
     faster: str = "faster"
     slower: str = "slower"
     gains: bool = True  # whether the gain over the baseline is drawn
+    limits: str = ""  # the measure that the parameter limits, and by which alone it can matter
+    granted: str = ""  # the part of it that it lets pass
 
 
 KINDS = {
@@ -33,7 +35,7 @@ KINDS = {
                   "waits", "shorter", "longer"),
     "gmet": Kind("The guaranteed time", "A job that has been scheduled keeps the nodes for a guaranteed minimum "
                  "execution time (GMET) before a message for another job may displace it. How long should that be?",
-                 "lines", gains=False),
+                 "lines", gains=False, limits="requests", granted="granted"),
     "slice": Kind("The time-slice", "After each time-slice it is the next job's turn. How long should it be?", "lines",
                   gains=False),
     "pairs": Kind("Every pair", "What does each program suffer from each other program beside it?", "matrix",

@@ -118,7 +118,8 @@ def _sweep(experiment, kind):
     """The workload that depends most on the parameter."""
     found = []
     for mpi in _mpis(experiment):
-        effects = [effect for effect in sentences.effects(experiment, kind, mpi) if effect.relation]
+        every = sentences.effects(experiment, kind, mpi)
+        effects = [effect for effect in every if effect.relation and not effect.is_untried]
         clear = [effect for effect in effects if effect.relation == "higher" and effect.factor]
         if clear:
             most = max(clear, key=lambda effect: effect.factor)
@@ -127,4 +128,6 @@ def _sweep(experiment, kind):
                                f"{experiments.value_label(experiment, most.best[0])})"))
         elif effects:
             found.append((mpi, "makes no difference that can be seen"))
+        elif any(effect.is_untried for effect in every):
+            found.append((mpi, "had next to nothing to limit"))
     return [f"{kind.title}: it {_each(found)}."] if found else []

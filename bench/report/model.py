@@ -28,6 +28,7 @@ class Row:
     value: object  # of the experiment's parameter: number, text or None
     mpi: str
     scheduler: str
+    jobs: int  # of the workload; 0 where that is not said
     runs: int
     disturbed: int
     unverified: int  # jobs
@@ -200,7 +201,7 @@ def _row(value, where):
     alone = source.get("alone", str(source.get("scheduler")).startswith("dedicated"))
     return Row(**_case(source, where), alone=bool(alone),
                **{key: _number(source, key, where) for key in ("time_slice_s", "gmet_s")},
-               **{key: _count(source, key, where) for key in ("runs", "disturbed", "unverified", "hung_in_finalize")},
+               **{key: _count(source, key, where) for key in ("jobs", "runs", "disturbed", "unverified", "hung_in_finalize")},
                **{key: _statistics(source, key, where) for key in ("measures", "ratios", "ideals")})
 
 

@@ -111,17 +111,26 @@ def _best_clause(kind, best):
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What a parameter does to one workload: (value, Statistic) at best and at worst; `relation` of compare.between."""
+    """What a parameter does to one workload: (value, Statistic) at best and at worst; `relation` of compare.between; of each
+    value the median of what the parameter limits, and of what it let pass of that, as far as they are known."""
 
     workload: str
     best: tuple
     worst: tuple
     relation: str
+    jobs: int
+    limited: tuple = ()
+    passed: tuple = ()
 
     @property
     def factor(self):
         """Worst ÷ best, or None."""
         return self.worst[1].median / self.best[1].median if self.best[1].median > 0 else None
+
+    @property
+    def is_untried(self):
+        """Whether there was hardly anything to limit: mostly less than one for each job."""
+        return bool(self.limited) and statistics.median(self.limited) < max(self.jobs, 1)
 
 
 def effects(experiment, kind, mpi):
@@ -129,16 +138,21 @@ def effects(experiment, kind, mpi):
     ours, found = experiments.ours(experiment), []
     cases = [case for case in experiments.cases(experiment) if case[1] is not None]
     for workload in dict.fromkeys(workload for workload, _ in cases):
-        points = []
-        for case in cases:
-            row = experiments.find(experiment, case, mpi, ours)
-            if case[0] == workload and row and row.measures.get(kind.measure):
-                points.append((case[1], row.measures[kind.measure]))
+        rows = [(case[1], row) for case in cases if case[0] == workload
+                and (row := experiments.find(experiment, case, mpi, ours)) and row.measures.get(kind.measure)]
+        points = [(value, row.measures[kind.measure]) for value, row in rows]
         if len(points) >= 2:
             best = min(points, key=lambda point: point[1].median)
             worst = max(points, key=lambda point: point[1].median)
-            found.append(Effect(workload, best, worst, compare.between(best[1], worst[1])))
+            found.append(Effect(workload, best, worst, compare.between(best[1], worst[1]), max(row.jobs for _, row in rows),
+                                _medians(rows, kind.limits), _medians(rows, kind.granted)))
     return found
+
+
+def _medians(rows, measure):
+    """Of a measure at each value; () where one does not know it."""
+    known = [row.measures.get(measure) for _, row in rows]
+    return tuple(statistic.median for statistic in known) if all(known) else ()
 
 
 def parameter_effect(experiment, kind, mpi):
@@ -149,15 +163,31 @@ def parameter_effect(experiment, kind, mpi):
 
 def _effect(experiment, kind, effect):
     label = names.workload(effect.workload)
+    if effect.is_untried:
+        return (f"for {label} nothing can be said, since its jobs made {_span(effect.limited)} requests in a run, and these "
+                "are all that it limits")
     if effect.relation is None:
         return f"for {label} nothing can be said, since single runs have no intervals"
     if effect.relation == "same":
-        return f"for {label} no effect can be seen (the intervals of best and worst overlap)"
+        return f"for {label} no effect can be seen (the intervals of best and worst overlap{_passed(effect)})"
 
     def point(value, statistic):
         return f"{experiments.value_label(experiment, value)} ({numbers.plain(statistic.median)} s"
     times = f", {numbers.factors(effect.factor)[0]} times as long" if effect.factor else ""
-    return f"{label} {kind.verb} fastest with {point(*effect.best)}) and slowest with {point(*effect.worst)}{times})"
+    return f"{label} {kind.verb} fastest with {point(*effect.best)}) and slowest with {point(*effect.worst)}{times}{_passed(effect)})"
+
+
+def _span(values):
+    low, high = f"{min(values):g}", f"{max(values):g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _passed(effect):
+    """How much of what the parameter limits it let pass, from its lowest value to its highest."""
+    if not effect.passed or not all(effect.limited):
+        return ""
+    shares = [f"{100 * passed / limited:.0f}" for passed, limited in zip(effect.passed, effect.limited)]
+    return f"; of {_span(effect.limited)} requests in a run {', '.join(shares)} % were granted"
 
 
 def pairs(experiment, mpi):

@@ -441,15 +441,25 @@ class Folder(unittest.TestCase):
         self.temporary.cleanup()
 
     def test_a_line_that_was_cut_off_is_run_again(self):
-        self.results.append_run({"place": 0})
+        first, second = run("cosched", [job()], 0), run("cosched", [job()], 1)
+        self.results.append_run(first)
         with open(self.results.path("runs.jsonl"), "a", encoding="ascii") as file:
             file.write('{"place": 1, "exp')
         size = os.path.getsize(self.results.path("runs.jsonl"))
-        self.assertEqual(self.results.runs(), [{"place": 0}])
+        self.assertEqual(self.results.runs(), [first])
         self.assertEqual(self.results.left(["a", "b", "c"]), ["b", "c"])
         self.assertEqual(os.path.getsize(self.results.path("runs.jsonl")), size)  # whoever writes may be alive
-        self.results.append_run({"place": 1})
-        self.assertEqual(self.results.runs(), [{"place": 0}, {"place": 1}])
+        self.results.append_run(second)
+        self.assertEqual(self.results.runs(), [first, second])
+
+    def test_what_was_run_with_other_settings_than_its_experiment_has_is_still_to_be_run(self):
+        others = {"experiment": "gmet", "value": 0.1}
+        old, new = run("cosched", [job()], 0, **others), run("cosched", [job()], 1, **others, settings={"timer.align": "no"})
+        base, other = run("uncoordinated", [job()], 2, experiment="gmet"), run("cosched", [job()], 3, experiment="dom", value=3)
+        for one in (old, new, base, other):
+            self.results.append_run(one)
+        self.assertEqual(self.results.left(["a", "b", "c", "d"]), ["a"])
+        self.assertEqual(records.standing([old, new, base, other]), [new, base, other])
 
     def test_a_broken_line_is_named(self):
         with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
@@ -556,7 +566,7 @@ class Daemons(unittest.TestCase):
         with tempfile.TemporaryDirectory() as build:
             os.mkdir(os.path.join(build, "classd"))
             site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=["cgroup.root = x"], build=build), 0)
-            unit = argparse.Namespace(time_slice_s=1.0, gmet_s=0.25)
+            unit = argparse.Namespace(time_slice_s=1.0, gmet_s=0.25, settings=())
             with self.assertRaisesRegex(NasError, "classd cannot be run .*: build first"):
                 site.check_settings(schedulers.parse("cosched"), unit)
             program = os.path.join(build, "classd", "classd")
@@ -571,7 +581,7 @@ class Daemons(unittest.TestCase):
     def test_settings_of_one_scheduler_are_not_the_next_ones(self):
         site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/",
                                                    set=["cgroup.period=50ms", "scheduler.policy=dcs"]))
-        said, unit = [], argparse.Namespace(time_slice_s=1.0, gmet_s=0.25)
+        said, unit = [], argparse.Namespace(time_slice_s=1.0, gmet_s=0.25, settings=())
         site._lab = lambda *words, **_: said.append(words)
         base = {"--set=scheduler.time_slice=1s", "--set=scheduler.gmet=250ms"}
         for text, settings in (
@@ -584,12 +594,30 @@ class Daemons(unittest.TestCase):
             self.assertEqual(said[-1][:2], ("daemons", "start"))
             self.assertEqual(set(said[-1][2:]), base | settings)
 
+    def test_timers_that_are_not_aligned_begin_at_different_moments(self):
+        options = argparse.Namespace(nodes=3, cpus_per_node=1, build="/", set=[], seed=1)
+        site = lab_site.LabSite(options)
+        said, slept = [], []
+        site._lab = lambda *words, **_: said.append(words)
+        apart = (("timer.align", "no"),)
+        with mock.patch.object(lab_site.time, "sleep", slept.append):
+            for repetition, settings in ((1, apart), (1, apart), (2, apart), (2, ())):
+                site.prepare(schedulers.parse("cosched"), argparse.Namespace(time_slice_s=2.0, gmet_s=0.5, settings=settings,
+                                                                             repetition=repetition))
+        self.assertEqual([words[3] for words in said if "--only" in words], ["classd", "timerd", "timerd"] * 2)
+        self.assertIn("--set=timer.align=no", said[0])
+        self.assertEqual(said[1][4:], ("--node", "node0"))
+        self.assertEqual(said[2][4:], ("--node=node1", "--node=node2"))
+        self.assertEqual(len(set(slept)), 2)
+        self.assertTrue(all(0 <= seconds < 2.0 for seconds in slept))
+        self.assertIn("--unset=timer.align", said[-1])
+
     def test_a_time_slice_of_policy_gang_is_its_slot_wherever_the_policy_is_said(self):
         for given, name in (([], "cosched:gang"), (["scheduler.policy = gang"], "cosched")):
             site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, build="/", set=given))
             said = []
             site._lab = lambda *words, said=said, **_: said.append(words)
-            site.prepare(schedulers.parse(name), argparse.Namespace(time_slice_s=4.0, gmet_s=4 / 3))
+            site.prepare(schedulers.parse(name), argparse.Namespace(time_slice_s=4.0, gmet_s=4 / 3, settings=()))
             self.assertIn("--set=gang.slot=4s", said[-1])
 
     def test_what_runs_counts(self):

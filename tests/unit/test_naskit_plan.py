@@ -54,6 +54,8 @@ class Plan(unittest.TestCase):
         self.assertEqual(sorted(values), sorted(experiments.TABLE["gmet"].parameter.values))
         self.assertTrue(all(unit.gmet_s == unit.value for unit in units if unit.value))
         self.assertEqual([unit.value for unit in units if unit.scheduler == "uncoordinated"], [None])
+        # Or nobody would ask for anything that GMET limits.
+        self.assertTrue(all(dict(unit.settings) == ({"timer.align": "no"} if unit.value else {}) for unit in units))
 
     def test_gmet_is_never_longer_than_the_time_slice(self):
         for unit in plan.build([request("slice", runs=1, gmet_s=0.4)], ["mpich"], 1, 1.0):

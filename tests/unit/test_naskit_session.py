@@ -327,6 +327,21 @@ class SessionTest(unittest.TestCase):
         self.assertEqual([run["sitting"] for run in self.results.runs()], [1, 2])
         self.assertTrue(all(entry["classd"] == {"scheduler.policy": "yoo-jette"} for entry in entries))
 
+    def test_a_run_says_which_settings_its_experiment_had_and_goes_on_where_it_had_others(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated,cosched", name="gmet")
+        made.run()
+        settings = {run["scheduler"]: run["settings"] for run in made.runs}
+        self.assertEqual(settings, {"uncoordinated": {}, "cosched": {"timer.align": "no"}})
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps({**run, "settings": {}}) + "\n" for run in made.runs)
+        again = self.session("jobs = cg.S.2\n", "uncoordinated,cosched", name="gmet")
+        self.assertFalse(again.is_complete())
+        self.assertEqual([run["scheduler"] for run in again.runs], ["uncoordinated"])
+        again.run()
+        self.assertTrue(again.is_complete())
+        self.assertEqual(again.number, 2)
+        self.assertEqual(len(again.described()["experiments"]["gmet"]["rows"]), len(made.units))
+
     def test_the_makespan_begins_with_the_first_arrival(self):
         made = self.session("jobs =\n    hog.1\n    cg.S.2 at 500ms\n    cg.S.2*2 at 600ms\n", "uncoordinated")
         made.run()
@@ -617,7 +632,7 @@ class Asked(unittest.TestCase):
                       ["--time-slice", "2s", "--schedulers", "dedicated,cosched:uncoordinated"],
                       ["--gmet", "100ms", "--schedulers", "dedicated,cosched:dcs"],
                       ["--time-slice", "2s", "--schedulers", "cosched:gang", "--set", "gang.slot=1s"],
-                      ["--set", "gang.slot=1s"], ["--set", "gang.slot=1s", "--schedulers", "cosched:gang@2s"]):
+                      ["--set", "timer.align=yes", "gmet"], ["--set", "gang.slot=1s"], ["--set", "gang.slot=1s", "--schedulers", "cosched:gang@2s"]):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}[: ]"):
                 self.asked(*words)
         for words in (["--time-slice", "2s", "slice", "dom"], ["--gmet", "1s", "batch"], ["--time-slice", "2s"],

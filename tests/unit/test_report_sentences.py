@@ -177,6 +177,29 @@ class Sentences(unittest.TestCase):
         for place in (1, 3):
             self.assertIn(f"for Workload {place} no effect can be seen", text)
 
+    def guaranteed(self, requests, granted=None):
+        """GMET, by the requests of a run and how many of them were granted, at each value."""
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "gmet", "GMET", (0.1, 0.2, 0.4),
+                                lambda place, value: 1 + (place == 2) * 0.1 / value)
+        for row in swept["rows"]:
+            row["jobs"] = 8
+            if row["value"] is not None:
+                place = (0.1, 0.2, 0.4).index(row["value"])
+                row["measures"]["requests"] = reportkit.statistic([requests[place]] * 3)
+                row["measures"]["granted"] = reportkit.statistic([granted[place]] * 3) if granted else None
+        return swept
+
+    def test_nothing_is_said_of_a_guaranteed_time_that_nobody_asked_to_end(self):
+        swept = self.guaranteed((0, 19, 1))
+        text = said("gmet", swept)
+        self.assertEqual(text.count("nothing can be said, since its jobs made 0 to 19 requests in a run, and these"), 3)
+        self.assertNotIn("fastest", text)
+        self.assertEqual(headlines_of("gmet", swept), ["The guaranteed time: it had next to nothing to limit under MPICH."])
+
+    def test_of_a_guaranteed_time_that_was_tried_it_is_said_what_it_refused(self):
+        text = said("gmet", self.guaranteed((40, 50, 60), (40, 25, 6)))
+        self.assertRegex(text, r"slowest with GMET 0\.1 s \(.*; of 40 to 60 requests in a run 100, 50, 10 % were granted\)")
+
     def test_a_parameter_with_single_runs_says_nothing(self):
         swept = reportkit.swept(reportkit.Maker(runs=1), MPICH, "slice", "time-slice", (1.0, 2.0), lambda *_: 1)
         self.assertEqual(said("slice", swept).count("nothing can be said"), 3)
