@@ -164,8 +164,8 @@ def parameter_effect(experiment, kind, mpi):
 def _effect(experiment, kind, effect):
     label = names.workload(effect.workload)
     if effect.is_untried:
-        return (f"for {label} nothing can be said, since its jobs made {_span(effect.limited)} requests in a run, and these "
-                "are all that it limits")
+        return (f"for {label} nothing can be said, since its jobs made hardly any requests ({_span(effect.limited)} in a run), and "
+                "these are all that it limits")
     if effect.relation is None:
         return f"for {label} nothing can be said, since single runs have no intervals"
     if effect.relation == "same":
