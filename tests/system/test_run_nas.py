@@ -165,6 +165,19 @@ class RunNas(unittest.TestCase):
                    if row["scheduler"] == "cosched" and row["value"] == 5)
         self.assertEqual(row["ratios"]["mean_wait_s"]["n"], 1)
 
+    def test_jobs_that_the_library_does_not_reach_are_not_told_as_coscheduled(self):
+        """As those of statically linked programs."""
+        os.mkdir(os.path.join(self.folder, "bin"))
+        program = os.path.join(self.folder, "bin", "ep.S.x")
+        with open(program, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\nunset LD_PRELOAD\nexec {BUILD}/bench/npb/{FAMILY}/bin/ep S\n")
+        os.chmod(program, 0o755)
+        done = self.nas("--npb-dir", self.folder, "--jobs", "ep.S.2 ep.S.2", "--schedulers", "cosched", *SMALL, "--out", self.out,
+                        status=2)
+        self.assertIn("cosched: none of the jobs ep.S.2 registered with classd", done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.out, "runs.jsonl")))
+        self.assert_nothing_left()
+
     def test_an_interrupted_session_keeps_what_it_has_and_goes_on(self):
         process = subprocess.Popen(
             self.command("--jobs", "ep.S.2*6 ep.S.2*6", "--schedulers", "uncoordinated,cosched", *SMALL,
