@@ -10,8 +10,8 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
-from naskit import (NasError, equal_speed, gantt, noise, observer, records, repetitions, schedulers,  # noqa: E402
-                    store, summary, tables)
+from naskit import (NasError, equal_speed, gantt, noise, observer, records, repetitions, store,  # noqa: E402
+                    summary, tables)
 from naskit.workload import Cluster  # noqa: E402
 
 

@@ -35,12 +35,14 @@ class Asked(unittest.TestCase):
                       ["--time-slice", "2s", "--schedulers", "dedicated,cosched:uncoordinated"],
                       ["--gmet", "100ms", "--schedulers", "dedicated,cosched:dcs"],
                       ["--time-slice", "2s", "--schedulers", "cosched:gang", "--set", "gang.slot=1s"],
-                      ["--set", "timer.align=yes", "gmet"], ["--set", "gang.slot=1s"], ["--set", "gang.slot=1s", "--schedulers", "cosched:gang@2s"]):
+                      ["--set", "timer.align=yes", "gmet"], ["--set", "gang.slot=1s"],
+                      ["--set", "gang.slot=1s", "--schedulers", "cosched:gang@2s"]):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}[: ]"):
                 self.asked(*words)
         for words in (["--time-slice", "2s", "slice", "dom"], ["--gmet", "1s", "batch"], ["--time-slice", "2s"],
                       ["--gmet", "100ms", "slice"], ["--time-slice", "2s", "mpl"], ["--set", "gang.slot=2s", "mpl"],
-                      ["--time-slice", "2s", "--schedulers", "cosched:gang,cosched", "--set", "gang.slot=1s"], ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
+                      ["--time-slice", "2s", "--schedulers", "cosched:gang,cosched", "--set", "gang.slot=1s"],
+                      ["--time-slice", "2s", "slice", "--schedulers", "dedicated-cosched,cosched"]):
             with self.subTest(words=words):
                 self.assertTrue(self.asked(*words))
 
