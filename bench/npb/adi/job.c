@@ -3,7 +3,6 @@
 #include "bench/npb/adi/field.h"
 #include "bench/npb/adi/halo.h"
 #include "bench/npb/adi/right.h"
-#include "bench/npb/cfd/verify.h"
 
 #include <mpi.h>
 #include <stdio.h>
@@ -76,15 +75,6 @@ static void measure(struct adi *adi)
         adi->residual[m] /= adi->size->time_step;
 }
 
-static const struct adi_class *find_class(const struct adi_solver *solver, char name)
-{
-    for (int i = 0; i < ADI_CLASSES; i++) {
-        if (solver->classes[i].name == name)
-            return &solver->classes[i];
-    }
-    return NULL;
-}
-
 static void make_cells(struct adi *adi)
 {
     const struct multipartition *partition = &adi->partition;
@@ -101,7 +91,7 @@ static void make_cells(struct adi *adi)
 const char *adi_job_prepare(const struct adi_solver *solver, const struct npb_job *job,
                             void **state)
 {
-    const struct adi_class *size = find_class(solver, job->size_class);
+    const struct adi_class *size = adi_class_find(solver->classes, job->size_class);
     if (size == NULL)
         return "CLASS is one of S, W, A, B, C";
     struct multipartition partition;
@@ -139,9 +129,7 @@ void adi_job_run(void *state)
 bool adi_job_verify(const void *state)
 {
     const struct adi *adi = state;
-    bool residual = cfd_verify_norms("residual", adi->residual, adi->size->residual);
-    bool error = cfd_verify_norms("error", adi->error, adi->size->error);
-    return residual && error;
+    return adi_class_verify(adi->size, adi->residual, adi->error);
 }
 
 double adi_job_operations(const void *state)

@@ -2,23 +2,13 @@
 #ifndef COSCHED_BENCH_ADI_JOB_H
 #define COSCHED_BENCH_ADI_JOB_H
 
+#include "bench/npb/adi/class.h"
 #include "bench/npb/adi/lines.h"
 #include "bench/npb/common/job.h"
 
-enum { ADI_CLASSES = 5 };
-
-struct adi_class {
-    char name;
-    int points; // on an edge of the cube
-    int time_steps;
-    double time_step;
-    double residual[CFD_QUANTITIES]; // official: norms of the right side after the last step
-    double error[CFD_QUANTITIES];    // and of the state's distance from the exact one
-};
-
 struct adi_solver {
     const char *name;
-    struct adi_class classes[ADI_CLASSES];
+    const struct adi_class *classes; // ADI_CLASSES of them
     double operations[4]; // of a time step, as NAS counts: factors of points^3, ^2, ^1, ^0
     bool with_sound;      // whether cells are to know the speed of sound
     struct adi_method method;

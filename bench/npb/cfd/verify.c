@@ -1,6 +1,6 @@
 #include "bench/npb/cfd/verify.h"
 
-#include "bench/npb/common/report.h"
+#include "bench/npb/common/check.h"
 
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ bool cfd_verify_norms(const char *what, const double norms[CFD_QUANTITIES],
     for (int m = 0; m < CFD_QUANTITIES; m++) {
         char name[32];
         snprintf(name, sizeof name, "%s %d", what, m + 1);
-        all &= npb_report_check(name, norms[m], official[m], CFD_TOLERANCE);
+        all &= npb_check_value(name, norms[m], official[m], CFD_TOLERANCE);
     }
     return all;
 }

@@ -1,9 +1,9 @@
 // NAS kernel CG: an eigenvalue of a large sparse matrix by inverse power iteration, each
 // step of which is 25 steps of the conjugate gradient method (RNR-94-007).
+#include "bench/npb/cg/class.h"
 #include "bench/npb/cg/matrix.h"
 #include "bench/npb/common/grid.h"
 #include "bench/npb/common/job.h"
-#include "bench/npb/common/report.h"
 
 #include <math.h>
 #include <mpi.h>
@@ -12,20 +12,6 @@
 #include <string.h>
 
 #define GRADIENT_STEPS 25
-#define TOLERANCE      1e-10
-
-static const struct cg_class {
-    char name;
-    int order;
-    int spread; // nonzeros of the vectors the matrix is made of
-    int iterations;
-    double shift;
-    double zeta; // official result
-} classes[] = {
-    {'S', 1400, 7, 15, 10, 8.5971775078648},     {'W', 7000, 8, 15, 12, 10.362595087124},
-    {'A', 14000, 11, 15, 20, 17.130235054029},   {'B', 75000, 13, 75, 60, 22.712745482631},
-    {'C', 150000, 15, 75, 110, 28.973605592845},
-};
 
 enum { TAG_SCALARS = 1, TAG_PARTS, TAG_TRANSPOSE };
 
@@ -166,18 +152,9 @@ static void power_iterations(struct cg *cg, int iterations)
     }
 }
 
-static const struct cg_class *find_class(char name)
-{
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (classes[i].name == name)
-            return &classes[i];
-    }
-    return NULL;
-}
-
 static const char *cg_prepare(const struct npb_job *job, void **state)
 {
-    const struct cg_class *size = find_class(job->size_class);
+    const struct cg_class *size = cg_class_find(job->size_class);
     struct npb_grid grid;
     if (size == NULL)
         return "CLASS is one of S, W, A, B, C";
@@ -214,7 +191,7 @@ static bool cg_verify(const void *state)
 {
     const struct cg *cg = state;
     printf("  last residual %.3e\n", cg->residual);
-    return npb_report_check("zeta", cg->zeta, cg->size->zeta, TOLERANCE);
+    return cg_class_verify(cg->size, cg->zeta);
 }
 
 static double cg_operations(const void *state)

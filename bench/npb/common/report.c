@@ -1,6 +1,5 @@
 #include "bench/npb/common/report.h"
 
-#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 
@@ -19,15 +18,6 @@ double npb_timer_slowest_s(const struct npb_timer *timer)
     double slowest_s = 0;
     MPI_Allreduce(&timer->total_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest_s;
-}
-
-bool npb_report_check(const char *name, double value, double official, double tolerance)
-{
-    double error = fabs((value - official) / official);
-    bool close = error <= tolerance;
-    printf("  %-5s %22.14e  official %22.14e  relative error %.1e  %s\n", name, value, official,
-           error, close ? "correct" : "WRONG");
-    return close;
 }
 
 void npb_report_result(const struct npb_result *result)

@@ -16,10 +16,6 @@ void npb_timer_stop(struct npb_timer *timer);
 // The largest total among all ranks, on all ranks. Collective.
 double npb_timer_slowest_s(const struct npb_timer *timer);
 
-// Prints one line that compares a result with its official value, and returns whether the relative
-// error is at most `tolerance`. NaN never is.
-bool npb_report_check(const char *name, double value, double official, double tolerance);
-
 struct npb_result {
     const char *kernel;
     char size_class;

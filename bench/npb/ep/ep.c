@@ -3,7 +3,7 @@
 #include "bench/npb/common/grid.h"
 #include "bench/npb/common/job.h"
 #include "bench/npb/common/random.h"
-#include "bench/npb/common/report.h"
+#include "bench/npb/ep/class.h"
 
 #include <math.h>
 #include <mpi.h>
@@ -12,21 +12,8 @@
 #include <stdlib.h>
 
 #define SEED        271828183
-#define TOLERANCE   1e-8
 #define BATCH_PAIRS (1 << 16) // small enough for the cache
 #define RINGS       10
-
-static const struct ep_class {
-    char name;
-    int log2_pairs;
-    double sum_x, sum_y; // official results
-} classes[] = {
-    {'S', 24, -3.247834652034740e3, -6.958407078382297e3},
-    {'W', 25, -2.863319731645753e3, -6.320053679109499e3},
-    {'A', 28, -4.295875165629892e3, -1.580732573678431e4},
-    {'B', 30, 4.033815542441498e4, -2.660669192809235e4},
-    {'C', 32, 4.764367927995374e4, -8.084072988043731e4},
-};
 
 // What is summed over batches and ranks; nothing but doubles, so that it is one MPI message.
 struct tally {
@@ -83,11 +70,7 @@ static void ep_run(void *state)
 
 static const char *ep_prepare(const struct npb_job *job, void **state)
 {
-    const struct ep_class *size = NULL;
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (classes[i].name == job->size_class)
-            size = &classes[i];
-    }
+    const struct ep_class *size = ep_class_find(job->size_class);
     if (size == NULL)
         return "CLASS is one of S, W, A, B, C";
     if (job->rank == 0)
@@ -113,9 +96,7 @@ static bool ep_verify(const void *state)
     for (int i = 0; i < RINGS; i++)
         printf(" %.0f", ep->tally.ring[i]);
     printf("\n");
-    bool x = npb_report_check("sum x", ep->tally.sum_x, ep->size->sum_x, TOLERANCE);
-    bool y = npb_report_check("sum y", ep->tally.sum_y, ep->size->sum_y, TOLERANCE);
-    return x && y;
+    return ep_class_verify(ep->size, ep->tally.sum_x, ep->tally.sum_y);
 }
 
 static double ep_operations(const void *state)

@@ -1,6 +1,10 @@
 #include "bench/npb/ft/class.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#define TOLERANCE 1e-12
 
 static const struct ft_class classes[] = {
     {.name = 'S',
@@ -75,4 +79,23 @@ const struct ft_class *ft_class_find(char name)
             return &classes[i];
     }
     return NULL;
+}
+
+// As NAS compares complex numbers: the error's length relative to the official value's.
+static bool check_iteration(int t, struct ft_checksum value, struct ft_checksum official)
+{
+    double error =
+        hypot(value.re - official.re, value.im - official.im) / hypot(official.re, official.im);
+    bool close = error <= TOLERANCE;
+    printf("  t = %2d  %20.13e %20.13e i  official %20.13e %20.13e i  relative error %.1e  %s\n", t,
+           value.re, value.im, official.re, official.im, error, close ? "correct" : "WRONG");
+    return close;
+}
+
+bool ft_class_verify(const struct ft_class *size, const struct ft_checksum *checksums)
+{
+    bool correct = true;
+    for (int t = 1; t <= size->iterations; t++)
+        correct = check_iteration(t, checksums[t - 1], size->official[t - 1]) && correct;
+    return correct;
 }

@@ -2,7 +2,7 @@
 // to the rank that owns its bucket, so ranks exchange nearly all they have (RNR-94-007).
 #include "bench/npb/common/grid.h"
 #include "bench/npb/common/job.h"
-#include "bench/npb/common/report.h"
+#include "bench/npb/is/class.h"
 #include "bench/npb/is/keys.h"
 
 #include <math.h>
@@ -11,75 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITERATIONS = 10, PROBES = 5 };
-
-// Keys whose rank is officially known: of the key at `index` of the whole sequence it is
-// `rank + iteration * step`, because every iteration changes one small and one large key.
-struct probe {
-    int index;
-    int rank;
-    int step;
-};
-
-static const struct is_class {
-    char name;
-    int log2_keys;
-    int log2_values;
-    int log2_buckets;
-    struct probe probes[PROBES];
-} classes[] = {
-    {'S',
-     16,
-     11,
-     9,
-     {{48427, 0, 1}, {17148, 18, 1}, {23627, 346, 1}, {62548, 64917, -1}, {4431, 65463, -1}}},
-    {'W',
-     20,
-     16,
-     10,
-     {{357773, 1249 - 2, 1},
-      {934767, 11698 - 2, 1},
-      {875723, 1039987, -1},
-      {898999, 1043896, -1},
-      {404505, 1048018, -1}}},
-    {'A',
-     23,
-     19,
-     10,
-     {{2112377, 104 - 1, 1},
-      {662041, 17523 - 1, 1},
-      {5336171, 123928 - 1, 1},
-      {3642833, 8288932 + 1, -1},
-      {4250760, 8388264 + 1, -1}}},
-    {'B',
-     25,
-     21,
-     10,
-     {{41869, 33422937, -1},
-      {812306, 10244, 1},
-      {5102857, 59149, 1},
-      {18232239, 33135281, -1},
-      {26860214, 99, 1}}},
-    {'C',
-     27,
-     23,
-     10,
-     {{44172927, 61147, 1},
-      {72999161, 882988, 1},
-      {74326391, 266290, 1},
-      {129606274, 133997595, -1},
-      {21736814, 133525895, -1}}},
-};
-
-// What verification counts; nothing but ints, so that it is one MPI message.
-struct findings {
-    int probes_right; // in all iterations
-    int keys;
-    int misplaced;
-};
-
-enum { FINDINGS_INTS = sizeof(struct findings) / sizeof(int) };
-
 struct is {
     const struct is_class *size;
     int rank, ranks;
@@ -87,8 +18,8 @@ struct is {
     int shift;            // from a key to its bucket
     struct npb_span part; // of the sequence, that is here
     int32_t *keys;
-    int32_t first_keys[2 * ITERATIONS + 1]; // of `keys`, as they are before a run changes them
-    int32_t *sorted;                        // the same keys by buckets
+    int32_t first_keys[2 * IS_ITERATIONS + 1]; // of `keys`, as they are before a run changes them
+    int32_t *sorted;                           // the same keys by buckets
     // Keys per bucket, here and everywhere; behind the buckets, the values of the probed keys.
     int *sizes, *totals;
     int *bucket_starts;
@@ -102,20 +33,20 @@ struct is {
     int below;      // keys on the ranks before this one
     int *lesser;    // for each value here: how many keys are less
 
-    int probes_right;         // in this run, of those whose value lies here
-    struct findings findings; // of the last run, of all ranks; on rank 0
+    int probes_right;            // in this run, of those whose value lies here
+    struct is_findings findings; // of the last run, of all ranks; on rank 0
 };
 
 static void count_keys(struct is *is)
 {
-    memset(is->sizes, 0, (size_t)(is->buckets + PROBES) * sizeof *is->sizes);
+    memset(is->sizes, 0, (size_t)(is->buckets + IS_PROBES) * sizeof *is->sizes);
     is_keys_count_buckets(is->keys, is->part.count, is->shift, is->sizes);
-    for (int p = 0; p < PROBES; p++) {
+    for (int p = 0; p < IS_PROBES; p++) {
         int place = is->size->probes[p].index - is->part.start;
         if (place >= 0 && place < is->part.count)
             is->sizes[is->buckets + p] = is->keys[place];
     }
-    MPI_Allreduce(is->sizes, is->totals, is->buckets + PROBES, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(is->sizes, is->totals, is->buckets + IS_PROBES, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void sort_keys(struct is *is)
@@ -160,7 +91,7 @@ static void make_room(struct is *is)
     if (is->own_count <= is->own_room)
         return;
     free(is->own);
-    is->own_room = is->own_count + 2 * ITERATIONS + (1 << is->size->log2_keys) / is->buckets;
+    is->own_room = is->own_count + 2 * IS_ITERATIONS + (1 << is->size->log2_keys) / is->buckets;
     is->own = npb_job_allocate((size_t)is->own_room, sizeof *is->own);
 }
 
@@ -190,11 +121,11 @@ static void rank_keys(struct is *is)
 static int count_right_probes(const struct is *is, int iteration)
 {
     int right = 0;
-    for (int p = 0; p < PROBES; p++) {
-        const struct probe *probe = &is->size->probes[p];
+    for (int p = 0; p < IS_PROBES; p++) {
+        const struct is_probe *probe = &is->size->probes[p];
         int value = is->totals[is->buckets + p] - is->lowest;
         if (value >= 0 && value < is->values)
-            right += is->lesser[value] == probe->rank + iteration * probe->step;
+            right += is->lesser[value] == is_class_rank(probe, iteration);
     }
     return right;
 }
@@ -205,10 +136,10 @@ static void is_run(void *state)
     is->probes_right = 0;
     if (is->rank == 0)
         memcpy(is->keys, is->first_keys, sizeof is->first_keys);
-    for (int iteration = 1; iteration <= ITERATIONS; iteration++) {
+    for (int iteration = 1; iteration <= IS_ITERATIONS; iteration++) {
         if (is->rank == 0) {
             is->keys[iteration] = iteration;
-            is->keys[iteration + ITERATIONS] = (1 << is->size->log2_values) - iteration;
+            is->keys[iteration + IS_ITERATIONS] = (1 << is->size->log2_values) - iteration;
         }
         rank_keys(is);
         is->probes_right += count_right_probes(is, iteration);
@@ -221,7 +152,7 @@ static void is_conclude(void *state)
     struct is *is = state;
     int count = is->own_count;
     int32_t *ordered = npb_job_allocate((size_t)count, sizeof *ordered);
-    struct findings own = {.probes_right = is->probes_right};
+    struct is_findings own = {.probes_right = is->probes_right};
     own.misplaced =
         is_keys_place(is->own, count, is->lowest, is->values, is->below, is->lesser, ordered);
     int32_t largest = count > 0 ? ordered[count - 1] : -1, largest_before = -1;
@@ -230,16 +161,7 @@ static void is_conclude(void *state)
         own.misplaced++;
     free(ordered);
     own.keys = count;
-    MPI_Reduce(&own, &is->findings, FINDINGS_INTS, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-}
-
-static const struct is_class *find_class(char name)
-{
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (classes[i].name == name)
-            return &classes[i];
-    }
-    return NULL;
+    MPI_Reduce(&own, &is->findings, IS_FINDINGS_INTS, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
 static int *allocate_ints(int count)
@@ -252,8 +174,8 @@ static void allocate_buffers(struct is *is)
 {
     is->keys = npb_job_allocate((size_t)is->part.count, sizeof *is->keys);
     is->sorted = npb_job_allocate((size_t)is->part.count, sizeof *is->sorted);
-    is->sizes = allocate_ints(is->buckets + PROBES);
-    is->totals = allocate_ints(is->buckets + PROBES);
+    is->sizes = allocate_ints(is->buckets + IS_PROBES);
+    is->totals = allocate_ints(is->buckets + IS_PROBES);
     is->bucket_starts = allocate_ints(is->buckets);
     is->first_bucket = allocate_ints(is->ranks + 1);
     is->sent = allocate_ints(is->ranks);
@@ -265,7 +187,7 @@ static void allocate_buffers(struct is *is)
 
 static const char *is_prepare(const struct npb_job *job, void **state)
 {
-    const struct is_class *size = find_class(job->size_class);
+    const struct is_class *size = is_class_find(job->size_class);
     if (size == NULL)
         return "CLASS is one of S, W, A, B, C";
     if ((job->ranks & (job->ranks - 1)) != 0)
@@ -275,7 +197,7 @@ static const char *is_prepare(const struct npb_job *job, void **state)
     if (job->rank == 0)
         printf("NAS kernel IS, class %c: 2^%d keys below 2^%d in 2^%d buckets, %d iterations; %d "
                "ranks\n",
-               size->name, size->log2_keys, size->log2_values, size->log2_buckets, ITERATIONS,
+               size->name, size->log2_keys, size->log2_values, size->log2_buckets, IS_ITERATIONS,
                job->ranks);
 
     struct is *is = npb_job_allocate(1, sizeof *is);
@@ -296,19 +218,12 @@ static const char *is_prepare(const struct npb_job *job, void **state)
 static bool is_verify(const void *state)
 {
     const struct is *is = state;
-    const struct findings *found = &is->findings;
-    bool probes_right = found->probes_right == ITERATIONS * PROBES;
-    bool all_placed = found->misplaced == 0 && found->keys == 1 << is->size->log2_keys;
-    printf("  ranks of probed keys: %d of %d official  %s\n", found->probes_right,
-           ITERATIONS * PROBES, probes_right ? "correct" : "WRONG");
-    printf("  sorted by their ranks: %d keys, %d out of order  %s\n", found->keys, found->misplaced,
-           all_placed ? "correct" : "WRONG");
-    return probes_right && all_placed;
+    return is_class_verify(is->size, &is->findings);
 }
 
 static double is_operations(const void *state)
 {
-    return ldexp(ITERATIONS, ((const struct is *)state)->size->log2_keys); // keys ranked
+    return ldexp(IS_ITERATIONS, ((const struct is *)state)->size->log2_keys); // keys ranked
 }
 
 static void is_release(void *state)

@@ -2,8 +2,8 @@
 // (RNR-94-007). Its levels shrink from faces of many kilobytes to single points, so its messages
 // have all sizes.
 #include "bench/npb/common/job.h"
-#include "bench/npb/common/report.h"
 #include "bench/npb/mg/charges.h"
+#include "bench/npb/mg/class.h"
 #include "bench/npb/mg/field.h"
 #include "bench/npb/mg/grid.h"
 #include "bench/npb/mg/halo.h"
@@ -14,27 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE 1e-8
-
 // Level 1 has 2 points along each axis, and each further one twice as many.
 enum { COARSEST = 1, MOST_LEVELS = 9 };
-
-static const struct mg_weights smoother_weak = {-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
-static const struct mg_weights smoother_strong = {-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
-
-static const struct mg_class {
-    char name;
-    int finest; // level
-    int iterations;
-    const struct mg_weights *smoother;
-    double norm; // official result
-} classes[] = {
-    {'S', 5, 4, &smoother_weak, 0.5307707005734e-04},
-    {'W', 7, 4, &smoother_weak, 0.6467329375339e-05},
-    {'A', 8, 4, &smoother_weak, 0.2433365309069e-05},
-    {'B', 8, 20, &smoother_strong, 0.1800564401355e-05},
-    {'C', 9, 20, &smoother_strong, 0.5706732285740e-06},
-};
 
 struct level {
     struct mg_level share;
@@ -173,18 +154,9 @@ static void make_levels(struct mg *mg, const struct mg_grid *grid)
     mg->halo = mg_halo_make(grid, &mg->finest->share);
 }
 
-static const struct mg_class *find_class(char name)
-{
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (classes[i].name == name)
-            return &classes[i];
-    }
-    return NULL;
-}
-
 static const char *mg_prepare(const struct npb_job *job, void **state)
 {
-    const struct mg_class *size = find_class(job->size_class);
+    const struct mg_class *size = mg_class_find(job->size_class);
     struct mg_grid grid;
     if (size == NULL)
         return "CLASS is one of S, W, A, B, C";
@@ -216,7 +188,7 @@ static bool mg_verify(const void *state)
 {
     const struct mg *mg = state;
     printf("  largest residual %.3e\n", mg->largest);
-    return npb_report_check("norm", mg->norm, mg->size->norm, TOLERANCE);
+    return mg_class_verify(mg->size, mg->norm);
 }
 
 static double mg_operations(const void *state)
