@@ -8,7 +8,8 @@ from . import names, numbers
 @dataclasses.dataclass(frozen=True)
 class Kind:
     """`shape`: how `measure` is drawn (bars, lines, matrix or table). `ratio`: the measure whose ratios tell the
-    gain, with the verb and the words for it."""
+    gain, with the verb and the words for it. `paired`: values of the parameter are compared by that ratio, as they may be
+    of several sittings."""
 
     title: str
     question: str
@@ -21,6 +22,7 @@ class Kind:
     gains: bool = True  # whether the gain over the baseline is drawn
     limits: str = ""  # the measure that the parameter limits, and by which alone it can matter
     granted: str = ""  # the part of it that it lets pass
+    paired: bool = False
 
 
 KINDS = {
@@ -35,9 +37,9 @@ KINDS = {
                   "waits", "shorter", "longer"),
     "gmet": Kind("The guaranteed time", "A job that has been scheduled keeps the nodes for a guaranteed minimum "
                  "execution time (GMET) before a message for another job may displace it. How long should that be?",
-                 "lines", gains=False, limits="requests", granted="granted"),
+                 "lines", gains=False, limits="requests", granted="granted", paired=True),
     "slice": Kind("The time-slice", "After each time-slice it is the next job's turn. How long should it be?", "lines",
-                  gains=False),
+                  gains=False, paired=True),
     "pairs": Kind("Every pair", "What does each program suffer from each other program beside it?", "matrix",
                   "mean_stretch", gains=False),
     "mixed": Kind("Parallel jobs beside CPU hogs", "What do parallel jobs suffer from sequential programs that only "
@@ -78,6 +80,18 @@ def shared(experiment):
 def is_fixed(experiment, row):
     """Whether the experiment's parameter means nothing to the row's scheduler."""
     return experiment.parameter is not None and row.value is None and not row.alone
+
+
+def is_paired(experiment, kind):
+    """Whether values of the parameter are compared by their ratios to the baseline: only what one sitting has measured is.
+    By the measure itself where there is no baseline."""
+    return kind.paired and any(row.ratios.get(kind.ratio) for row in experiment.rows
+                               if row.scheduler != experiment.baseline)
+
+
+def compared(experiment, kind, row):
+    """The Statistic by which the row is compared with those of other values, or None."""
+    return row.ratios.get(kind.ratio) if is_paired(experiment, kind) else row.measures.get(kind.measure)
 
 
 def pair_measure(experiment):

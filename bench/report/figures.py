@@ -18,8 +18,11 @@ def of(experiment, kind, facts):
     return [figure for figure in found if figure]
 
 
-def title_of(kind):
+def title_of(kind, over=""):
+    """Of the measure; `over`: of its ratio to that scheduler's."""
     name, unit = names.measure(kind.measure)
+    if over:
+        return f"{name[0].upper()}{name[1:]} ÷ {names.scheduler(over)}"
     return f"{name[0].upper()}{name[1:]}{', ' + {'s': 'seconds'}.get(unit, unit) if unit else ''}"
 
 
@@ -63,14 +66,15 @@ def _category(experiment, case):
 def _medians(experiment, kind):
     """One clause for each bar or point, for those who cannot see it; the first few."""
     said = [f"{experiments.case_label(experiment, (row.workload, row.value))}, {names.mpi(row.mpi)}, "
-            f"{names.scheduler(row.scheduler)}: {numbers.plain(row.measures[kind.measure].median)}."
-            for row in experiments.shared(experiment) if row.measures.get(kind.measure)]
+            f"{names.scheduler(row.scheduler)}: {numbers.plain(found.median)}."
+            for row in experiments.shared(experiment) if (found := experiments.compared(experiment, kind, row))]
     return said[:8] + (["The table below has the others."] if len(said) > 8 else [])
 
 
 def _lines(experiment, kind):
-    numeric = [row for row in experiment.rows
-               if isinstance(row.value, (int, float)) and row.measures.get(kind.measure)]
+    def told(row):
+        return experiments.compared(experiment, kind, row)
+    numeric = [row for row in experiment.rows if isinstance(row.value, (int, float)) and told(row)]
     if not numeric:
         return _bars(experiment, kind)
     workloads = list(dict.fromkeys(row.workload for row in sorted(numeric, key=lambda row: row.workload)))
@@ -80,19 +84,20 @@ def _lines(experiment, kind):
     panels = []
     for mpi in names.mpis(row.mpi for row in numeric):
         for workload in workloads if several else [None]:
-            points = tuple(_point(row.scheduler, row.value, row.measures[kind.measure]) for row in numeric
+            points = tuple(_point(row.scheduler, row.value, told(row)) for row in numeric
                            if row.mpi == mpi and workload in (None, row.workload))
-            levels = tuple(_point(row.scheduler, None, row.measures[kind.measure])
+            levels = tuple(_point(row.scheduler, None, told(row))
                            for row in experiment.rows if experiments.is_fixed(experiment, row) and row.mpi == mpi
-                           and workload in (None, row.workload) and row.measures.get(kind.measure))
+                           and workload in (None, row.workload) and told(row))
             title = names.mpi(mpi) + (f", {names.workload(workload)}" if workload else "")
             if points:
                 panels.append(shapes.Panel(title, points, scale=workload or "", levels=levels))
-    parameter = experiment.parameter
+    parameter, paired = experiment.parameter, experiments.is_paired(experiment, kind)
     label = f"{parameter.label}{', ' + parameter.unit if parameter.unit else ''}" if parameter else "parameter"
-    return Figure(experiment.name, shapes.Lines(tuple(panels), title_of(kind), label),
-                  _alt(f"Lines: {title_of(kind).lower()} against {label}, with 90 % intervals.",
-                       _medians(experiment, kind)), tables.of_measure(experiment, kind.measure))
+    title = title_of(kind, experiment.baseline if paired else "")
+    return Figure(experiment.name, shapes.Lines(tuple(panels), title, label),
+                  _alt(f"Lines: {title.lower()} against {label}, with 90 % intervals.", _medians(experiment, kind)),
+                  tables.of_ratios(experiment, kind.ratio) if paired else tables.of_measure(experiment, kind.measure))
 
 
 def _gains(experiment, kind, facts):

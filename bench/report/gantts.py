@@ -1,4 +1,5 @@
-"""Which recorded runs are drawn: for the telling experiments one workload, with a chart for each scheduler."""
+"""Which recorded runs are drawn: for the telling experiments one workload, with a chart for each scheduler, and what else it
+takes to have each scheduler once."""
 
 from . import experiments, names, numbers
 from .blocks import Figure, Table
@@ -10,7 +11,8 @@ WORKLOADS = ("workload-2",)  # the one with most messages, where schedulers diff
 
 
 def choose(entries):
-    """Lists of entries that are drawn together: at most one from PREFERRED, and one of the batch."""
+    """Lists of entries that are drawn together: one from PREFERRED, one of the batch, and as many more as have a scheduler
+    that those before have not."""
     chosen = []
     for wanted in (PREFERRED, ("batch",)):
         for name in wanted:
@@ -18,9 +20,17 @@ def choose(entries):
             if found:
                 chosen.append(_group(found))
                 break
-    if not chosen and entries:
-        chosen.append(_group([entry for entry in entries if entry.experiment == entries[0].experiment]))
+    while missing := _missing(entries, chosen):
+        chosen.append(_group([entry for entry in entries if entry.experiment == missing[0].experiment], missing))
     return chosen
+
+
+def _missing(entries, chosen):
+    """Entries of schedulers of which nothing is drawn yet, those of PREFERRED first."""
+    drawn = {entry.scheduler for group in chosen for entry in group}
+    found = [entry for entry in entries if entry.scheduler not in drawn]
+    order = (*PREFERRED, *experiments.KINDS)
+    return sorted(found, key=lambda entry: order.index(entry.experiment) if entry.experiment in order else len(order))
 
 
 def rosters(entries):
@@ -33,15 +43,15 @@ def rosters(entries):
     return list(found.values())
 
 
-def _group(entries):
-    """Entries of one workload, value and MPI: those with most schedulers."""
-    groups = {}
+def _group(entries, wanted=()):
+    """Entries of one workload, value and MPI: those with most of the wanted, then of all schedulers."""
+    groups, needed = {}, {entry.scheduler for entry in wanted}
     for entry in entries:
         groups.setdefault((entry.workload, entry.value, entry.mpi), {})[entry.scheduler] = entry
 
     def rank(key):
         workload, value, mpi = key
-        return (-len(groups[key]), workload not in WORKLOADS, names.mpi_key(mpi), workload,
+        return (-len(needed & set(groups[key])), -len(groups[key]), workload not in WORKLOADS, names.mpi_key(mpi), workload,
                 experiments.value_key(value))
     best = groups[min(groups, key=rank)]
     shared = {entry.scheduler: entry for entry in entries
@@ -51,8 +61,8 @@ def _group(entries):
     return [best[name] for name in names.schedulers(best)]
 
 
-def figure(charts):
-    """Figure of [(entry, model.Gantt)], or None. A chart of nothing is not drawn."""
+def figure(charts, place=1):
+    """Figure of [(entry, model.Gantt)], or None; the `place`th of its experiment. A chart of nothing is not drawn."""
     charts = [(entry, chart) for entry, chart in charts if chart.jobs]
     if not charts:
         return None
@@ -65,7 +75,7 @@ def figure(charts):
             for entry, chart in charts if _end(chart) is not None]
     # The name becomes that of a file.
     name = first.experiment if first.experiment in experiments.KINDS else "run"
-    return Figure(f"gantt-{name}", shapes.GanttChart(panels, f"One run, second by second: {where}"),
+    return Figure(f"gantt-{name}{f'-{place}' if place > 1 else ''}", shapes.GanttChart(panels, f"One run, second by second: {where}"),
                   f"Chart of jobs against time, {where}. {' '.join(said)}", _table(charts))
 
 

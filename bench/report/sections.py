@@ -37,8 +37,8 @@ def report(results, charts, rosters, paper):
         blocks += [Heading(2, "In short"), *_short(found, paper), *_key(found, charts)]
     for experiment in found:
         blocks += _experiment(experiment, paper)
-        blocks += [block for group in charts if group and group[0][0].experiment == experiment.name
-                   for block in _gantt(group)]
+        own = [group for group in charts if group and group[0][0].experiment == experiment.name]
+        blocks += [block for place, group in enumerate(own, 1) for block in _gantt(group, place)]
     return [*blocks, *_stretch(found), *_workloads(found, rosters, paper), *_method(results, found, paper)]
 
 
@@ -184,15 +184,16 @@ def _experiment(experiment, paper):
         blocks.append(Details("All measures of this experiment", (
             Paragraph("Median, below it b: its interval by bootstrap, t: Student's interval of the mean; both 90 %.",
                       "note"), tables.of_all(experiment))))
-    if not kind.gains and any(row.ratios.get(kind.ratio) for row in experiment.rows):
+    # Where they are paired, that table is the figure's.
+    if not kind.gains and not kind.paired and any(row.ratios.get(kind.ratio) for row in experiment.rows):
         blocks.append(Details("Ratios of this experiment", (tables.of_ratios(experiment, kind.ratio),)))
     if experiment.jobs:
         blocks.append(Details("Each job of this experiment", (tables.of_jobs(experiment),)))
     return blocks
 
 
-def _gantt(group):
-    figure = gantts.figure(group)
+def _gantt(group, place):
+    figure = gantts.figure(group, place)
     if figure is None:
         return []
     text = ("One run of each scheduler. Each job has a row, and in it a strip for each node: filled where the node let "

@@ -111,13 +111,15 @@ def _best_clause(kind, best):
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What a parameter does to one workload: (value, Statistic) at best and at worst; `relation` of compare.between; of each
-    value the median of what the parameter limits, and of what it let pass of that, as far as they are known."""
+    """What a parameter does to one workload: (value, Statistic) at best and at worst, None where too few values are known;
+    `relation` of compare.between; `counts`: how many runs, or pairs, each value has; of each value the median of what the
+    parameter limits, and of what it let pass of that, as far as they are known."""
 
     workload: str
     best: tuple
     worst: tuple
     relation: str
+    counts: tuple
     jobs: int
     limited: tuple = ()
     passed: tuple = ()
@@ -134,47 +136,59 @@ class Effect:
 
 
 def effects(experiment, kind, mpi):
-    """An Effect on our scheduler for each workload that was measured with two values or more."""
+    """An Effect on our scheduler for each workload that was measured with two values or more; best and worst of those with
+    intervals, where there are two."""
     ours, found = experiments.ours(experiment), []
     cases = [case for case in experiments.cases(experiment) if case[1] is not None]
     for workload in dict.fromkeys(workload for workload, _ in cases):
-        rows = [(case[1], row) for case in cases if case[0] == workload
-                and (row := experiments.find(experiment, case, mpi, ours)) and row.measures.get(kind.measure)]
-        points = [(value, row.measures[kind.measure]) for value, row in rows]
+        rows = [row for case in cases if case[0] == workload and (row := experiments.find(experiment, case, mpi, ours))]
+        told = [(row.value, experiments.compared(experiment, kind, row)) for row in rows]
+        counts = tuple(statistic.n if statistic else 0 for _, statistic in told)
+        points = [point for point in told if point[1]]
+        certain = [point for point in points if compare.hull(point[1])]
+        points = certain if len(certain) >= 2 else points
+        tried = (counts, max((row.jobs for row in rows), default=0), _medians(rows, kind.limits), _medians(rows, kind.granted))
         if len(points) >= 2:
             best = min(points, key=lambda point: point[1].median)
             worst = max(points, key=lambda point: point[1].median)
-            found.append(Effect(workload, best, worst, compare.between(best[1], worst[1]), max(row.jobs for _, row in rows),
-                                _medians(rows, kind.limits), _medians(rows, kind.granted)))
+            found.append(Effect(workload, best, worst, compare.between(best[1], worst[1]), *tried))
+        elif len(rows) >= 2 and experiments.is_paired(experiment, kind):
+            found.append(Effect(workload, None, None, None, *tried))
     return found
 
 
 def _medians(rows, measure):
     """Of a measure at each value; () where one does not know it."""
-    known = [row.measures.get(measure) for _, row in rows]
+    known = [row.measures.get(measure) for row in rows]
     return tuple(statistic.median for statistic in known) if all(known) else ()
 
 
 def parameter_effect(experiment, kind, mpi):
     """What the parameter does to our scheduler's measure under each workload, as one sentence, or None."""
     clauses = [_effect(experiment, kind, effect) for effect in effects(experiment, kind, mpi)]
-    return f"Under {names.mpi(mpi)}, {'; '.join(clauses)}." if clauses else None
+    by = (f", by the time over that of {names.scheduler(experiment.baseline)} in the same repetition and sitting"
+          if experiments.is_paired(experiment, kind) else "")
+    return f"Under {names.mpi(mpi)}{by}, {'; '.join(clauses)}." if clauses else None
 
 
 def _effect(experiment, kind, effect):
-    label = names.workload(effect.workload)
+    label, paired = names.workload(effect.workload), experiments.is_paired(experiment, kind)
+    pairs = f"; {_counted(effect.counts, 'pair')} a value" if paired else ""
     if effect.is_untried:
         return (f"for {label} nothing can be said, since its jobs made hardly any requests ({_span(effect.limited)} in a run), and "
                 "these are all that it limits")
     if effect.relation is None:
-        return f"for {label} nothing can be said, since single runs have no intervals"
+        single = f" (single pairs have no intervals{pairs})" if paired else ", since single runs have no intervals"
+        return f"for {label} nothing can be said{single}"
     if effect.relation == "same":
-        return f"for {label} no effect can be seen (the intervals of best and worst overlap{_passed(effect)})"
+        return f"for {label} no effect can be seen (the intervals of best and worst overlap{_passed(effect)}{pairs})"
 
     def point(value, statistic):
-        return f"{experiments.value_label(experiment, value)} ({numbers.plain(statistic.median)} s"
+        unit = "" if paired else " s"
+        return f"{experiments.value_label(experiment, value)} ({numbers.plain(statistic.median)}{unit}"
     times = f", {numbers.factors(effect.factor)[0]} times as long" if effect.factor else ""
-    return f"{label} {kind.verb} fastest with {point(*effect.best)}) and slowest with {point(*effect.worst)}{times}{_passed(effect)})"
+    return (f"{label} {kind.verb} fastest with {point(*effect.best)}) and slowest with "
+            f"{point(*effect.worst)}{times}{_passed(effect)}{pairs})")
 
 
 def _span(values):
@@ -188,6 +202,12 @@ def _passed(effect):
         return ""
     shares = [f"{100 * passed / limited:.0f}" for passed, limited in zip(effect.passed, effect.limited)]
     return f"; of {_span(effect.limited)} requests in a run {', '.join(shares)} % were granted"
+
+
+def _counted(counts, noun):
+    """"2 pairs", "0 to 2 pairs"."""
+    least, most = min(counts), max(counts)
+    return numbers.count(most, noun) if least == most else f"{least} to {numbers.count(most, noun)}"
 
 
 def pairs(experiment, mpi):

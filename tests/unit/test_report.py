@@ -129,6 +129,25 @@ class Selection(unittest.TestCase):
                          [f"MPICH, Workload {place}" for place in (1, 2, 3)])
         self.assertEqual([level.scheduler for level in lines_.shape.panels[0].levels], ["uncoordinated"])
 
+    def test_what_sittings_share_nothing_of_is_drawn_over_the_baseline(self):
+        made = reportkit.swept(reportkit.Maker(), MPICH, "slice", "time-slice", (0.5, 1.0), lambda *_: 1)
+        for row in made["rows"]:
+            if row["scheduler"] == "cosched":  # twice as slow, and so was what it is compared with
+                slower = 2 if row["value"] == 1.0 else 1
+                row["measures"]["mean_response_s"] = reportkit.statistic([30 * slower] * 3)
+                row["ratios"]["mean_response_s"] = reportkit.statistic([0.5] * 3)
+        drawn, = figures.of(one("slice", made), experiments.kind("slice"), None)
+        self.assertEqual(drawn.shape.title, "Mean response time ÷ uncoordinated")
+        for panel in drawn.shape.panels:
+            self.assertEqual([point.y for point in panel.points], [0.5, 0.5])
+            self.assertAlmostEqual(panel.levels[0].y, 1.0, delta=0.1)
+        self.assertIn("ratio to uncoordinated", drawn.table.header)
+        for row in made["rows"]:  # a session without the baseline
+            row["ratios"] = {}
+        drawn, = figures.of(one("slice", made), experiments.kind("slice"), None)
+        self.assertEqual(drawn.shape.title, "Mean response time, seconds")
+        self.assertEqual([point.y for point in drawn.shape.panels[0].points], [30, 60])
+
     def test_the_matrix_has_both_of_each_pair(self):
         found = one("pairs", reportkit.pairs(reportkit.Maker(), MPICH))
         drawn, = figures.of(found, experiments.kind("pairs"), None)
@@ -154,6 +173,29 @@ class Selection(unittest.TestCase):
                          [("workload-2", "mpich", "uncoordinated"), ("workload-2", "mpich", "cosched")])
         self.assertEqual([entry.scheduler for entry in batch], ["fcfs", "cosched"])
         self.assertEqual(gantts.choose([]), [])
+
+    def test_each_scheduler_of_a_session_is_drawn(self):
+        def entries(experiment, workload, mpi, *schedulers):
+            return [model.GanttEntry(experiment, workload, None, mpi, scheduler, "x") for scheduler in schedulers]
+        found = [*entries("pairs", "cg ep", "mpich", "gang", "uncoordinated", "cosched"),
+                 *entries("mixed", "mixed cg", "mpich", "uncoordinated", "cosched"),
+                 *entries("mixed", "mixed cg", "openmpi", "uncoordinated", "yield", "cosched"),
+                 *entries("workloads", "workload-2", "openmpi", "uncoordinated", "cosched"),
+                 *entries("workloads", "workload-2", "mpich", "cosched:dcs")]
+        chosen = gantts.choose(found)
+        self.assertEqual([(group[0].experiment, group[0].mpi, [entry.scheduler for entry in group]) for group in chosen],
+                         [("workloads", "openmpi", ["uncoordinated", "cosched"]),
+                          ("workloads", "mpich", ["cosched:dcs"]),
+                          ("mixed", "openmpi", ["uncoordinated", "yield", "cosched"]),
+                          ("pairs", "mpich", ["uncoordinated", "gang", "cosched"])])
+
+    def test_charts_of_one_experiment_are_files_of_their_own(self):
+        chart = model.gantt(reportkit.gantt(), "x")
+        groups = [[(model.GanttEntry("workloads", "workload-2", None, mpi, "cosched", "x"), chart)] for mpi in ("mpich", "openmpi")]
+        made = one("workloads", reportkit.workloads(reportkit.Maker(), MPICH))
+        found = sections.report(model.Results(True, {"workloads": made}, (), None), groups, [], PAPER)
+        self.assertEqual([figure.name for figure in pages.figures_in(found) if figure.name.startswith("gantt")],
+                         ["gantt-workloads", "gantt-workloads-2"])
 
     def test_charts_say_of_which_value_they_are(self):
         chart = model.gantt(reportkit.gantt(), "x")

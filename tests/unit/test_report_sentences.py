@@ -202,7 +202,36 @@ class Sentences(unittest.TestCase):
 
     def test_a_parameter_with_single_runs_says_nothing(self):
         swept = reportkit.swept(reportkit.Maker(runs=1), MPICH, "slice", "time-slice", (1.0, 2.0), lambda *_: 1)
-        self.assertEqual(said("slice", swept).count("nothing can be said"), 3)
+        self.assertEqual(said("slice", swept).count("nothing can be said (single pairs have no intervals; 1 pair a value)"), 3)
+
+    def test_values_are_compared_by_their_pairs(self):
+        """What one sitting measured twice as slow as another is no effect of the parameter."""
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "slice", "time-slice", (0.5, 1.0, 2.0), lambda *_: 1)
+        for row in swept["rows"]:
+            if row["value"] == 1.0:
+                row["measures"]["mean_response_s"] = reportkit.statistic([60.0, 61.0, 62.0])
+            if (row["workload"], row["value"]) == ("workload-2", 2.0):  # it had its baseline in another sitting
+                row["ratios"]["mean_response_s"] = None
+        text = said("slice", swept)
+        self.assertIn("by the time over that of uncoordinated in the same repetition and sitting", text)
+        for place, pairs in ((1, "5 pairs"), (2, "0 to 5 pairs"), (3, "5 pairs")):
+            self.assertIn(f"for Workload {place} no effect can be seen (the intervals of best and worst overlap; {pairs} "
+                          "a value)", text)
+
+    def test_without_a_baseline_values_are_compared_by_their_seconds(self):
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "gmet", "GMET", (0.1, 0.4), lambda place, value: 1 + (place == 2) * 0.1 / value)
+        swept["rows"] = [{**row, "ratios": {}} for row in swept["rows"] if row["scheduler"] == "cosched"]
+        text = said("gmet", swept)
+        self.assertRegex(text, r"Workload 2 responds fastest with GMET 0\.4 s \([0-9.]+ s\)")
+        self.assertNotIn("pair", text)
+
+    def test_single_pairs_do_not_hide_what_others_show(self):
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "slice", "time-slice", (0.5, 1.0, 2.0), lambda place, value: value)
+        for row in swept["rows"]:
+            if row["value"] == 2.0:
+                row["ratios"]["mean_response_s"] = reportkit.statistic([0.1])
+        self.assertRegex(said("slice", swept), r"Workload 1 responds fastest with time-slice 0\.5 s \(.*?\) and slowest with "
+                                               r"time-slice 1 s \(.*?, 2\.\d+ times as long; 1 to 5 pairs a value\)")
 
     def test_instances_of_one_program_name_the_worst_place_and_count_what_is_certain(self):
         made = reportkit.mpl(reportkit.Maker(noise=0.01), MPICH)
