@@ -127,7 +127,8 @@ def _sweep(experiment, kind):
                                f"times as long with {experiments.value_label(experiment, most.worst[0])} as with "
                                f"{experiments.value_label(experiment, most.best[0])})"))
         elif effects:
-            found.append((mpi, "makes no difference that can be seen"))
+            known = numbers.listing(names.workload(effect.workload) for effect in effects)
+            found.append((mpi, "makes no difference that can be seen" + (f" for {known}" if len(effects) < len(every) else "")))
         elif any(effect.is_untried for effect in every):
             found.append((mpi, "had next to nothing to limit"))
     return [f"{kind.title}: it {_each(found)}."] if found else []

@@ -2,6 +2,7 @@
 
 from . import experiments, figures, gantts, headlines, names, numbers, sentences, tables
 from .blocks import Details, Heading, Items, Key, Paragraph, Table
+from .draw import gantt
 
 WORDS = (
     ("response time", "seconds from a job's arrival to its end"),
@@ -201,6 +202,8 @@ def _gantt(group, place):
     if any(not chart.spans for _, chart in group):
         text += (" Without cosched's daemons nobody records who runs when; such jobs are drawn from their start to "
                  "their end.")
+    if any(gantt.is_unrecorded(job, chart) for _, chart in group for job in chart.jobs):
+        text += " A hog has a frame only: when it has its turns is not recorded."
     return [Heading(3, "One run, second by second"), Paragraph(text), figure]
 
 

@@ -94,6 +94,11 @@ def _panel(canvas, panel, box, lane, until, number, named):
                f"set grid xtics linetype 1 linewidth 0.6 linecolor rgb '#b0{page.PALE[1:]}'")
 
 
+def is_unrecorded(job, chart):
+    """Whether nothing says when it ran, as it is no job of the daemons that have recorded the others."""
+    return bool(chart.spans) and job.job.startswith("hog.") and all(span[1] != job.index for span in chart.spans)
+
+
 def _plots(canvas, panel, number, gap_s, colour):
     chart = panel.chart
     place_of = {job.index: place for place, job in enumerate(chart.jobs)}
@@ -104,12 +109,13 @@ def _plots(canvas, panel, number, gap_s, colour):
     if waits:
         canvas.data(f"waits{number}", waits)
         plots.append(f"$waits{number} using 1:2:3:4 with vectors nohead linewidth 0.8 linecolor rgb '{page.PALE}'")
-    if started:
-        canvas.data(f"lives{number}", [_rectangle(job.start_s, job.end_s, place + 0.1, place + 0.9)
-                                       for place, job in started])
-        solid = "solid 1" if alone else "transparent solid 0.25"
-        plots.append(f"$lives{number} using 1:2:3:4:5:6 with boxxyerror fillstyle {solid} noborder "
-                     f"linecolor rgb '{colour}'")
+    for name, unrecorded, style in (("lives", False, "solid 1 noborder" if alone else "transparent solid 0.25 noborder"),
+                                    ("frames", True, "empty border")):
+        lives = [_rectangle(job.start_s, job.end_s, place + 0.1, place + 0.9) for place, job in started
+                 if is_unrecorded(job, chart) == unrecorded]
+        if lives:
+            canvas.data(f"{name}{number}", lives)
+            plots.append(f"${name}{number} using 1:2:3:4:5:6 with boxxyerror linecolor rgb '{colour}' fillstyle {style}")
     strips = [_strip(span, place_of[span[1]], chart.nodes) for span in joined(chart.spans, gap_s)
               if span[1] in place_of and span[0] < chart.nodes]
     if strips:

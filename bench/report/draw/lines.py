@@ -24,8 +24,9 @@ def draw(figure, width, colours):
     for panel in figure.panels:
         found = [max(point.y, point.high or 0) for point in (*panel.points, *panel.levels)]
         tops[panel.scale] = max([tops.get(panel.scale, 0), *found])
+    values = {point.x for panel in figure.panels for point in panel.points}  # also where a panel lacks some
     for place, (panel, box) in enumerate(zip(figure.panels, boxes)):
-        _panel(canvas, figure, panel, box, schedulers, page.ceiling(tops[panel.scale]), place)
+        _panel(canvas, figure, panel, box, schedulers, page.ceiling(tops[panel.scale]), place, values)
     return canvas
 
 
@@ -49,9 +50,9 @@ def _logarithm(value):
     return math.log(value)
 
 
-def _panel(canvas, figure, panel, box, schedulers, highest, number):
+def _panel(canvas, figure, panel, box, schedulers, highest, number, values):
     width = box.right - box.left
-    x = places([point.x for point in panel.points], width)
+    x = places(values, width)
     canvas.margins(box)
     canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, width + 38), bold=True)
     canvas.text((box.left + box.right) / 2, box.bottom + 34, page.shortened(figure.x_label, width), "center",
