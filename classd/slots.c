@@ -11,10 +11,14 @@ void slots_publish(struct scheduler *scheduler)
 {
     struct engine_job_view view;
     for (size_t i = 0; engine_job_at(scheduler->engine, i, &view); i++) {
-        const struct job *job = table_job_with_id(scheduler->table, view.job);
+        struct job *job = table_job_with_id(scheduler->table, view.job);
         uint64_t word = slots_word(view.slots, view.term);
-        if (job == NULL || atomic_load_explicit(&job->page->slots, memory_order_relaxed) == word)
+        uint64_t before =
+            job != NULL ? atomic_load_explicit(&job->page->slots, memory_order_relaxed) : word;
+        if (before == word)
             continue;
+        if ((slots_of_word(before) & ~view.slots) != 0)
+            looks_note_loss(&job->looks);
         atomic_store_explicit(&job->page->slots, word, memory_order_relaxed);
         status_page_nudge(job->page); // its ranks are to tell those of other nodes
     }

@@ -6,6 +6,7 @@
 #include "classd/policy/policy.h"
 #include "classd/policy/round.h"
 #include "classd/policy/shares.h"
+#include "classd/policy/standing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,14 @@ static void narrow(struct policy_job *job, uint64_t gone)
         job->width = job->processes;
 }
 
+// It is wider than before, or was out of sight.
+static void refit(engine_t *engine, engine_job_t id)
+{
+    struct policy_job *job = find_runnable(engine, id);
+    if (job != NULL)
+        office_refit(&engine->node, job);
+}
+
 // In one step: with what it had and what it gets together the job would drive others out.
 static void change_width(engine_t *engine, const struct engine_event *event)
 {
@@ -247,6 +256,7 @@ static void resume(engine_t *engine, engine_job_t id)
     resumed.tick_service_ns = resumed.service_ns;
     take_out(engine->suspended, &engine->suspended_count, job);
     put_in(node->jobs, &node->count, &resumed);
+    refit(engine, id);
 }
 
 static void adopt_process(engine_t *engine, const struct engine_event *event)
@@ -408,6 +418,8 @@ static void change(engine_t *engine, const struct engine_event *event)
         change_width(engine, event);
     else if (event->kind == ENGINE_SETTINGS)
         apply(engine, event->settings);
+    if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH)
+        refit(engine, event->job);
 }
 
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
@@ -507,7 +519,9 @@ bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32
     struct policy_job *found = find_job(engine, job);
     if (found == NULL || found->term != term || (found->slots & ~slots) == 0)
         return false;
+    uint64_t before = found->slots;
     found->slots &= slots;
+    standing_give_up(&engine->node, found, before);
     return true;
 }
 
@@ -516,8 +530,10 @@ void engine_drop_slots(engine_t *engine, engine_job_t job)
     struct policy_job *found = find_job(engine, job);
     if (found == NULL)
         return;
+    uint64_t before = found->slots;
     found->slots = found->promised = 0;
     found->term = 0;
+    standing_give_up(&engine->node, found, before);
 }
 
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)

@@ -16,3 +16,8 @@ bool looks_due(struct looks *looks, uint64_t turn, uint64_t company, uint64_t lo
     looks->company = company;
     return true;
 }
+
+void looks_note_loss(struct looks *looks)
+{
+    looks->company = ~looks->company;
+}

@@ -1,5 +1,5 @@
 // When a job is told to look for more slots, which its node could give it: soon after somebody has
-// come or gone there. Where nobody has, it has looked in vain, as another of its nodes has none to
+// come or gone there, or it has lost some. Where nobody has, it has looked in vain, as another of its nodes has none to
 // give, or as it was in the way of another job, which will look again, too; then more and more
 // rarely, and by lot.
 #ifndef COSCHED_CLASSD_POLICY_LOOKS_H
@@ -20,5 +20,8 @@ struct looks {
 // Whether the job is told in slot `turn`, which counts as done. `company` is another number when
 // somebody has come or gone, `lot` any number that is not the same for all jobs and times.
 bool looks_due(struct looks *looks, uint64_t turn, uint64_t company, uint64_t lot);
+
+// The job has lost slots, so it is told again as soon as when somebody has come or gone.
+void looks_note_loss(struct looks *looks);
 
 #endif

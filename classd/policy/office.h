@@ -5,7 +5,7 @@
 //
 // What an office keeps to by itself, after every call: jobs that hold a slot together fit on the
 // node's CPUs together, as often as there are servants, and who is given slots takes none from a
-// job that has no more than itself.
+// job that has no more than itself, with what it has given up lately (standing.h).
 #ifndef COSCHED_CLASSD_POLICY_OFFICE_H
 #define COSCHED_CLASSD_POLICY_OFFICE_H
 
@@ -45,9 +45,12 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
 uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
                       uint32_t term);
 
-// Somebody came, grew or can run again: of jobs that hold a slot and do not fit together, those
-// that have most lose it, among equals those whose names come last. Nodes with the same jobs decide
-// alike.
+// The job grew wider, or can run again: it loses those of its slots in which it does not fit beside
+// those who hold them, and nobody else loses any. So this is no way to take slots from others.
+void office_refit(struct policy_node *node, struct policy_job *job);
+
+// Whatever pages or settings say: of jobs that hold a slot and do not fit together, those that have
+// most lose it, among equals those whose names come last. Nodes with the same jobs decide alike.
 void office_settle(struct policy_node *node);
 
 #endif

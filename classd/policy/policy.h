@@ -47,9 +47,13 @@ struct policy_job {
     uint64_t promised;
     uint64_t promised_since_ns;
     uint64_t promised_until_ns;
+    uint64_t given_up; // see standing.h, as the next two
+    uint64_t given_up_until_ns;
+    uint64_t spared_until_ns;
     uint32_t taken;         // the office's, while it works
     uint32_t taken_at_once; // likewise, for one piece
     bool yields;            // likewise
+    bool lost;              // likewise
 
     // Whether it asked during this wait, and for how many turns in a row it had not when they
     // came; see shares.h.

@@ -7,6 +7,16 @@
 
 #include "classd/policy/policy.h"
 
+static inline bool round_has(uint64_t slots, unsigned slot)
+{
+    return slots >> slot & 1;
+}
+
+static inline uint8_t round_count(uint64_t slots)
+{
+    return (uint8_t)__builtin_popcountll(slots);
+}
+
 // The slots of the sequential class by `sequential_share`, as evenly as whole slots, and the pieces
 // of the longest list between them, can be; at least one, and not all. Nodes where nobody computes
 // keep them too, or a job would lose slots whenever somebody begins to on one of its nodes.

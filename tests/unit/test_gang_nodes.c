@@ -405,6 +405,8 @@ static void write_page(struct cluster *c, struct job *job, unsigned i)
     struct voice *voice = &job->voices[i];
     view_at(c, job, i, &view);
     uint64_t slots = slots_word(view.slots, view.term);
+    if (i == 0 && (slots_of_word(voice->slots) & ~view.slots) != 0)
+        looks_note_loss(&job->looks);
     if (view.scheduled != voice->out || slots != voice->slots ||
         (view.scheduled && c->tick % LOOKS == 0))
         voice->epoch++;

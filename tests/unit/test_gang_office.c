@@ -7,6 +7,7 @@ static void test_offers(void **state)
     unsigned most = 0;
     struct node node = halves(0);
     claim(&node, B, 0);
+    node.caller.now_ns += 2 * ENGINE_ROUND * SLOT;                // its own no more
     assert_int_equal(offer(&node, B, ENGINE_ROUND, &most), ODDS); // free
     assert_int_equal(most, 30);
     assert_int_equal(offer(&node, B, 20, &most), ENGINE_ALL_SLOTS);
@@ -168,6 +169,7 @@ static void test_a_claim_is_weighed_again(void **state)
     (void)state;
     struct node node = halves(0);
     claim(&node, B, 0);
+    node.caller.now_ns += 2 * ENGINE_ROUND * SLOT;
     uint64_t given = promise(&node, B, EVENS, 0);
     assert_int_equal(count_of(given), 15);
     claim(&node, B, ODDS | given);
@@ -220,26 +222,36 @@ static void test_a_promise_to_a_suspended_job(void **state)
     node_close(&node);
 }
 
+// Whoever has more, and whatever its name: who grows does not fit any more, and nobody else pays.
 static void test_growing_wider_costs_slots(void **state)
 {
     (void)state;
-    struct node node = scene(gang_settings(2), 2, 1);
-    claim(&node, A, 0xff);
-    claim(&node, B, 0xf0);
-    enter(&node, A, 1);                         // another process: together they no longer fit
-    assert_int_equal(slots_of(&node, A), 0x0f); // who has more loses
-    assert_int_equal(slots_of(&node, B), 0xf0);
-    node_close(&node);
-
-    for (engine_job_t grows = A; grows <= B; grows++) { // whatever its name
-        node = scene(gang_settings(2), 2, 1);
-        claim(&node, A, ENGINE_ALL_SLOTS);
-        claim(&node, B, ENGINE_ALL_SLOTS);
+    for (engine_job_t grows = A; grows <= B; grows++) {
+        engine_job_t other = grows == A ? B : A;
+        struct node node = scene(gang_settings(2), 2, 1);
+        claim(&node, grows, 0xff);
+        claim(&node, other, 0xfff0);
         enter(&node, grows, 1);
-        assert_int_equal(count_of(slots_of(&node, A)), 30);
-        assert_int_equal(slots_of(&node, A) ^ slots_of(&node, B), ENGINE_ALL_SLOTS);
+        assert_int_equal(slots_of(&node, grows), 0x0f);
+        assert_int_equal(slots_of(&node, other), 0xfff0);
+        assert_int_equal(view_of(&node, grows).term, 1);
         node_close(&node);
     }
+}
+
+// It asks for its part again, as others do who have less.
+static void test_who_grew_wider_has_a_part(void **state)
+{
+    (void)state;
+    struct node node = scene(gang_settings(2), 2, 1);
+    claim(&node, A, ENGINE_ALL_SLOTS);
+    claim(&node, B, ENGINE_ALL_SLOTS);
+    enter(&node, B, 1);
+    assert_int_equal(slots_of(&node, B), 0);
+    assert_int_equal(count_of(promise(&node, B, EVENS, 30)), 30);
+    assert_int_equal(claim(&node, B, EVENS), EVENS);
+    assert_int_equal(slots_of(&node, A), ODDS);
+    node_close(&node);
 }
 
 static void test_intersection(void **state)
@@ -305,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_a_promise_to_a_narrower_job),
         cmocka_unit_test(test_a_promise_to_a_suspended_job),
         cmocka_unit_test(test_growing_wider_costs_slots),
+        cmocka_unit_test(test_who_grew_wider_has_a_part),
         cmocka_unit_test(test_intersection),
         cmocka_unit_test(test_adoption),
         cmocka_unit_test(test_suspended_jobs_are_offered_nothing),

@@ -372,6 +372,23 @@ static void a_job_is_told_to_look_soon_after_somebody_came_or_went(void **state)
     }
 }
 
+// Nor where it has lost some, whoever else is there.
+static void a_job_is_told_to_look_soon_after_it_has_lost_slots(void **state)
+{
+    struct node *node = *state;
+    uint64_t turn = 600;
+    struct process *a = open_halves_of_which_one_ends(node, true, &turn);
+    for (unsigned i = 0; i < 4; i++) {
+        pass_slots(node, a, &turn, 30 * SLOTS_ROUND);
+        uint8_t sign = a->job->page->more_slots;
+        uint64_t own = slots_of_word(word_of(a));
+        struct protocol_claim lost = {.slots = own & (own - 1), .term = 3};
+        scheduler_narrow(node->scheduler, a, &lost);
+        pass_slots(node, a, &turn, 30);
+        assert_int_not_equal(a->job->page->more_slots, sign);
+    }
+}
+
 // It has other things to do with the little CPU time that it has then.
 static void an_idle_job_is_not_told_to_look(void **state)
 {
@@ -468,6 +485,7 @@ int main(void)
         TEST(a_job_of_this_node_alone_takes_what_is_free),
         TEST(a_job_of_other_nodes_is_told_to_look),
         TEST(a_job_is_told_to_look_soon_after_somebody_came_or_went),
+        TEST(a_job_is_told_to_look_soon_after_it_has_lost_slots),
         TEST(an_idle_job_is_not_told_to_look),
         TEST(who_never_agreed_is_given_nothing),
         TEST(nobody_looks_without_slots),
