@@ -11,6 +11,7 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
 {
     const struct status_turns *turns = &job->page->turns;
     uint64_t max_jobs = scheduler->config->max_jobs;
+    uint64_t slots = clocks_keep_slots(job) ? job->page->slots : 0;
     struct engine_account account = {
         .service_ns = job->page->service_ns,
         .suspended = job->suspended,
@@ -21,8 +22,8 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
         .slices_waited = turns->slices_waited,
         .most_jobs = turns->most_jobs < max_jobs ? turns->most_jobs : (uint32_t)max_jobs,
         .came_ns = job->registered_ns,
-        .slots = slots_of_word(job->page->slots),
-        .term = slots_term_of_word(job->page->slots),
+        .slots = slots_of_word(slots),
+        .term = slots_term_of_word(slots),
     };
     struct engine_event event = {.kind = ENGINE_ADOPT,
                                  .job = job->id,

@@ -15,8 +15,10 @@ bool scheduler_clock_off(const struct process *process)
 uint32_t clocks_count_off(const struct scheduler *scheduler)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
-        count += table_job_at(scheduler->table, i)->page->clock.ahead_ns != 0;
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        const struct protocol_clock *clock = &table_job_at(scheduler->table, i)->page->clock;
+        count += clock->ahead_ns != 0 && !protocol_slots_are_others(clock);
+    }
     return count;
 }
 
@@ -63,15 +65,15 @@ void scheduler_report_clock(scheduler_t *scheduler, struct process *process,
 }
 
 // Among themselves the jobs of one node agree by any clock.
-static uint32_t drop_slots_of_all(struct scheduler *scheduler, int64_t set_by_ns)
+static uint32_t drop_slots_of_all(struct scheduler *scheduler, struct protocol_clock clock,
+                                  bool before_they_agree)
 {
-    struct protocol_clock clock = {.ahead_ns = set_by_ns};
     struct engine_job_view view;
     uint32_t count = 0;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
-        if (!engine_job_find(scheduler->engine, job->id, &view) || view.slots == 0 ||
-            jobs_is_here_alone(job))
+        if (!engine_job_find(scheduler->engine, job->id, &view) || jobs_is_here_alone(job) ||
+            (view.slots == 0 && !before_they_agree))
             continue;
         drop_slots(scheduler, job, &clock);
         count++;
@@ -91,7 +93,8 @@ void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns)
     scheduler->clock_offset_ns = offset_ns;
     if (!known || set_by_ns == INT64_MIN || !config_is_gang(scheduler->config))
         return;
-    uint32_t count = drop_slots_of_all(scheduler, set_by_ns);
+    struct protocol_clock clock = {.ahead_ns = set_by_ns};
+    uint32_t count = drop_slots_of_all(scheduler, clock, false);
     slots_publish(scheduler);
     if (count > 0)
         log_line(LOG_WARNING,
@@ -99,4 +102,42 @@ void scheduler_clock_at(scheduler_t *scheduler, int64_t offset_ns)
                  " jobs, which had agreed on slots before, have none here any more. Let chrony "
                  "slew it while jobs run",
                  (double)set_by_ns / (double)NS_PER_SEC, count);
+}
+
+void clocks_slice_is(struct scheduler *scheduler)
+{
+    uint64_t before_ns = scheduler->slot_ns, slot_ns = config_slice_ns(scheduler->config);
+    if (!config_is_gang(scheduler->config))
+        return;
+    scheduler->slot_ns = slot_ns;
+    if (before_ns == 0 || before_ns == slot_ns)
+        return;
+    struct protocol_clock clock = protocol_slots_became((int64_t)(slot_ns - before_ns));
+    uint32_t count = drop_slots_of_all(scheduler, clock, true);
+    slots_publish(scheduler);
+    if (count > 0)
+        log_line(LOG_WARNING,
+                 "slots are %.3g s long now, not %.3g s: %" PRIu32
+                 " jobs of several nodes, which began before, have none here any more. Set [gang] "
+                 "slot alike on all nodes, best while no jobs run",
+                 (double)slot_ns / (double)NS_PER_SEC, (double)before_ns / (double)NS_PER_SEC,
+                 count);
+}
+
+bool clocks_keep_slots(const struct job *job)
+{
+    struct protocol_clock *clock = &job->page->clock;
+    if (!protocol_slots_are_others(clock))
+        return true;
+    if (jobs_is_here_alone(job)) {
+        *clock = (struct protocol_clock){0};
+        return true;
+    }
+    double longer_s = (double)clock->ahead_ns / (double)NS_PER_SEC;
+    log_line(LOG_WARNING,
+             "job %u/%s: slots are %.3g s %s than when it began; it has none here. Set [gang] slot "
+             "alike on all nodes, best while no jobs run",
+             (unsigned)job->uid, job->job_id, longer_s < 0 ? -longer_s : longer_s,
+             longer_s < 0 ? "shorter" : "longer");
+    return false;
 }

@@ -79,6 +79,14 @@ void pages_describe_node(const pages_t *pages, struct status_page *page)
     page->spin_limit_ns = config->spin_limit_ns;
 }
 
+// The next classd may have been told other slots than the one that wrote this.
+static void note_other_slots(const pages_t *pages, struct status_page *page)
+{
+    uint64_t slice_ns = config_slice_ns(pages->config);
+    if ((page->gang != 0 || page->slots != 0) && page->time_slice_ns != slice_ns)
+        page->clock = protocol_slots_became((int64_t)(slice_ns - page->time_slice_ns));
+}
+
 int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
                    struct status_page **page, int *fd, struct error *err)
 {
@@ -97,6 +105,8 @@ int pages_open_job(pages_t *pages, uid_t uid, const char *job_id, bool adopt,
         *fd = -1;
         return error_set(err, EBADMSG, "status page %s belongs to another job", name);
     }
+    if (adopt)
+        note_other_slots(pages, *page);
     pages_describe_node(pages, *page);
     atomic_store_explicit(&(*page)->turn, 0, memory_order_relaxed); // until the next slice begins
     if (!adopt)

@@ -58,6 +58,7 @@ int scheduler_open(const struct config *config, backend_t *backend, pages_t *pag
     made->pages = pages;
     made->started_ns = made->timer_heard_ns = now_ns;
     made->slice_ns = config_slice_ns(config);
+    clocks_slice_is(made);
     struct engine_settings settings = engine_settings(config);
     made->engine = engine_new(&settings);
     made->table = table_new();
@@ -232,6 +233,7 @@ void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns)
     if (config_slice_ns(scheduler->config) != scheduler->slice_ns)
         scheduler->timer_heard_ns = now_ns;
     scheduler->slice_ns = config_slice_ns(scheduler->config);
+    clocks_slice_is(scheduler);
     accounts_read_all(scheduler, now_ns);
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
                    now_ns);

@@ -43,6 +43,7 @@ struct scheduler {
     bool was_silent;            // it came late
     uint64_t timer_heard_ns;    // the last SWITCH, or what it is waited for since
     uint64_t slice_ns;          // that timerd was told
+    uint64_t slot_ns;           // of policy gang, as it was last in force; 0: never
     struct phase_moment moment; // of the event in hand, see decisions_date()
     uint64_t turn;              // number of the slice; 0: not known
     uint64_t wall_offset_ns;    // time of day at the monotonic clock's zero; 0: not known
@@ -122,6 +123,14 @@ void slots_review(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns);
 
 // How many jobs are said to be off by this node's clock.
 uint32_t clocks_count_off(const struct scheduler *scheduler);
+
+// Slots are as long as the configuration says from now on. If that is new, those that jobs have
+// agreed about with other nodes are other times here: as where the clock was set.
+void clocks_slice_is(struct scheduler *scheduler);
+
+// Whether a job that is adopted, all of whose processes have been entered, has the slots of its
+// page; not those that were of another length.
+bool clocks_keep_slots(const struct job *job);
 
 // ---- tracking.c
 

@@ -140,6 +140,17 @@ struct protocol_clock { // of CLOCK; what one job says, and what concerns that j
     uint32_t agreeing; // of these, the majority; 0: there is none
 };
 
+// From classd too: not the clock was set, but slots became longer by that much, which is as bad.
+static inline struct protocol_clock protocol_slots_became(int64_t longer_ns)
+{
+    return (struct protocol_clock){.ahead_ns = longer_ns, .agreeing = 1};
+}
+
+static inline bool protocol_slots_are_others(const struct protocol_clock *clock)
+{
+    return clock->ahead_ns != 0 && clock->nodes == 0 && clock->agreeing != 0;
+}
+
 struct protocol_request {
     struct protocol_header header;
     union {

@@ -215,7 +215,9 @@ static void check_jobs_clocks(struct doctor *doctor, bool synchronised)
         return;
     for (size_t i = 0; i < count; i++) {
         show_clock(&jobs[i], text);
-        if (text[0] != '\0' && synchronised)
+        if (text[0] != '\0' && protocol_slots_are_others(&jobs[i].clock))
+            note("%s, and has none until it ends: %s", text, show_clock_remedy(&jobs[i]));
+        else if (text[0] != '\0' && synchronised)
             note("%s, though the kernel says that it is synchronised: look at the time sources of "
                  "all of them",
                  text);

@@ -181,6 +181,9 @@ void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]
     off_s = off_s < 0 ? -off_s : off_s;
     if (clock->ahead_ns == 0)
         text[0] = '\0';
+    else if (protocol_slots_are_others(clock))
+        snprintf(text, SHOW_CLOCK_MAX, "job %s began before slots became %.3g s %s here",
+                 job->job_id, off_s, clock->ahead_ns < 0 ? "shorter" : "longer");
     else if (clock->nodes == 0)
         snprintf(text, SHOW_CLOCK_MAX,
                  "job %s had agreed on slots before the node's clock was set by %.3g s",
@@ -197,11 +200,18 @@ void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]
                  job->job_id, clock->nodes, off_s, where);
 }
 
+const char *show_clock_remedy(const struct protocol_job_record *job)
+{
+    return protocol_slots_are_others(&job->clock)
+               ? "set [gang] slot alike on all nodes, best while no jobs run"
+               : SHOW_CLOCK_REMEDY;
+}
+
 // Seconds, or null.
 static json_t *json_clock(const struct protocol_job_record *job)
 {
-    return job->clock.ahead_ns != 0 ? json_real((double)job->clock.ahead_ns / (double)NS_PER_SEC)
-                                    : NULL;
+    bool off = job->clock.ahead_ns != 0 && !protocol_slots_are_others(&job->clock);
+    return off ? json_real((double)job->clock.ahead_ns / (double)NS_PER_SEC) : NULL;
 }
 
 json_t *show_job_json(const struct protocol_job_record *job)
@@ -239,7 +249,7 @@ static void print_clock(const struct protocol_job_record *job)
     char text[SHOW_CLOCK_MAX];
     show_clock(job, text);
     if (text[0] != '\0')
-        printf("%s: it has no slots here; " SHOW_CLOCK_REMEDY "\n", text);
+        printf("%s: it has no slots here; %s\n", text, show_clock_remedy(job));
 }
 
 void show_jobs(const struct protocol_job_record *jobs, size_t count, bool json)

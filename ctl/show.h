@@ -35,6 +35,7 @@ void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX]
 // Writes what the job has found out about this node's clock, a phrase for people; nothing where
 // that is right.
 void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]);
+const char *show_clock_remedy(const struct protocol_job_record *job);
 
 // Among how many the node's turns are shared: its jobs without those that are suspended (as far as
 // the caller may see them among `jobs`), and the sequential class while it takes part. At least 1.

@@ -1,7 +1,7 @@
 // When a job is told to look for more slots, which its node could give it: soon after somebody has
-// come or gone there, or it has lost some. Where nobody has, it has looked in vain, as another of its nodes has none to
-// give, or as it was in the way of another job, which will look again, too; then more and more
-// rarely, and by lot.
+// come or gone there, or it has lost some. Where nobody has, it has looked in vain, as another of
+// its nodes has none to give, or as it was in the way of another job, which will look again, too;
+// then more and more rarely, and by lot.
 #ifndef COSCHED_CLASSD_POLICY_LOOKS_H
 #define COSCHED_CLASSD_POLICY_LOOKS_H
 

@@ -1,5 +1,6 @@
 #include "pmpi/variant/ballots.h"
 
+#include "common/units.h"
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/doorbell.h"
@@ -9,6 +10,10 @@
 #include "pmpi/variant/peers.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOST_MAX 64
 
 // A library that polls other collectives than this one must not be taken for one like it, nor take
 // this one for it: the modes have other numbers here, and what has none spins.
@@ -115,4 +120,77 @@ bool ballots_all_can(const struct ballot *ballots, enum ability ability)
             return false;
     }
     return true;
+}
+
+// The first rank whose ballot is another one than that of rank 0, or -1.
+static int first_other_policy(const struct ballot *ballots)
+{
+    for (int i = 1; i < job.size; i++) {
+        if (ballots[i].gang != ballots[0].gang)
+            return i;
+    }
+    return -1;
+}
+
+static int first_other_slice(const struct ballot *ballots)
+{
+    for (int i = 1; i < job.size; i++) {
+        if (ballots[i].time_slice_ns != ballots[0].time_slice_ns)
+            return i;
+    }
+    return -1;
+}
+
+bool ballots_slices_are_as_long(const struct ballot *ballots)
+{
+    return first_other_slice(ballots) < 0;
+}
+
+// For rank 0, where the rank runs.
+static void ask_for_host(int rank, char host[HOST_MAX])
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    memset(host, 0, HOST_MAX);
+    if (job.rank == rank)
+        gethostname(host, HOST_MAX - 1);
+    if (job.mpi->Ibcast(host, HOST_MAX, MPI_BYTE, rank, job.comm, &request) == MPI_SUCCESS)
+        patience_wait(&request, PATIENCE_FOR_EVER);
+    host[HOST_MAX - 1] = '\0';
+}
+
+static void explain_policies(const struct ballot *ballots, int other)
+{
+    char host[HOST_MAX];
+    ask_for_host(other, host);
+    if (job.rank == 0)
+        fprintf(stderr,
+                "cosched: the policy is %s on the node of rank 0 and %s on %s, so the job has no "
+                "slots; set [scheduler] policy alike on all nodes\n",
+                ballots[0].gang ? "gang" : "another", ballots[0].gang ? "another" : "gang", host);
+}
+
+static void explain_lengths(const struct ballot *ballots, int other)
+{
+    char host[HOST_MAX];
+    ask_for_host(other, host);
+    if (job.rank == 0)
+        fprintf(stderr,
+                "cosched: slots are %.3g s long on the node of rank 0 and %.3g s on %s, so the job "
+                "has none; set [gang] slot alike on all nodes\n",
+                (double)ballots[0].time_slice_ns / (double)NS_PER_SEC,
+                (double)ballots[other].time_slice_ns / (double)NS_PER_SEC, host);
+}
+
+// Whoever joins a job takes no part in its agreement: that is no fault of the nodes.
+bool ballots_give_slots(const struct ballot *ballots)
+{
+    int other = first_other_policy(ballots);
+    if (other >= 0 && job.identity.parent == 0)
+        explain_policies(ballots, other);
+    if (other >= 0 || !ballots[0].gang)
+        return false;
+    other = first_other_slice(ballots);
+    if (other >= 0)
+        explain_lengths(ballots, other);
+    return other < 0;
 }

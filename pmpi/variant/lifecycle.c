@@ -127,16 +127,6 @@ static void start_carrier(bool headers)
         carrier.headers = false;
 }
 
-// False where a node has no slots to give, by another policy or an older classd.
-static bool all_give_slots(const struct ballot *ballots)
-{
-    for (int i = 0; i < job.size; i++) {
-        if (!ballots[i].gang)
-            return false;
-    }
-    return true;
-}
-
 static bool nodes_differ(void)
 {
     for (int i = 1; i < job.size; i++) {
@@ -147,15 +137,6 @@ static bool nodes_differ(void)
 }
 
 // All or nobody: what the ballots of all ranks lead to is computed alike on every rank.
-static bool slices_are_as_long(const struct ballot *ballots)
-{
-    for (int i = 0; i < job.size; i++) {
-        if (ballots[i].time_slice_ns != ballots[0].time_slice_ns)
-            return false;
-    }
-    return true;
-}
-
 static void act_on_ballots(const struct ballot *ballots)
 {
     int registered = 0, carriers = 0, headers = 0, bypassed = 0, first_without = -1;
@@ -187,8 +168,8 @@ static void act_on_ballots(const struct ballot *ballots)
         fprintf(stderr,
                 "cosched: only %d of %d ranks have piggyback = header; all of them send notices\n",
                 headers, job.size);
-    carrier_slots = all_give_slots(ballots);
-    carrier_turns = slices_are_as_long(ballots);
+    carrier_slots = ballots_give_slots(ballots);
+    carrier_turns = ballots_slices_are_as_long(ballots);
     if (carriers == job.size && nodes_differ() && bypassed == 0)
         start_carrier(headers == job.size);
 }

@@ -134,6 +134,16 @@ static int ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm
     return MPI_SUCCESS;
 }
 
+// By how much the other node's slices are longer, and whether its policy is another one.
+static uint64_t longer_ns;
+static bool other_policy;
+
+static void differ(struct ballot *ballot)
+{
+    ballot->time_slice_ns += longer_ns;
+    ballot->gang ^= other_policy;
+}
+
 static int iallgather(const void *in, int count, MPI_Datatype type, void *out, int room,
                       MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
 {
@@ -145,6 +155,8 @@ static int iallgather(const void *in, int count, MPI_Datatype type, void *out, i
         char *ballot = (char *)out + i * count;
         memcpy(ballot, in, (size_t)count);
         *(uint64_t *)(void *)ballot += (uint64_t)i; // the number of the node
+        if (i > 0 && (size_t)count == sizeof(struct ballot))
+            differ((struct ballot *)(void *)ballot);
     }
     return ibcast(out, count, type, 0, comm, request);
 }
@@ -370,6 +382,37 @@ static void who_is_refused_is_told_once(void **state)
     ranks = 1;
 }
 
+// A slot's number is the time of day over its length: with other lengths, or another policy, there
+// is nothing to agree about. Jobs run all the same, so somebody must say it.
+static void nodes_with_other_slots_give_none(void **state)
+{
+    static const struct status_page page = {.gang = 1, .time_slice_ns = 1000000000};
+    char text[1024];
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    lines_of_a_job(text, sizeof text);
+    assert_string_equal(text, "");
+    assert_true(carrier_slots);
+    assert_true(carrier_turns);
+    longer_ns = 500000000;
+    lines_of_a_job(text, sizeof text);
+    assert_non_null(
+        strstr(text, "cosched: slots are 1 s long on the node of rank 0 and 1.5 s on "));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_false(carrier_slots);
+    assert_false(carrier_turns);
+    other_policy = true;
+    lines_of_a_job(text, sizeof text);
+    assert_non_null(strstr(text, "the policy is gang on the node of rank 0 and another on "));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_false(carrier_slots);
+    longer_ns = 0;
+    other_policy = false;
+    mock_page(NULL);
+    ranks = 1;
+}
+
 // A rank that has a CPU of its own does not spin beside those who have joined its job there.
 static void who_shares_its_cpu_with_joiners_yields(void **state)
 {
@@ -475,6 +518,7 @@ int main(void)
         cmocka_unit_test(who_has_no_memory_says_so),
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
+        cmocka_unit_test(nodes_with_other_slots_give_none),
         cmocka_unit_test(who_shares_its_cpu_with_joiners_yields),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
         cmocka_unit_test(who_was_spawned_joins_the_job_of_its_parents),

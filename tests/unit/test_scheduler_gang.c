@@ -254,6 +254,60 @@ static void a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots(void **s
     assert_int_equal(word_of(a), here);
 }
 
+static void set_slot(struct node *node, uint64_t slot_ns)
+{
+    node->config.gang_slot_ns = slot_ns;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+}
+
+// Until its other nodes have been reloaded, too, and then as nobody agrees about slots again.
+static void slots_of_another_length_cost_jobs_of_several_nodes_theirs(void **state)
+{
+    struct node *node = *state;
+    become_gang(node);
+    struct process *a = come(node, "a", A), *b = come(node, "b", B);
+    b->job->worlds.all->ranks = 2;
+    agree_alone(node, a);
+    agree_alone(node, b);
+    uint64_t here = word_of(a);
+    set_slot(node, 200 * NS_PER_MS); // as it is
+    assert_int_not_equal(word_of(b), 0);
+    struct process *c = come(node, "c", C); // it is about to ask
+    c->job->worlds.all->ranks = 2;
+    set_slot(node, 500 * NS_PER_MS);
+    assert_int_equal(word_of(a), here);
+    assert_int_equal(word_of(b), 0);
+    assert_true(scheduler_clock_off(b));
+    assert_true(scheduler_clock_off(c));
+    assert_int_equal(clock_off_jobs(node), 0); // the clock is right
+    set_slot(node, 200 * NS_PER_MS);
+    assert_true(scheduler_clock_off(b));
+}
+
+// It may have been told so while it did not run, or another policy in between.
+static void slots_of_another_length_are_seen_at_the_start(void **state)
+{
+    struct node *node = *state;
+    become_gang(node);
+    pid_t first = sleeper(), second = sleeper();
+    struct process *a = come(node, "a", first), *b = come(node, "b", second);
+    b->job->worlds.all->ranks = 2;
+    b->job->page->worlds[0].ranks = b->job->page->ranks = 2;
+    agree_alone(node, a);
+    agree_alone(node, b);
+    uint64_t here = word_of(a);
+    node->config.gang_slot_ns = 500 * NS_PER_MS;
+    adopt_anew(node, false);
+    a = come(node, "a", first);
+    b = come(node, "b", second);
+    assert_int_equal(word_of(a), here);
+    assert_false(scheduler_clock_off(a));
+    assert_int_equal(word_of(b), 0);
+    assert_true(scheduler_clock_off(b));
+    end(first);
+    end(second);
+}
+
 static void under_other_policies_a_clock_may_be_set(void **state)
 {
     struct node *node = *state;
@@ -481,6 +535,8 @@ int main(void)
         TEST(adoption_keeps_what_a_job_said_about_the_clock),
         TEST(a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots),
         TEST(under_other_policies_a_clock_may_be_set),
+        TEST(slots_of_another_length_cost_jobs_of_several_nodes_theirs),
+        TEST(slots_of_another_length_are_seen_at_the_start),
         TEST(nobody_starves_without_timerd),
         TEST(a_job_of_this_node_alone_takes_what_is_free),
         TEST(a_job_of_other_nodes_is_told_to_look),
