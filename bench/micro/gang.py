@@ -96,12 +96,13 @@ def unmended(nodes):
 
 
 def longest_s(samples, found):
-    """For how long at most something was found again at every look."""
-    since, longest = {}, 0.0
+    """For how long at most something was there that was found again at every look: from the look before to the look after."""
+    since, longest, before_s = {}, 0.0, None
     for at_s, nodes in samples:
-        there = found(nodes)
-        since = {what: since.get(what, at_s) for what in there}
-        longest = max([longest, *(at_s - begun_s for begun_s in since.values())])
+        lasted = [at_s - begun_s for begun_s in since.values()]
+        since = {what: since.get(what, at_s if before_s is None else before_s) for what in found(nodes)}
+        longest = max([longest, *lasted, *(at_s - begun_s for begun_s in since.values())])
+        before_s = at_s
     return longest
 
 
@@ -204,7 +205,7 @@ def watch(options):
 
 
 def report_looks(samples, options):
-    """Prints what the looks at the nodes say. Returns for how long at most two jobs of a node had a slot in common."""
+    """Prints what the looks at the nodes say. False when two jobs of a node may have had a slot in common for longer than a round."""
     round_s = ROUND * options.slot / 1000
     overlap_s, differ_s = longest_s(samples, overlapping), longest_s(samples, differing)
     unmended_s = longest_s(samples, unmended)
@@ -236,18 +237,20 @@ def report_looks(samples, options):
         print(f"a job's part of a node's time over its whole stay, {len(whole)} of a round or longer, minus the fair part:\n"
               f"  {min(whole):+.1f} points at least, {statistics.median(whole):+.1f} in the median; "
               f"more than {WANTED} below it: {below}")
-    return overlap_s
+    if overlap_s > round_s:
+        print(f"gang: two jobs of a node had a slot in common, for up to {overlap_s:.1f} s: more than a round", file=sys.stderr)
+    return overlap_s <= round_s
 
 
 def report(samples, results, options):
     """Prints the figures; 0 when everything is as it must be."""
     verified = sum(fine for fine, _, _ in results)
     print(f"jobs {len(results)}, verified {verified}")
-    overlap_s = report_looks(samples, options)
+    disjoint = report_looks(samples, options)
     for fine, status, text in results:
         if not fine:
             print(f"status {status}: {text[-500:]}", file=sys.stderr)
-    return 0 if results and verified == len(results) and overlap_s <= ROUND * options.slot / 1000 else 1
+    return 0 if results and verified == len(results) and disjoint else 1
 
 
 def main():
@@ -276,8 +279,7 @@ def main():
             looks = [json.loads(line) for line in options.looks]
         except ValueError as error:
             asked.refuse(parser, f"--looks {options.looks.name}: {error}: name a file that --record has written")
-        report_looks(looks, options)
-        return
+        sys.exit(0 if report_looks(looks, options) else 1)
     if options.shortest > options.longest:
         asked.refuse(parser, f"--shortest {options.shortest}: is more than --longest {options.longest}")
     asked.needs_root(parser)

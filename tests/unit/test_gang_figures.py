@@ -1,7 +1,13 @@
 """What bench/run_gang.sh makes of its looks at the nodes: overlaps, disagreement, parts of the time."""
 
+import argparse
+import contextlib
+import io
+import json
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
@@ -34,13 +40,53 @@ class Sets(unittest.TestCase):
         self.assertEqual(gang.unmended(first), {("a", frozenset({1, 2}))})
         self.assertEqual(gang.unmended(first), gang.unmended(mended))
         looks = [(0, first), (1, mended), (2, {"n": node(a=some), "m": node(a=less)}), (3, {"n": node(a=less)})]
-        self.assertEqual(gang.longest_s(looks, gang.differing), 2)
-        self.assertEqual(gang.longest_s(looks, gang.unmended), 1)
+        self.assertEqual(gang.longest_s(looks, gang.differing), 3)
+        self.assertEqual(gang.longest_s(looks, gang.unmended), 2)
 
     def test_how_long_something_lasts(self):
         looks = [(0, "a"), (1, "ab"), (4, "b"), (5, ""), (6, "a"), (8, "a")]
-        self.assertEqual(gang.longest_s(looks, set), 3)
+        self.assertEqual(gang.longest_s(looks, set), 5)  # b, from the look at 0 to the one at 5
         self.assertEqual(gang.longest_s([], set), 0)
+
+    def test_what_one_look_finds_may_have_lasted_from_the_one_before_to_the_one_after(self):
+        self.assertEqual(gang.longest_s([(0, ""), (2, "a"), (5, ""), (6, "")], set), 5)
+        self.assertEqual(gang.longest_s([(2, "a"), (5, "")], set), 3)
+        self.assertEqual(gang.longest_s([(0, ""), (2, "a")], set), 2)
+        self.assertEqual(gang.longest_s([(0, ""), (2, "a"), (5, "b"), (6, "")], set), 5)
+
+
+class Verdict(unittest.TestCase):
+    """By the exit status, of a run and of looks that were recorded."""
+
+    @staticmethod
+    def looks_for(seconds):
+        ends = 0, 1 + seconds
+        return [[at_s, {"n": node(at_s, a=([1], at_s / 2), b=([2] if at_s in ends else [1], at_s / 2))}] for at_s in range(2 + seconds)]
+
+    def report(self, seconds, **results):
+        options = argparse.Namespace(slot=100)  # rounds of 6 s
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return gang.report(self.looks_for(seconds), results.get("results", [(True, 0, "")]), options)
+
+    def test_a_slot_in_common_for_longer_than_a_round(self):
+        self.assertEqual(self.report(0), 0)
+        self.assertEqual(self.report(5), 0)
+        self.assertEqual(self.report(6), 1)
+
+    def test_a_job_that_does_not_verify_and_none(self):
+        self.assertEqual(self.report(0, results=[(True, 0, ""), (False, 1, "")]), 1)
+        self.assertEqual(self.report(0, results=[]), 1)
+
+    def test_recorded_looks(self):
+        for seconds, status in (5, 0), (6, 1):
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+                file.writelines(json.dumps(look) + "\n" for look in self.looks_for(seconds))
+                file.flush()
+                done = subprocess.run([sys.executable, os.path.join(BENCH, "micro", "gang.py"), "--slot", "100", "--looks", file.name],
+                                      capture_output=True, text=True, check=False, timeout=60,
+                                      env={**os.environ, "PYTHONPATH": BENCH})
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual("more than a round" in done.stderr, status == 1)
 
 
 class Parts(unittest.TestCase):
