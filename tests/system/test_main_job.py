@@ -25,6 +25,7 @@ BUILD = os.environ.get("COSCHED_BUILD_DIR", "")
 FAMILIES = [family for family in ("mpich", "openmpi") if shutil.which("mpiexec." + family)]
 CTL = os.path.join(BUILD, "ctl", "coschedctl")
 STEP_CLOCK = os.path.join(BUILD, "tests", "faults", "libstep_clock.so")  # a wall clock that can be set
+DIE_RESERVING = os.path.join(BUILD, "tests", "faults", "libdie_reserving.so")  # while slots are negotiated
 CLOCK = "/etc/cosched-clock"  # by how much, of each node
 NODES = ("node0", "node1")
 DEADLINE_S = 60
@@ -226,6 +227,29 @@ class MainJob(unittest.TestCase):
                 self.assertGreater(second["clock_ahead_s"], 6)
                 self.assertEqual([node["clock_off_jobs"] for node in schedulers()], [1, 1])
                 self.end_jobs()
+                lab("down")
+
+    @unittest.skipUnless(os.path.exists(DIE_RESERVING), "a build with sanitizers has no rank that dies")
+    def test_a_rank_that_is_killed_while_slots_are_negotiated_keeps_none(self):
+        """Policy gang: node1 has reserved half of the round for it, and would for two minutes. Whoever was there keeps what he
+        has, and the next one is given the other half at once. With one MPI: what is tested is a daemon."""
+        for family in FAMILIES[:1]:
+            with self.subTest(mpi=family):
+                self.up("--set=scheduler.policy=gang", "--set=gang.slot=1s")
+                self.start_for(family, 12)
+                self.eventually(lambda: self.counts() == [[60], [60]], "the first job has all slots")
+                died = os.path.join(self.folder, "died")
+                program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
+                library = os.path.join(BUILD, "pmpi", "libcosched_pmpi.so")
+                self.start_program(family, ["/usr/bin/env", f"LD_PRELOAD={library}:{DIE_RESERVING}", "COSCHED_DIES_ON=node1",
+                                            f"COSCHED_DIED={died}", program, "S", "--seconds", "5"])
+                self.eventually(lambda: os.path.exists(died), "a rank has reserved slots, and died")
+                self.assertNotEqual(self.running.pop()[0].wait(), 0)
+                self.eventually(lambda: self.counts() == [[60], [60]], "the first job is alone, with all slots")
+                self.assertEqual(limited(), [])
+                self.start_for(family, 3)
+                self.eventually(lambda: self.both_registered() and self.sets_agree(), "the next one has half of the round")
+                self.finish()
                 lab("down")
 
     def test_a_job_takes_what_another_leaves(self):
