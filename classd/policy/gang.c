@@ -152,7 +152,8 @@ static bool waits(const struct policy_node *node, const struct policy_job *job)
 }
 
 // Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has
-// had that and does not use it.
+// had that and does not use it. Who has no slots may be out since he was overdue, which nobody
+// knows any more, and has no other turns.
 static bool gives_way(const struct policy_node *node, const struct policy_job *job)
 {
     bool filler = office_slots(node, job) != 0 && right_of(node, job) == FILLER;
