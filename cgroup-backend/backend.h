@@ -135,9 +135,9 @@ int class_kill(class_t *class_, struct error *err);
 
 // ---- process tracking (Franke, Moreira & Pattnaik: task suspend, resume and kill)
 //
-// Each call makes one pass and waits for at most a millisecond. EAGAIN asks for another one, after
-// the retry interval. A process needs CPU time to stop, to continue and to die, so the caller lifts
-// the class's limit for that time.
+// Each call makes one pass and waits for nothing. EAGAIN asks for another one, after the retry
+// interval, or class_freezer_pause_ns(). A process needs CPU time to stop, to continue and to die,
+// so the caller lifts the class's limit for that time.
 
 enum class_means {
     CLASS_BY_SHARE = 1, // nothing here: the caller limits the class. Recorded only
@@ -155,6 +155,10 @@ struct class_suspension {
 // Whether the class can be suspended by the freezer.
 bool class_has_freezer(const class_t *class_);
 
+// How long it is until the next pass is worth making, after `passes` of them by the freezer: most
+// processes stop as soon as they have a CPU. `interval_ns` is the retry interval, and the longest.
+uint64_t class_freezer_pause_ns(unsigned passes, uint64_t interval_ns);
+
 // Suspends, as often as it is called: whoever came meanwhile is suspended, too. The suspension is
 // recorded before its first effect and belongs to the class until class_resume(). 0 when all
 // stand still; EBUSY when it is suspended otherwise; ENOTSUP; ESRCH when `root` is not of the
@@ -169,9 +173,10 @@ int class_resume(class_t *class_, struct error *err);
 bool class_suspended(const class_t *class_, struct class_suspension *how);
 
 // Sends SIGKILL to the process `root` with its descendants, or with 0 to the whole class. 0 when
-// none of them is left. EBUSY for a part of a class that is frozen. A pass that cannot hold them
-// still kills nobody, lest children of theirs are not found any more, unless `at_once`: for the
-// last pass, after which nobody must stand still.
+// none of them is left. EBUSY for a part of a class that is frozen. A pass that cannot hold the
+// subtree still kills nobody, lest children of theirs are not found any more, unless `at_once`: for
+// the last pass, after which nobody must stand still. Until then a freezer goes on stopping the
+// class.
 int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_once,
                     struct error *err);
 

@@ -4,29 +4,18 @@
 
 #include <errno.h>
 
-enum { LIMIT_MS = 100, PASS_LIMIT_MS = 1, LOOK_US = 100 };
-
-// 1: frozen, 0: not in that time, -1: error.
-static int freeze_within(const struct freezer *freezer, const struct cgroup_class *class_,
-                         unsigned limit_ms, struct error *err)
-{
-    int rc = freezer->ask(class_, err);
-    if (rc != 0)
-        return rc;
-    for (uint64_t end = clock_ms() + limit_ms; clock_ms() <= end; nap_us(LOOK_US)) {
-        rc = freezer->look(class_, err);
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
-}
+enum { LIMIT_MS = 100, LOOK_US = 100 };
 
 int freezing_finish(const struct freezer *freezer, const struct cgroup_class *class_,
                     const char *path, struct error *err)
 {
-    int rc = freeze_within(freezer, class_, LIMIT_MS, err);
-    if (rc != 0)
-        return rc > 0 ? 0 : -1;
+    if (freezer->ask(class_, err) != 0)
+        return -1;
+    for (uint64_t end = clock_ms() + LIMIT_MS; clock_ms() <= end; nap_us(LOOK_US)) {
+        int rc = freezer->look(class_, err);
+        if (rc != 0)
+            return rc > 0 ? 0 : -1;
+    }
     return error_set(err, ETIMEDOUT,
                      "class %s is %s after %d ms: a process waits in the kernel, see %s/%s",
                      class_->base.name, freezer->lingers, LIMIT_MS, path, freezer->file);
@@ -35,7 +24,9 @@ int freezing_finish(const struct freezer *freezer, const struct cgroup_class *cl
 int freezing_pass(const struct freezer *freezer, const struct cgroup_class *class_,
                   struct error *err)
 {
-    int rc = freeze_within(freezer, class_, PASS_LIMIT_MS, err);
+    if (freezer->ask(class_, err) != 0)
+        return -1;
+    int rc = freezer->look(class_, err);
     if (rc != 0)
         return rc > 0 ? 0 : -1;
     return error_set(err, EAGAIN, "class %s is %s", class_->base.name, freezer->lingers);

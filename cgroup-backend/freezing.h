@@ -21,7 +21,7 @@ struct freezer {
 int freezing_finish(const struct freezer *freezer, const struct cgroup_class *class_,
                     const char *path, struct error *err);
 
-// Waits for at most a millisecond. EAGAIN when some have not stopped by then.
+// Asks and looks once, and does not wait. EAGAIN when some have not stopped by then.
 int freezing_pass(const struct freezer *freezer, const struct cgroup_class *class_,
                   struct error *err);
 

@@ -3,12 +3,15 @@
 #include "cgroup-backend/groups.h"
 #include "cgroup-backend/signals.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #include <errno.h>
 
 // By estimate a look at one costs tens of microseconds, and a pass takes two: the daemon has other
 // work.
 enum { MEMBERS_MAX = 16384 };
+
+#define FREEZE_NS (200 * NS_PER_US)
 
 // Of a subtree, also those of the list: who links them to its root may have died.
 static int census(const char *path, pid_t root, uint64_t root_start, const struct genealogy *also,
@@ -248,14 +251,26 @@ static void let_go(class_t *base, bool killed)
     suspension_write(base->suspensions, base->name, &base->suspension, NULL);
 }
 
+// Looks again at once: who runs on another CPU stops in that time, and nobody runs on this one.
+static void freeze_for_a_moment(class_t *base)
+{
+    uint64_t end_ns = clock_now_ns() + FREEZE_NS;
+    struct error fault = {0};
+    while (base->ops->freeze_pass(base, &fault) != 0 && fault.code == EAGAIN &&
+           clock_now_ns() < end_ns)
+        ;
+}
+
 // Frozen processes do not fork. Without a freezer those of a subtree are stopped first: its
 // descendants could not be told from others any more once their parents have died.
 static int hold_still(class_t *base, pid_t root, uint64_t root_start, struct genealogy *found,
-                      struct error *err)
+                      bool at_once, struct error *err)
 {
     if (class_has_freezer(base)) {
-        int rc = base->ops->freeze_pass(base, err);
-        return rc == 0 || root == 0 ? 0 : rc;
+        if (root != 0 && !at_once)
+            return base->ops->freeze_pass(base, err);
+        freeze_for_a_moment(base);
+        return 0;
     }
     return root != 0 ? stop_victims(base, root, root_start, found, err) : 0;
 }
@@ -268,7 +283,7 @@ static int kill_found(struct cgroup_class *class_, pid_t root, uint64_t root_sta
     if (!class_has_freezer(base) && root != 0 &&
         census_of_all(class_, root, root_start, &found, err) != 0)
         return -1;
-    if (hold_still(base, root, root_start, &found, at_once ? NULL : err) != 0 && !at_once)
+    if (hold_still(base, root, root_start, &found, at_once, at_once ? NULL : err) != 0 && !at_once)
         return -1;
     genealogy_free(&found);
     if (census_of_all(class_, root, root_start, &found, err) != 0)
@@ -287,8 +302,10 @@ static int kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_star
     class_t *base = &class_->base;
     bool doomed = root == 0 && doom != NULL && doom(base) == 0;
     int rc = doomed ? 0 : kill_found(class_, root, root_start, at_once, err);
+    bool freezes = rc != 0 && err->code == EAGAIN && !at_once && class_has_freezer(base);
     // Processes frozen by v1 die when they thaw.
-    if (!doomed && class_has_freezer(base) && class_thaw(base, rc == 0 ? err : NULL) != 0)
+    if (!doomed && !freezes && class_has_freezer(base) &&
+        class_thaw(base, rc == 0 ? err : NULL) != 0)
         rc = -1;
     if (rc != 0)
         return -1;

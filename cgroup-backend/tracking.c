@@ -1,8 +1,11 @@
 // Suspending and resuming a class, by whatever means: what is recorded when, and one pass of it.
 #include "cgroup-backend/ops.h"
 #include "cgroup-backend/signals.h"
+#include "common/units.h"
 
 #include <errno.h>
+
+#define FIRST_LOOK_NS (50 * NS_PER_US)
 
 int tracking_read(const backend_t *backend, const char *name, struct suspension *suspension,
                   struct error *err)
@@ -44,6 +47,14 @@ void tracking_close(struct backend_class *class_)
 bool class_has_freezer(const class_t *class_)
 {
     return class_->ops->has_freezer != NULL && class_->ops->has_freezer(class_);
+}
+
+uint64_t class_freezer_pause_ns(unsigned passes, uint64_t interval_ns)
+{
+    uint64_t pause_ns = FIRST_LOOK_NS;
+    while (passes-- > 1 && pause_ns < interval_ns)
+        pause_ns *= 2;
+    return pause_ns < interval_ns ? pause_ns : interval_ns;
 }
 
 bool class_suspended(const class_t *class_, struct class_suspension *how)

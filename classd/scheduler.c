@@ -160,7 +160,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
         decisions_reassert(scheduler);
     else
         decisions_reassert_doubtful(scheduler);
-    tracking_reassert(scheduler, now_ns);
+    tracking_reassert(scheduler);
 }
 
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
@@ -274,7 +274,7 @@ void scheduler_resume(scheduler_t *scheduler, uint64_t now_ns)
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &settings},
                    now_ns);
     decisions_reassert(scheduler);
-    tracking_reassert(scheduler, now_ns);
+    tracking_reassert(scheduler);
     sequential_search(scheduler);
 }
 

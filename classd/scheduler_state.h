@@ -1,8 +1,9 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), ways.c (who is not limited meanwhile), leaving.c
-// (classes of jobs that have ended), slots.c (whose slots are which), clocks.c (whose are of no use
-// here), decisions.c (limits and pages), accounts.c (CPU time), describe.c (for people).
+// nobody's job), tracking.c (who is suspended), tracking_orders.c (who is to be), ways.c (who is
+// not limited meanwhile), leaving.c (classes of jobs that have ended), slots.c (whose slots are
+// which), clocks.c (whose are of no use here), decisions.c (limits and pages), accounts.c (CPU
+// time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
@@ -137,11 +138,25 @@ bool clocks_keep_slots(const struct job *job);
 // When scheduler_track_on() has something to do, or SCHEDULER_NO_DEADLINE.
 uint64_t tracking_deadline_ns(const struct scheduler *scheduler);
 
-// Suspends once more what is suspended: somebody may have come, or lifted everything.
-void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns);
+// Has what is suspended suspended once more, by scheduler_track_on(): somebody may have come, or
+// lifted everything.
+void tracking_reassert(struct scheduler *scheduler);
 
 // The job ends: nobody of one that is being killed stays behind, and who waits is told.
 void tracking_end(struct scheduler *scheduler, struct job *job);
+
+// ---- tracking_orders.c
+
+// Says in job->tracking what is to be done, and has the engine know; the first pass is due at its
+// next_ns. On error, with what the client is told, nothing has changed.
+int tracking_begin(struct scheduler *scheduler, struct job *job, const struct tracking_order *order,
+                   uint64_t now_ns, struct error *err);
+
+// The job is suspended, or no more.
+void tracking_tell_engine(struct scheduler *scheduler, struct job *job, bool suspended,
+                          uint64_t now_ns);
+
+const char *tracking_means_name(enum class_means means);
 
 // ---- leaving.c
 

@@ -7,22 +7,32 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 enum { RESTS_PER_PASS = 9 }; // of process tracking
 
 #define WATCH_S 1. // looks at the sequential processes
 
+// The loop's own timers are no finer than a millisecond.
+static void set_deadline(struct server *server, uint64_t deadline_ns)
+{
+    struct itimerspec when = {0};
+    if (deadline_ns == server->deadline_ns)
+        return;
+    server->deadline_ns = deadline_ns;
+    if (deadline_ns == 0) // past, as any is; a timer takes it for none
+        deadline_ns = 1;
+    if (deadline_ns != SCHEDULER_NO_DEADLINE)
+        when.it_value = (struct timespec){.tv_sec = (time_t)(deadline_ns / NS_PER_SEC),
+                                          .tv_nsec = (long)(deadline_ns % NS_PER_SEC)};
+    timerfd_settime(server->deadline_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
 void server_event_over(struct server *server)
 {
     packets_call(server);
-    uint64_t deadline_ns = scheduler_deadline_ns(server->commands->scheduler);
-    uint64_t now_ns = clock_now_ns();
-    ev_timer_stop(server->loop, &server->deadline);
-    if (deadline_ns == SCHEDULER_NO_DEADLINE)
-        return;
-    double after_s = deadline_ns > now_ns ? (double)(deadline_ns - now_ns) / NS_PER_SEC : 0.;
-    ev_timer_set(&server->deadline, after_s, 0.);
-    ev_timer_start(server->loop, &server->deadline);
+    set_deadline(server, scheduler_deadline_ns(server->commands->scheduler));
 }
 
 static void on_death(struct ev_loop *loop, ev_io *watcher, int events)
@@ -56,11 +66,15 @@ static void leave_on(scheduler_t *scheduler)
     scheduler_rest_leaving(scheduler, now_ns - begun_ns, now_ns);
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
+static void on_deadline(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop;
     (void)events;
     struct server *server = watcher->data;
+    uint64_t times;
+    if (read(server->deadline_fd, &times, sizeof times) < 0)
+        return; // it has been set to another one since
+    server->deadline_ns = SCHEDULER_NO_DEADLINE;
     track_on(server->commands->scheduler);
     leave_on(server->commands->scheduler);
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
@@ -126,10 +140,11 @@ static void watch_all(struct server *server)
     ev_io_init(&server->deaths, on_death, scheduler_deaths_fd(server->commands->scheduler),
                EV_READ);
     ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
-    ev_timer_init(&server->deadline, on_deadline, 0., 0.);
+    ev_io_init(&server->deadline, on_deadline, server->deadline_fd, EV_READ);
     ev_timer_init(&server->watch, on_watch, WATCH_S, WATCH_S);
     server->deaths.data = server->deadline.data = server->watch.data = server;
     ev_io_start(server->loop, &server->deaths);
+    ev_io_start(server->loop, &server->deadline);
     if (interval_s > 0)
         ev_timer_start(server->loop, &server->watchdog);
     if (*server->config->sequential_groups != '\0') // fixed while classd runs
@@ -151,6 +166,13 @@ int server_open(const struct config *config, struct commands *commands, server_t
     made->config = config;
     made->commands = commands;
     made->listener_fd = -1;
+    made->deadline_ns = SCHEDULER_NO_DEADLINE;
+    made->deadline_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (made->deadline_fd < 0) {
+        error_errno(err, errno, "timer of the server");
+        free(made);
+        return -1;
+    }
     made->loop = ev_default_loop(EVBACKEND_EPOLL | EVFLAG_NOENV);
     if (made->loop == NULL || listener_open(made, err) < 0) {
         if (made->loop == NULL)
@@ -174,6 +196,7 @@ void server_close(server_t *server)
     listener_close(server);
     if (server->loop != NULL)
         ev_loop_destroy(server->loop);
+    close(server->deadline_fd);
     free(server);
 }
 

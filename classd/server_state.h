@@ -53,7 +53,9 @@ struct server {
     ev_timer line_moves;
     struct line line; // who may have something to say, and whose user may send nothing now
     ev_timer watchdog;
-    ev_timer deadline;
+    ev_io deadline;
+    int deadline_fd;
+    uint64_t deadline_ns; // that it is set to
     ev_timer watch;
     ev_signal signals[3];
     struct connection *connections;

@@ -3,51 +3,18 @@
 // after [tracking] retry_interval.
 #include "classd/scheduler_state.h"
 
-#include "classd/job_class.h"
 #include "classd/log.h"
-#include "classd/process.h"
-#include "common/cleanup.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    LAST_PASSES = 5, // of KILL, when the job ends and has no freezer
-    MEMBERS_AT_FIRST = 1024,
+    LAST_PASSES = 5,      // of KILL, when the job ends and has no freezer
+    PASSES_AT_LEAST = 20, // signals mostly get a level of the tree further by one
 };
 
-// From here on it is a failure: a suspension is undone, the rest reported.
-#define LIMIT_NS (2 * NS_PER_SEC)
-
-_Static_assert((int)PROTOCOL_MEANS_SHARE == (int)CLASS_BY_SHARE &&
-                   (int)PROTOCOL_MEANS_FREEZER == (int)CLASS_BY_FREEZER &&
-                   (int)PROTOCOL_MEANS_SIGNALS == (int)CLASS_BY_SIGNALS,
-               "the packet's means are the backend's");
-
-static const char *const means_names[] = {"nothing", "share", "freezer", "signals"};
-
-static void tell_engine(struct scheduler *scheduler, struct job *job, bool suspended,
-                        uint64_t now_ns)
-{
-    struct engine_event event = {.kind = suspended ? ENGINE_SUSPEND : ENGINE_RESUME,
-                                 .job = job->id};
-    if (job->suspended == suspended)
-        return;
-    accounts_read_all(scheduler, now_ns);
-    job->suspended = suspended;
-    decisions_take(scheduler, event, now_ns);
-    jobs_publish_degree(scheduler);
-}
-
-// The first pass waits until it may be given way again, lest a job lives on commands to itself.
-static void plan_way(struct job *job, uint64_t now_ns)
-{
-    job->tracking.gives_way = true;
-    if (job->way_ready_ns > now_ns)
-        job->tracking.next_ns = job->way_ready_ns;
-}
+#define LEAST_LIMIT_NS (2 * NS_PER_SEC)
 
 static struct tracking_result finish(struct scheduler *scheduler, struct job *job,
                                      const struct error *fault, uint64_t now_ns)
@@ -64,11 +31,19 @@ static struct tracking_result finish(struct scheduler *scheduler, struct job *jo
     return result;
 }
 
+// From then on it is a failure: a suspension is undone, the rest reported.
+static uint64_t limit_ns(const struct scheduler *scheduler)
+{
+    uint64_t passes_ns = PASSES_AT_LEAST * scheduler->config->retry_interval_ns;
+    return passes_ns > LEAST_LIMIT_NS ? passes_ns : LEAST_LIMIT_NS;
+}
+
 // ---- one pass of each work. True when it is done, and *result says how.
 
-static bool is_in_time(struct job_tracking *tracking, const struct error *fault, uint64_t now_ns)
+static bool is_in_time(const struct scheduler *scheduler, const struct job_tracking *tracking,
+                       const struct error *fault, uint64_t now_ns)
 {
-    return fault->code == EAGAIN && now_ns - tracking->begun_ns < LIMIT_NS;
+    return fault->code == EAGAIN && now_ns - tracking->begun_ns < limit_ns(scheduler);
 }
 
 static void say(struct scheduler *scheduler, const struct job *job, const char *what,
@@ -81,7 +56,17 @@ static void say(struct scheduler *scheduler, const struct job *job, const char *
     if (tracking->how.root != 0)
         snprintf(part, sizeof part, " from process %d on", (int)tracking->how.root);
     log_line(LOG_NOTICE, "job %u/%s%s %s by %s", (unsigned)job->uid, job->job_id, part, what,
-             means_names[tracking->how.means]);
+             tracking_means_name(tracking->how.means));
+}
+
+// Nobody is waited for any longer.
+static struct error reason_of(const struct scheduler *scheduler, const struct error *fault)
+{
+    struct error why = *fault;
+    if (fault->code == EAGAIN)
+        error_set(&why, ETIMEDOUT, "after %g s %s", (double)limit_ns(scheduler) / NS_PER_SEC,
+                  fault->text);
+    return why;
 }
 
 static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
@@ -90,28 +75,20 @@ static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t n
     struct job_tracking *tracking = &job->tracking;
     struct error fault = {0};
     if (class_resume(job->class_, &fault) == 0) {
-        tell_engine(scheduler, job, false, now_ns);
+        tracking_tell_engine(scheduler, job, false, now_ns);
         if (!tracking->undoes)
             say(scheduler, job, "resumed, which was suspended", now_ns);
         *result = finish(scheduler, job, tracking->undoes ? &tracking->why : NULL, now_ns);
         return true;
     }
-    if (is_in_time(tracking, &fault, now_ns))
+    if (is_in_time(scheduler, tracking, &fault, now_ns))
         return false;
     if (log_valve_open(&scheduler->tracking_valve, now_ns))
         log_line(LOG_WARNING, "job %u/%s is not resumed: %s", (unsigned)job->uid, job->job_id,
                  fault.text);
+    fault = reason_of(scheduler, &fault);
     *result = finish(scheduler, job, &fault, now_ns);
     return true;
-}
-
-// Nobody is waited for any longer.
-static struct error reason_of(const struct error *fault)
-{
-    struct error why = *fault;
-    if (fault->code == EAGAIN)
-        error_set(&why, ETIMEDOUT, "after 2 s %s", fault->text);
-    return why;
 }
 
 // All or none: whoever was stopped is continued.
@@ -124,7 +101,7 @@ static bool undo(struct scheduler *scheduler, struct job *job, const struct erro
                  why->text);
     tracking->work = TRACKING_RESUMES;
     tracking->undoes = true;
-    tracking->why = reason_of(why);
+    tracking->why = reason_of(scheduler, why);
     tracking->begun_ns = now_ns;
     return resume_pass(scheduler, job, now_ns, result);
 }
@@ -139,11 +116,11 @@ static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t 
         *result = finish(scheduler, job, NULL, now_ns);
         return true;
     }
-    if (is_in_time(tracking, &fault, now_ns))
+    if (is_in_time(scheduler, tracking, &fault, now_ns))
         return false;
     if (!tracking->again)
         return undo(scheduler, job, &fault, now_ns, result);
-    fault = reason_of(&fault); // who asked before was told that it is suspended
+    fault = reason_of(scheduler, &fault); // who asked before was told that it is suspended
     *result = finish(scheduler, job, &fault, now_ns);
     return true;
 }
@@ -153,18 +130,31 @@ static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now
 {
     struct job_tracking *tracking = &job->tracking;
     struct error fault = {0};
-    bool last = now_ns - tracking->begun_ns >= LIMIT_NS;
+    bool last = now_ns - tracking->begun_ns >= limit_ns(scheduler);
     if (class_kill_pass(job->class_, tracking->how.root, tracking->how.root_start, last, &fault) ==
         0) {
         *result = finish(scheduler, job, NULL, now_ns);
         return true;
     }
-    if (is_in_time(tracking, &fault, now_ns))
+    if (is_in_time(scheduler, tracking, &fault, now_ns))
         return false;
     if (fault.code == EAGAIN)
         fault.code = ETIMEDOUT;
     *result = finish(scheduler, job, &fault, now_ns);
     return true;
+}
+
+// A freezer does the work by itself, and is asked soon. Of a class that is killed as a whole nobody
+// is held first.
+static uint64_t pause_ns(const struct scheduler *scheduler, const struct job *job)
+{
+    const struct job_tracking *tracking = &job->tracking;
+    uint64_t interval_ns = scheduler->config->retry_interval_ns;
+    bool freezes =
+        (tracking->work == TRACKING_SUSPENDS && tracking->how.means == CLASS_BY_FREEZER) ||
+        (tracking->work == TRACKING_KILLS && tracking->how.root != 0 &&
+         class_has_freezer(job->class_));
+    return freezes ? class_freezer_pause_ns(tracking->passes, interval_ns) : interval_ns;
 }
 
 static bool make_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
@@ -177,7 +167,7 @@ static bool make_pass(struct scheduler *scheduler, struct job *job, uint64_t now
     if (tracking->gives_way)
         ways_give(scheduler, job, now_ns);
     tracking->passes++;
-    tracking->next_ns = now_ns + scheduler->config->retry_interval_ns;
+    tracking->next_ns = now_ns + pause_ns(scheduler, job);
     if (tracking->work == TRACKING_SUSPENDS)
         done = suspend_pass(scheduler, job, now_ns, result);
     else if (tracking->work == TRACKING_RESUMES)
@@ -189,130 +179,11 @@ static bool make_pass(struct scheduler *scheduler, struct job *job, uint64_t now
 
 // ---- orders
 
-static enum class_means choose_means(const struct scheduler *scheduler, const struct job *job,
-                                     const struct tracking_order *order)
-{
-    const char *word = scheduler->config->tracking_means;
-    if (order->means != PROTOCOL_MEANS_DEFAULT)
-        return (enum class_means)order->means;
-    if (order->root != 0)
-        return CLASS_BY_SIGNALS;
-    for (size_t i = CLASS_BY_SHARE; i <= CLASS_BY_SIGNALS; i++)
-        if (strcmp(word, means_names[i]) == 0)
-            return (enum class_means)i;
-    return class_has_freezer(job->class_) ? CLASS_BY_FREEZER : CLASS_BY_SHARE;
-}
-
-// Before anything is done for a process that is none of the job's.
-static int check_member(const struct job *job, pid_t pid, struct error *err)
-{
-    char name[BACKEND_NAME_MAX];
-    cleanup_free pid_t *pids = NULL;
-    size_t room = 0, count = MEMBERS_AT_FIRST;
-    while (count > room) {
-        room = 2 * count;
-        free(pids);
-        pids = malloc(room * sizeof *pids);
-        if (pids == NULL)
-            return error_errno(err, ENOMEM, "members of job %s", job->job_id);
-        if (class_members(job->class_, pids, room, &count, err) != 0)
-            return -1;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (pids[i] == pid)
-            return 0;
-    job_class_name(name, job->uid, job->job_id);
-    return error_set(err, ESRCH, "process %d is not in class %s", (int)pid, name);
-}
-
-// A subtree's root is known by its start time from here on.
-static int find_root(pid_t root, struct class_suspension *how, struct error *err)
-{
-    how->root = root;
-    return root == 0 ? 0 : process_start_time(root, &how->root_start, err);
-}
-
-static int begin_suspend(struct scheduler *scheduler, struct job *job,
-                         const struct tracking_order *order, uint64_t now_ns, struct error *err)
-{
-    struct class_suspension how = {.means = choose_means(scheduler, job, order)}, present;
-    if (find_root(order->root, &how, err) != 0)
-        return -1;
-    bool again = class_suspended(job->class_, &present);
-    if (again && (present.means != how.means || present.root != how.root))
-        return error_set(err, EBUSY, "it is suspended by %s already: resume it first",
-                         means_names[present.means]);
-    if (how.means != CLASS_BY_SHARE && class_is_in_place(job->class_))
-        return error_set(err, ENOTSUP,
-                         "its group is another manager's, which stops it (scontrol suspend, "
-                         "systemctl freeze); here it can be suspended by share");
-    if (how.root != 0 && how.means != CLASS_BY_SIGNALS)
-        return error_set(err, ENOTSUP, "a subtree is suspended by signals only");
-    if (how.means == CLASS_BY_FREEZER && !class_has_freezer(job->class_))
-        return error_set(err, ENOTSUP, "there is no freezer here: use share or signals");
-    if (how.root != 0 && check_member(job, how.root, err) != 0)
-        return -1;
-    job->tracking.work = TRACKING_SUSPENDS;
-    job->tracking.again = again;
-    job->tracking.how = how;
-    if (how.root == 0)
-        tell_engine(scheduler, job, true, now_ns);
-    if (how.means != CLASS_BY_SHARE)
-        plan_way(job, now_ns);
-    return 0;
-}
-
-static int begin_resume(struct job *job, uint64_t now_ns, struct error *err)
-{
-    if (!class_suspended(job->class_, &job->tracking.how))
-        return error_set(err, EALREADY, "it is not suspended");
-    job->tracking.work = TRACKING_RESUMES;
-    if (job->tracking.how.means != CLASS_BY_SHARE)
-        plan_way(job, now_ns);
-    return 0;
-}
-
-static int begin_kill(struct job *job, const struct tracking_order *order, uint64_t now_ns,
-                      struct error *err)
-{
-    job->tracking.how = (struct class_suspension){.means = 0};
-    if (class_is_in_place(job->class_))
-        return error_set(err, ENOTSUP,
-                         "its group is another manager's, which kills it (scancel, systemctl "
-                         "kill)");
-    if (find_root(order->root, &job->tracking.how, err) != 0 ||
-        (order->root != 0 && check_member(job, order->root, err) != 0))
-        return -1;
-    job->tracking.work = TRACKING_KILLS;
-    plan_way(job, now_ns);
-    if (order->root == 0)
-        job->tracking.next_ns = now_ns; // nobody lives on his own end
-    return 0;
-}
-
-static int begin(struct scheduler *scheduler, struct job *job, const struct tracking_order *order,
-                 uint64_t now_ns, struct error *err)
-{
-    if (job->tracking.work != TRACKING_IDLE)
-        return error_set(err, EBUSY, "it is being suspended, resumed or killed: try again");
-    job->tracking =
-        (struct job_tracking){.next_ns = now_ns, .begun_ns = now_ns, .number = ++scheduler->works};
-    switch (order->kind) {
-    case TRACKING_SUSPEND:
-        return begin_suspend(scheduler, job, order, now_ns, err);
-    case TRACKING_RESUME:
-        return begin_resume(job, now_ns, err);
-    case TRACKING_KILL:
-        break;
-    }
-    return begin_kill(job, order, now_ns, err);
-}
-
 bool scheduler_track(scheduler_t *scheduler, struct job *job, const struct tracking_order *order,
                      uint64_t now_ns, struct tracking_result *result)
 {
     *result = (struct tracking_result){0};
-    if (begin(scheduler, job, order, now_ns, &result->fault) != 0)
+    if (tracking_begin(scheduler, job, order, now_ns, &result->fault) != 0)
         return true;
     bool done = job->tracking.next_ns <= now_ns && make_pass(scheduler, job, now_ns, result);
     result->number = job->tracking.number;
@@ -423,18 +294,15 @@ uint64_t tracking_deadline_ns(const struct scheduler *scheduler)
     return first != NULL && pass_ns(first) < way_ns ? pass_ns(first) : way_ns;
 }
 
-// One process after the other is stopped in a pass of its own, which has its user rest.
-void tracking_reassert(struct scheduler *scheduler, uint64_t now_ns)
+// Each by a pass of its own, which has its user rest: a turn waits for none of them. By share there
+// is nothing to be done.
+void tracking_reassert(struct scheduler *scheduler)
 {
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         struct class_suspension how;
-        if (!class_suspended(job->class_, &how))
-            continue;
-        if (how.means == CLASS_BY_SIGNALS)
+        if (class_suspended(job->class_, &how) && how.means != CLASS_BY_SHARE)
             job->stops_again = true;
-        else
-            suspend_again(scheduler, job, now_ns);
     }
 }
 

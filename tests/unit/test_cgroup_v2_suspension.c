@@ -1,5 +1,6 @@
 // Suspended classes on a tree of plain files: whoever was stopped continues, and records of it
-// outlive what fails.
+// outlive what fails. Passes of a freezer wait for nothing.
+#include "cgroup-backend/processes.h"
 #include "tests/unit/v2_files.h"
 
 #include <errno.h>
@@ -9,12 +10,10 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-// A process of the class "a", which is suspended by signals.
-static pid_t stop_somebody(void)
+// A process of the class "a".
+static pid_t put_somebody(void)
 {
-    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
     char text[32];
-    int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -24,6 +23,15 @@ static pid_t stop_somebody(void)
     snprintf(text, sizeof text, "%d\n", (int)pid);
     put_class("lab/node0/a");
     put("lab/node0/a", "cgroup.procs", text);
+    return pid;
+}
+
+// The same, suspended by signals.
+static pid_t stop_somebody(void)
+{
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    int status = 0;
+    pid_t pid = put_somebody();
     open_backend_with_records();
     class_t *a = open_class("a");
     for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
@@ -194,6 +202,101 @@ static void what_is_no_record_goes(void **state)
     assert_false(is_recorded());
 }
 
+// ---- a freezer that takes its time
+
+static void put_frozen(bool frozen)
+{
+    put("lab/node0/a", "cgroup.events", frozen ? "frozen 1\n" : "frozen 0\n");
+}
+
+static long sleeps(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+// The daemon has others to serve, and each of a user's jobs would be waited for.
+static void no_pass_sleeps(void **state)
+{
+    enum { PASSES = 200 };
+    const struct class_suspension how = {.means = CLASS_BY_FREEZER};
+    struct error err;
+    (void)state;
+    put_class("lab/node0/a");
+    put_frozen(false);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_suspend(a, &how, NULL), -1);
+    long before = sleeps();
+    for (int pass = 0; pass < PASSES; pass++) {
+        assert_int_equal(class_suspend(a, &how, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+    }
+    assert_in_range(sleeps() - before, 0, PASSES / 2);
+    put_frozen(true);
+    assert_int_equal(class_suspend(a, &how, NULL), 0);
+    class_close(a);
+}
+
+static void looks_come_soon_at_first(void **state)
+{
+    const uint64_t interval_ns = 5 * NS_PER_MS;
+    uint64_t before_ns = 0;
+    unsigned passes = 1;
+    (void)state;
+    for (; class_freezer_pause_ns(passes, interval_ns) < interval_ns; passes++) {
+        uint64_t pause_ns = class_freezer_pause_ns(passes, interval_ns);
+        assert_true(pause_ns > before_ns);
+        before_ns = pause_ns;
+    }
+    assert_true(class_freezer_pause_ns(1, interval_ns) <= NS_PER_MS / 10);
+    assert_in_range(passes, 2, 10);
+    assert_true(class_freezer_pause_ns(UINT32_MAX, interval_ns) == interval_ns);
+}
+
+// By the last of what was written.
+static bool is_thawed(void)
+{
+    char path[96], text[4096] = "";
+    snprintf(path, sizeof path, "%s/lab/node0/a/cgroup.freeze", mount);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    return length >= 2 && text[length - 2] == '0';
+}
+
+// A subtree whose class has not stopped yet: what it has forked meanwhile would not be found.
+static void who_is_to_be_killed_is_held_until_all_stand_still(void **state)
+{
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        struct error err = {0};
+        int status;
+        pid_t pid = put_somebody();
+        uint64_t start_time = processes_start_time("/proc", pid);
+        put_frozen(false);
+        open_backend_with_records();
+        class_t *a = open_class("a");
+        for (int pass = 0; pass < 3; pass++) {
+            put("lab/node0/a", "cgroup.freeze", "");
+            assert_int_equal(class_kill_pass(a, pid, start_time, false, &err), -1);
+            assert_int_equal(err.code, EAGAIN);
+            assert_file("lab/node0/a", "cgroup.freeze", "1\n");
+            assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+        }
+        put_frozen(last == 0);
+        class_kill_pass(a, pid, start_time, last != 0, &err);
+        assert_true(is_thawed());
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        class_close(a);
+        backend_close(backend);
+        backend = NULL;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +306,9 @@ int main(void)
         on_files(a_suspension_outlives_a_lack_of_descriptors),
         on_files(a_suspension_outlives_a_lack_of_memory),
         on_files(what_is_no_record_goes),
+        on_files(no_pass_sleeps),
+        on_files(looks_come_soon_at_first),
+        on_files(who_is_to_be_killed_is_held_until_all_stand_still),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,65 @@ static void passes(void **state)
     assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
 }
 
+// All of it may stand still at once, and is looked at sooner than after the retry interval; who
+// takes long is not looked at without end.
+static void the_freezer_is_looked_at_soon(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_FREEZER};
+    struct tracking_result result;
+    uint64_t begun_ns = node->now_ns, pause_ns = 0;
+    unsigned soon = 0;
+    test_backend_fail(node->backend, "freeze", EAGAIN, 40);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    assert_true(scheduler_deadline_ns(node->scheduler) - node->now_ns <
+                node->config.retry_interval_ns / 10);
+    while (times_told == 0) {
+        pause_ns = scheduler_deadline_ns(node->scheduler) - node->now_ns;
+        soon += pause_ns < node->config.retry_interval_ns;
+        node->now_ns += pause_ns;
+        go_on(node);
+    }
+    assert_in_range(soon, 1, 10);
+    assert_int_equal(told.fault.code, 0);
+    assert_int_equal(told.passes, 41);
+    assert_true(node->now_ns - begun_ns < 41 * node->config.retry_interval_ns);
+}
+
+// By signals a pass mostly gets one level of a tree further, so it is passes that count.
+static void the_limit_goes_by_the_interval(void **state)
+{
+    enum { LEVELS = 12 };
+    struct node *node = *state;
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    node->config.retry_interval_ns = NS_PER_SEC;
+    test_backend_fail(node->backend, "stop", EAGAIN, LEVELS);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    while (times_told == 0) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        go_on(node);
+    }
+    assert_int_equal(told.fault.code, 0);
+    assert_int_equal(told.passes, LEVELS + 1);
+
+    // It ends all the same.
+    node->now_ns += 100 * NS_PER_SEC;
+    test_backend_fail(node->backend, "continue", EAGAIN, 1000000);
+    times_told = 0;
+    order.kind = TRACKING_RESUME;
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    uint64_t begun_ns = node->now_ns;
+    while (times_told == 0) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        assert_true(node->now_ns < begun_ns + 100 * NS_PER_SEC);
+        go_on(node);
+    }
+    assert_int_equal(told.fault.code, ETIMEDOUT);
+}
+
 // A write of a limit refills its quota, so a command that an idle job gives for itself must not
 // bring one that changes nothing.
 static void no_quota_for_nothing(void **state)
@@ -285,14 +344,13 @@ static unsigned count_of(struct node *node, const char *line)
     return count;
 }
 
-// Whoever has come since a job was suspended by signals is stopped a turn later, not in the turn,
-// and not while the user rests.
-static void who_comes_later_is_stopped_after_the_rest(void **state)
+// Whoever has come since a job was suspended is stopped a turn later, not in the turn, and not
+// while the user rests. The same is true of one that somebody has thawed.
+static void stop_who_comes_later(struct node *node, enum protocol_means means, const char *effect)
 {
-    struct node *node = *state;
     struct job *a = come(node, "a", OWNER, A)->job;
     come(node, "b", OTHER, B);
-    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, means).fault.code, 0);
     for (int rests = 0; rests < 2; rests++) {
         test_backend_clear_log(node->backend);
         node->now_ns += node->config.time_slice_ns;
@@ -302,7 +360,7 @@ static void who_comes_later_is_stopped_after_the_rest(void **state)
             scheduler_rest(node->scheduler, OWNER, until_ns);
         scheduler_switch(node->scheduler, node->now_ns, 0);
         scheduler_switch(node->scheduler, node->now_ns, 0); // they do not pile up
-        assert_int_equal(count_of(node, "stop job-1000-a\n"), 0);
+        assert_int_equal(count_of(node, effect), 0);
         if (rests != 0) {
             assert_false(scheduler_track_on(node->scheduler, node->now_ns, &uid));
             assert_true(scheduler_deadline_ns(node->scheduler) == until_ns);
@@ -312,13 +370,24 @@ static void who_comes_later_is_stopped_after_the_rest(void **state)
         assert_true(scheduler_track_on(node->scheduler, node->now_ns, &uid));
         assert_int_equal(uid, OWNER);
         assert_false(scheduler_track_on(node->scheduler, node->now_ns, &uid));
-        assert_int_equal(count_of(node, "stop job-1000-a\n"), 1);
+        assert_int_equal(count_of(node, effect), 1);
     }
     test_backend_clear_log(node->backend);
+    node->now_ns += NS_PER_SEC; // it may be given way again
     track(node, a, TRACKING_RESUME, 0);
     scheduler_switch(node->scheduler, node->now_ns, 0);
     go_on(node);
-    assert_int_equal(count_of(node, "stop job-1000-a\n"), 0);
+    assert_int_equal(count_of(node, effect), 0);
+}
+
+static void who_comes_later_is_stopped_after_the_rest(void **state)
+{
+    stop_who_comes_later(*state, PROTOCOL_MEANS_SIGNALS, "stop job-1000-a\n");
+}
+
+static void who_was_thawed_is_frozen_after_the_rest(void **state)
+{
+    stop_who_comes_later(*state, PROTOCOL_MEANS_FREEZER, "freeze job-1000-a\n");
 }
 
 static void all_or_none(void **state)
@@ -652,8 +721,10 @@ static void leave_classes_behind(struct node *node)
 static void stay_unsuspended(struct node *node)
 {
     test_backend_fail(node->backend, "freeze", EPERM, OFTEN);
-    for (int i = 0; i < OFTEN; i++)
+    for (int i = 0; i < OFTEN; i++) {
         scheduler_switch(node->scheduler, node->now_ns, 0);
+        go_on(node);
+    }
 }
 
 static void be_refused(struct node *node, int code, int times)
@@ -781,11 +852,14 @@ int main(void)
         with_node(each_means),
         with_node(default_means),
         with_node(passes),
+        with_node(the_freezer_is_looked_at_soon),
+        with_node(the_limit_goes_by_the_interval),
         with_node(no_quota_for_nothing),
         with_node(one_quota_a_period),
         with_node(a_way_ends_by_itself),
         with_node(a_rest_is_its_users),
         with_node(who_comes_later_is_stopped_after_the_rest),
+        with_node(who_was_thawed_is_frozen_after_the_rest),
         with_node(all_or_none),
         with_node(a_second_suspension_that_fails_resumes_nobody),
         with_node(no_turn_by_a_pass),
