@@ -86,7 +86,7 @@ enum tracking_kind { TRACKING_SUSPEND = 1, TRACKING_RESUME, TRACKING_KILL };
 struct tracking_order {
     enum tracking_kind kind;
     enum protocol_means means; // SUSPEND
-    pid_t root;                // SUSPEND, KILL: of a subtree; 0: the whole job
+    pid_t root;                // of a subtree; 0: the whole job, with RESUME what is suspended
 };
 
 // What came of an order. fault.code 0: it is done; else nothing has changed.

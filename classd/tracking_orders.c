@@ -118,12 +118,26 @@ static int begin_suspend(struct scheduler *scheduler, struct job *job,
     return 0;
 }
 
-static int begin_resume(struct job *job, uint64_t now_ns, struct error *err)
+// By the number alone: the subtree's root may have died since.
+static int check_suspended(const struct class_suspension *how, pid_t root, struct error *err)
 {
-    if (!class_suspended(job->class_, &job->tracking.how))
+    if (root == 0 || how->root == root)
+        return 0;
+    if (how->root == 0)
+        return error_set(err, EINVAL, "all of it is suspended: resume it without --subtree");
+    return error_set(err, ESRCH, "its process %d is suspended with its subtree, not %d",
+                     (int)how->root, (int)root);
+}
+
+static int begin_resume(struct job *job, pid_t root, uint64_t now_ns, struct error *err)
+{
+    struct class_suspension *how = &job->tracking.how;
+    if (!class_suspended(job->class_, how))
         return error_set(err, EALREADY, "it is not suspended");
+    if (check_suspended(how, root, err) != 0)
+        return -1;
     job->tracking.work = TRACKING_RESUMES;
-    if (job->tracking.how.means != CLASS_BY_SHARE)
+    if (how->means != CLASS_BY_SHARE)
         plan_way(job, now_ns);
     return 0;
 }
@@ -157,7 +171,7 @@ int tracking_begin(struct scheduler *scheduler, struct job *job, const struct tr
     case TRACKING_SUSPEND:
         return begin_suspend(scheduler, job, order, now_ns, err);
     case TRACKING_RESUME:
-        return begin_resume(job, now_ns, err);
+        return begin_resume(job, order->root, now_ns, err);
     case TRACKING_KILL:
         break;
     }

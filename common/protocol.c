@@ -60,8 +60,7 @@ static int check_target(const struct protocol_request *request, struct error *er
     if (target->means > PROTOCOL_MEANS_SIGNALS ||
         (target->means != 0 && request->header.command != PROTOCOL_SUSPEND))
         return error_set(err, EPROTO, "a command with impossible means %u", target->means);
-    if (target->subtree > INT32_MAX ||
-        (target->subtree != 0 && request->header.command == PROTOCOL_RESUME))
+    if (target->subtree > INT32_MAX)
         return error_set(err, EPROTO, "a command for an impossible process id %u", target->subtree);
     return 0;
 }

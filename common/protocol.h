@@ -120,7 +120,8 @@ struct protocol_target { // of SUSPEND, RESUME, KILL
     char job_id[PROTOCOL_JOB_ID_MAX];
     uint32_t uid;     // whose job; PROTOCOL_NO_UID: the sender's, or the only one of that name
     uint32_t means;   // SUSPEND: enum protocol_means; else 0
-    uint32_t subtree; // SUSPEND, KILL: a process, which is meant with its descendants; 0: all
+    uint32_t subtree; // a process, which is meant with its descendants; 0: all, and with RESUME
+                      // whatever is suspended
     uint32_t reserved;
 };
 

@@ -30,7 +30,7 @@ struct wishes {
     bool json;
     bool force;
     const char *means;   // of suspend
-    const char *subtree; // of suspend and kill
+    const char *subtree; // of suspend, resume and kill
     int count;           // of what follows the command
     char *const *arguments;
 };
@@ -212,7 +212,7 @@ static const struct command {
     {"doctor", do_doctor, NULL, 0, 0, "what on this node would keep cosched from working"},
     {"suspend", do_suspend, check_track, 1, JSON | MEANS | SUBTREE,
      "stop a job, or a subtree of it, on this node: suspend [USER/]JOB"},
-    {"resume", do_resume, check_track, 1, JSON, "continue it"},
+    {"resume", do_resume, check_track, 1, JSON | SUBTREE, "continue it"},
     {"kill", do_kill, check_track, 1, JSON | SUBTREE,
      "end all processes of a job, or of a subtree of it, on this node"},
     {"reload", do_reload, NULL, 0, JSON, "have classd read its configuration again"},
@@ -239,7 +239,7 @@ static void print_help(void)
          "  --config FILE    read FILE instead of " COSCHED_CONFIG_FILE "\n"
          "  --json           print JSON\n"
          "  --means MEANS    with suspend: share, freezer or signals\n"
-         "  --subtree PID    with suspend and kill: a process and its descendants only\n"
+         "  --subtree PID    with suspend, resume and kill: a process and its descendants only\n"
          "  --version        print the version\n"
          "  --help           print this text\n"
          "\n"

@@ -383,7 +383,7 @@ static void take_formed(struct node *node, struct caller *caller, struct input *
     if (is_tracking(request.header.command))
         fill_target(&request.target, input);
     if (request.header.command == PROTOCOL_RESUME && request.header.sequence % 2 == 0)
-        request.target.subtree = 0; // the only one that passes
+        request.target.subtree = 0; // whatever is suspended
     if (is_slots(request.header.command))
         fill_claim(&request.claim, input);
     if (request.header.command == PROTOCOL_OFFER) // it has no body

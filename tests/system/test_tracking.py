@@ -124,6 +124,13 @@ class OneNode(Node):
         self.assertEqual(state_of(helper), "T")
         self.assertNotEqual(state_of(client.pid), "T")
         self.assertIsNone(self.suspended("a"))  # the job goes on
+        run = self.ctl("resume", "a", "--subtree", str(client.pid))
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"process {helper} is suspended", run.stderr)
+        self.assertEqual(state_of(helper), "T")
+        self.do("resume", "a", "--subtree", str(helper))
+        self.assertNotEqual(state_of(helper), "T")
+        self.do("suspend", "a", "--subtree", str(helper))
         self.do("resume", "a")
         self.assertNotEqual(state_of(helper), "T")
         self.do("kill", "a", "--subtree", str(helper))
@@ -153,6 +160,8 @@ class OneNode(Node):
                                         (["suspend", "a", "--subtree", "x"], 2, "process id"),
                                         (["suspend", "a", "--subtree", own], 1, "not in class"),
                                         (["suspend", "a", "--subtree", own, "--means", "freezer"], 1, "signals"),
+                                        (["resume", "a", "--subtree", "x"], 2, "process id"),
+                                        (["resume", "a", "--subtree", own], 1, "not suspended"),
                                         (["resume", "a"], 1, "not suspended")):
             with self.subTest(arguments=arguments):
                 run = self.ctl(*arguments)

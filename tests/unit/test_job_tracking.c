@@ -443,6 +443,39 @@ static void a_second_suspension_that_fails_resumes_nobody(void **state)
     assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, 0);
 }
 
+// Only the subtree that is suspended, by its root, which need not live any more.
+static void a_subtree_is_resumed_by_its_root(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    struct process *root = come(node, "a", OWNER, getpid());
+    struct tracking_order suspend = {.kind = TRACKING_SUSPEND, .root = getpid()};
+    struct tracking_order resume = {.kind = TRACKING_RESUME, .root = getpid()};
+    struct tracking_result result;
+    assert_true(scheduler_track(node->scheduler, a, &resume, node->now_ns, &result));
+    assert_int_equal(result.fault.code, EALREADY);
+    assert_true(scheduler_track(node->scheduler, a, &suspend, node->now_ns, &result));
+    assert_int_equal(result.fault.code, 0);
+    scheduler_exit(node->scheduler, root, node->now_ns);
+    node->now_ns += NS_PER_SEC; // it may be given way again
+    resume.root = A;
+    assert_true(scheduler_track(node->scheduler, a, &resume, node->now_ns, &result));
+    assert_int_equal(result.fault.code, ESRCH);
+    assert_null(strstr(test_backend_log(node->backend), "continue"));
+    resume.root = getpid();
+    assert_true(scheduler_track(node->scheduler, a, &resume, node->now_ns, &result));
+    assert_int_equal(result.fault.code, 0);
+    assert_non_null(strstr(test_backend_log(node->backend), "continue job-1000-a\n"));
+
+    // Nobody is taken out of a job that is suspended as a whole.
+    node->now_ns += NS_PER_SEC;
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
+    node->now_ns += NS_PER_SEC;
+    assert_true(scheduler_track(node->scheduler, a, &resume, node->now_ns, &result));
+    assert_int_equal(result.fault.code, EINVAL);
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
+}
+
 // Neither gives the deadline of tracking anybody an early turn.
 static void no_turn_by_a_pass(void **state)
 {
@@ -862,6 +895,7 @@ int main(void)
         with_node(who_was_thawed_is_frozen_after_the_rest),
         with_node(all_or_none),
         with_node(a_second_suspension_that_fails_resumes_nobody),
+        with_node(a_subtree_is_resumed_by_its_root),
         with_node(no_turn_by_a_pass),
         with_node(a_job_that_ends_meanwhile),
         with_node(nobody_of_a_killed_job_is_set_free),

@@ -49,6 +49,11 @@ static void requests_of_the_wrong_form_are_refused(void **state)
     strcpy(request.target.job_id, "a");
     assert_int_equal(check(&request, sizeof request), 0);
     request.target.subtree = 1;
+    assert_int_equal(check(&request, sizeof request), 0);
+    request.target.subtree = UINT32_MAX; // no process has it
+    assert_int_equal(check(&request, sizeof request), EPROTO);
+    request.target.subtree = 0;
+    request.target.means = PROTOCOL_MEANS_SHARE;
     assert_int_equal(check(&request, sizeof request), EPROTO);
 }
 
