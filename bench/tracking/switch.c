@@ -1,12 +1,14 @@
 // Context switches between two tasks, as section 4 of seed 001 measures them: each task is a binary
-// tree of processes in a class of its own; one is suspended, then the other one resumed, by the
-// same passes of cgroup-backend that classd makes, with a sleep of the retry interval between them.
-// What run_tracking.sh runs; needs root.
+// tree of processes in a class of its own; one is suspended, then the other one resumed, with the
+// limits, the records, the passes and the pauses between them that classd has. What it has besides,
+// the engine, the socket, and the rest between two commands for one job, is not measured. What
+// run_tracking.sh runs; needs root.
 //
-//     switch MEANS LEVELS busy|sleeping RETRY_US SWITCHES ROOT
+//     switch MEANS LEVELS busy|sleeping RETRY_US SWITCHES ROOT RECORDS
 //
 // prints a line per switch: microseconds to suspend, to resume, and passes; of busy trees also when
-// the last process of the suspended task was seen running, after the beginning (0: it was not).
+// a process of the suspended task was last seen running before the next switch, after the beginning
+// of this one (0: it was not). RECORDS is a directory for what is recorded.
 #include "cgroup-backend/backend.h"
 #include "classd/urgent.h"
 #include "common/clock.h"
@@ -15,6 +17,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,7 @@ struct plan {
     uint64_t retry_ns;
     unsigned switches;
     const char *root;
+    const char *records;
 };
 
 struct task {
@@ -96,32 +100,55 @@ static int start(const struct plan *plan, backend_t *backend, int which, struct 
     return rc;
 }
 
-// Passes until one is enough. The limit is what a job without its turn has, lifted for the passes
-// by which processes have to stop.
-static int suspend(const struct plan *plan, struct task *task, unsigned *passes)
+static int limit(struct task *task, uint32_t share_ppm)
 {
-    const struct class_suspension how = {.means = plan->means};
-    for (;; sleep_ns(plan->retry_ns)) {
-        ++*passes;
-        if (class_suspend(task->class_, &how, &err) == 0)
-            break;
-        if (err.code != EAGAIN)
-            return -1;
-    }
-    return plan->means == CLASS_BY_SHARE ? class_set_share(task->class_, IDLE_SHARE_PPM, &err) : 0;
+    return class_set_share(task->class_, share_ppm, &err);
 }
 
-static int resume(const struct plan *plan, struct task *task, unsigned *passes)
+// Passes until one is enough.
+static int suspend_by_passes(const struct plan *plan, struct task *task, unsigned *passes)
+{
+    const struct class_suspension how = {.means = plan->means};
+    unsigned before = *passes;
+    while (class_suspend(task->class_, &how, &err) != 0) {
+        if (err.code != EAGAIN)
+            return -1;
+        ++*passes;
+        sleep_ns(plan->means == CLASS_BY_FREEZER
+                     ? class_freezer_pause_ns(*passes - before, plan->retry_ns)
+                     : plan->retry_ns);
+    }
+    ++*passes;
+    return 0;
+}
+
+static int resume_by_passes(const struct plan *plan, struct task *task, unsigned *passes)
 {
     for (;; sleep_ns(plan->retry_ns)) {
         ++*passes;
         if (class_resume(task->class_, &err) == 0)
-            break;
+            return 0;
         if (err.code != EAGAIN)
             return -1;
     }
-    return plan->means == CLASS_BY_SHARE ? class_set_share(task->class_, BACKEND_UNLIMITED, &err)
-                                         : 0;
+}
+
+// A job without turns is limited, but not while its processes have to stop.
+static int suspend(const struct plan *plan, struct task *task, unsigned *passes)
+{
+    bool stops = plan->means != CLASS_BY_SHARE;
+    if (limit(task, IDLE_SHARE_PPM) != 0 || (stops && limit(task, BACKEND_UNLIMITED) != 0) ||
+        suspend_by_passes(plan, task, passes) != 0)
+        return -1;
+    return stops ? limit(task, IDLE_SHARE_PPM) : 0;
+}
+
+// Nor while they have to continue; then it has the node for itself.
+static int resume(const struct plan *plan, struct task *task, unsigned *passes)
+{
+    if (plan->means != CLASS_BY_SHARE && limit(task, BACKEND_UNLIMITED) != 0)
+        return -1;
+    return resume_by_passes(plan, task, passes) == 0 ? limit(task, BACKEND_UNLIMITED) : -1;
 }
 
 static uint64_t last_seen_ns(int which)
@@ -135,15 +162,20 @@ static uint64_t last_seen_ns(int which)
     return last_ns;
 }
 
+static void run_for_a_while(void)
+{
+    sleep_ns((RUN_MS + (uint64_t)(random() % RUN_MORE_MS)) * NS_PER_MS);
+}
+
 static int measure(const struct plan *plan, struct task tasks[2])
 {
     unsigned passes = 0;
     srandom(1);
     if (suspend(plan, &tasks[1], &passes) != 0)
         return -1;
+    run_for_a_while();
     for (unsigned i = 0; i < plan->switches; i++) {
         int loser = (int)(i % 2);
-        sleep_ns((RUN_MS + (uint64_t)(random() % RUN_MORE_MS)) * NS_PER_MS);
         passes = 0;
         uint64_t begun_ns = clock_now_ns();
         if (suspend(plan, &tasks[loser], &passes) != 0)
@@ -152,6 +184,7 @@ static int measure(const struct plan *plan, struct task tasks[2])
         if (resume(plan, &tasks[1 - loser], &passes) != 0)
             return -1;
         uint64_t done_ns = clock_now_ns();
+        run_for_a_while();
         uint64_t last_ns = last_seen_ns(loser);
         printf("%.1f %.1f %u %.1f\n", (double)(suspended_ns - begun_ns) / 1e3,
                (double)(done_ns - suspended_ns) / 1e3, passes,
@@ -167,6 +200,7 @@ static int run(const struct plan *plan)
         .root = plan->root,
         .cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
         .period_ns = 100 * NS_PER_MS,
+        .records = plan->records,
     };
     struct task tasks[2] = {{0}, {0}};
     backend_t *backend = NULL;
@@ -201,6 +235,7 @@ static int parse(char **argv, struct plan *plan)
     plan->retry_ns = strtoul(argv[4], NULL, 10) * NS_PER_US;
     plan->switches = (unsigned)strtoul(argv[5], NULL, 10);
     plan->root = argv[6];
+    plan->records = argv[7];
     return plan->means != 0 && plan->levels >= 1 && plan->levels <= 6 && plan->retry_ns > 0 ? 0
                                                                                             : -1;
 }
@@ -208,8 +243,9 @@ static int parse(char **argv, struct plan *plan)
 int main(int argc, char **argv)
 {
     struct plan plan = {0};
-    if (argc != 7 || parse(argv, &plan) != 0) {
-        fputs("usage: switch share|freezer|signals LEVELS busy|sleeping RETRY_US SWITCHES ROOT\n",
+    if (argc != 8 || parse(argv, &plan) != 0) {
+        fputs("usage: switch share|freezer|signals LEVELS busy|sleeping RETRY_US SWITCHES ROOT "
+              "RECORDS\n",
               stderr);
         return 2;
     }

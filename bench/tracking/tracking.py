@@ -3,7 +3,8 @@
 Franke, Moreira & Pattnaik, section 4: the tasks are binary trees of 3, 7 and 15 processes, busy or sleeping; one is
 suspended, the other one resumed; the retry interval is varied. Beside what is measured stands the paper's model of
 suspending by signals, equation (9), for this machine's CPUs and clock tick. Who suspends and resumes has
-the weight of classd's unit, the trees that of any class. Needs root.
+the weight of classd's unit, the trees that of any class. LAST SEEN is when a process of the suspended tree last ran before
+the next switch: by share it goes on, within the idle share. Needs root.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 import asked
 import model
@@ -23,6 +25,7 @@ LEVELS = (2, 3, 4)
 RETRIES_MS = (1, 2, 5, 10, 20, 50)
 QUICK_RETRIES_MS = (1, 5, 20)
 SWITCH_S = 0.1  # with its pause, at most; a switch by signals at 50 ms takes longer
+RECORDS = "/run"  # a tmpfs, as classd's is
 COLOURS = {3: "#0072b2", 7: "#d55e00", 15: "#009e73"}
 
 
@@ -63,10 +66,10 @@ class Point:
         self.last_seen = [row[3] / 1e3 for row in rows]
 
 
-def measure(options, group, means, levels, work, retry_ms):
+def measure(options, group, records, means, levels, work, retry_ms):
     program = os.path.join(options.build, "bench", "tracking", "switch")
     command = [program, means, str(levels), work, str(round(retry_ms * 1000)), str(options.switches),
-               f"cosched-bench-tracking-{os.getpid()}"]
+               f"cosched-bench-tracking-{os.getpid()}", records]
     limit = 60 + options.switches * (SWITCH_S + retry_ms * processes_of(levels) / 250)
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -93,7 +96,7 @@ HEADER = (f"{'MEANS':8} {'TREE':>4} {'WORK':8} {'RETRY':>6} {'SWITCH p50':>11} {
 def line(point, cpus, tick_ms):
     modelled = model.suspend_time(point.processes, cpus, tick_ms, point.retry_ms)
     applies = point.means == "signals" and point.work == "busy"
-    seen = f"{quantile(point.last_seen, .5):14.3f}" if point.work == "busy" and point.means != "share" else f"{'-':>14}"
+    seen = f"{quantile(point.last_seen, .5):14.3f}" if point.work == "busy" else f"{'-':>14}"
     return (f"{point.means:8} {point.processes:4} {point.work:8} {point.retry_ms:6g} {quantile(point.switch, .5):11.3f} "
             f"{quantile(point.switch, .99):9.3f} {statistics.fmean(point.switch):9.3f} "
             f"{statistics.fmean(point.suspend):13.3f} {statistics.fmean(point.resume):12.3f} {point.passes:7.1f} {seen} "
@@ -140,7 +143,7 @@ def draw(points, cpus, tick_ms, svg):
         raise Failed(f"gnuplot: {done.stderr.strip()}")
 
 
-def run(options, group):
+def run(options, group, records):
     cpus, tick_ms = os.cpu_count(), clock_tick_ms()
     print(f"{options.switches} switches each, {cpus} CPUs, clock tick {tick_ms:g} ms, kernel {os.uname().release}")
     print(HEADER, flush=True)
@@ -149,7 +152,7 @@ def run(options, group):
         for work in ("busy", "sleeping"):
             for levels in LEVELS:
                 for retry_ms in QUICK_RETRIES_MS if options.quick else RETRIES_MS:
-                    points.append(measure(options, group, means, levels, work, retry_ms))
+                    points.append(measure(options, group, records, means, levels, work, retry_ms))
                     print(line(points[-1], cpus, tick_ms), flush=True)
     if options.svg:
         draw(points, cpus, tick_ms, options.svg)
@@ -172,7 +175,8 @@ def main():
     processes.terminate_by_exception()
     group = cgroups.DaemonsGroup(f"cosched-bench-tracking-{os.getpid()}-daemons")
     try:
-        run(options, group)
+        with tempfile.TemporaryDirectory(prefix="cosched-bench-tracking-", dir=RECORDS) as records:
+            run(options, group, records)
     except Failed as error:
         sys.exit(f"run_tracking: {error}")
     finally:
