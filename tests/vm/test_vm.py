@@ -20,6 +20,7 @@ SILENCE_S = 120  # of what prints a line every half a minute (unittest does with
 
 # Those of tests/unit that are on real cgroups.
 CGROUP_TESTS = ("classes", "in_place", "limits", "periods", "placing")
+FAMILY_PROGRAMS = ("tracking", "tracking_subtrees", "tracking_order", "tracking_escapes")
 
 # What the kernel decides. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup.
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
@@ -98,7 +99,12 @@ class Placement(Guest):
 
 class Tracking(Guest):
     def test_suspend_resume_kill(self):
-        self.run_in_guest(python("tests/system/test_tracking.py", "-v", *TRACKING_TESTS))
+        programs = [os.path.join(BUILD, "cgroup-backend", f"test_{name}") for name in FAMILY_PROGRAMS]
+        text = self.run_in_guest(" && ".join(f"{program} 2>&1" for program in programs) + " && "
+                                 + python("tests/system/test_tracking.py", "-v", *TRACKING_TESTS))
+        for name in ("the_freezer_stops_all", "no_parent_sees_its_child_stopped", "a_fork_storm_ends", "nobody_escapes",
+                     "who_was_stopped_with_a_subtree_is_continued_whoever_has_died"):
+            self.assertRegex(text, rf"\[ +OK \] {name}\n")
 
 
 class Sequential(Guest):
