@@ -282,7 +282,7 @@ class Programs(unittest.TestCase):
 
     def test_options_that_mean_nothing_are_refused(self):
         for words in (["--json", "doctor"], ["--json", "metrics"], ["--force", "shutdown"], ["--means", "share", "kill", "x"],
-                      ["--subtree", "1", "resume", "x"], ["--json", "top"], ["--json", "trace", "stop"]):
+                      ["--subtree", "1", "release"], ["--json", "top"], ["--json", "trace", "stop"]):
             with self.subTest(words=words):
                 run = subprocess.run([CTL, *words], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
                 self.assertEqual((run.returncode, run.stdout), (2, ""))
