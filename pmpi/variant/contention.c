@@ -12,8 +12,13 @@
 #include <unistd.h>
 
 enum {
-    WAITED_PARTS = 4,   // of the time: this rank wanted a CPU for one of these and had none
-    ENOUGH_PERCENT = 90 // of the CPUs: with so much nobody else is there. The rest is interrupts
+    WAITED_PARTS = 4,    // of the time: this rank wanted a CPU for one of these and had none
+    ENOUGH_PERCENT = 90, // of the CPUs: with so much nobody else is there. The rest is interrupts
+    // Of its CPU, of a rank that has one: with so much whoever else is there gives it back, or it
+    // would have far less. Half is its fair part.
+    ENOUGH_ALONE_PERCENT = 30,
+    AGAIN_WINDOWS = 5,
+    WINDOWS_ALONE = 2, // in a row: others may have computed for a moment
 };
 
 static bool read_used_ns(pid_t pid, uint64_t *used_ns);
@@ -22,8 +27,8 @@ static _Atomic uint64_t own_until_ns;
 
 struct contention contention = {
     // Less than a scheduler's tick, more than any number of polite ranks.
-    .long_ns = NS_PER_MS,    .window_ns = 100 * NS_PER_MS, .hold_ns = 2 * NS_PER_SEC,
-    .used_ns = read_used_ns, .until_ns = &own_until_ns,
+    .long_ns = NS_PER_MS,           .window_ns = 100 * NS_PER_MS, .hold_ns = 2 * NS_PER_SEC,
+    .hold_most_ns = 8 * NS_PER_SEC, .used_ns = read_used_ns,      .until_ns = &own_until_ns,
 };
 
 static struct {
@@ -33,8 +38,10 @@ static struct {
     atomic_flag busy; // one thread at a time
     // What is looked at now. 0: nothing.
     uint64_t began_ns;
-    uint64_t used_ns;   // by all mates, when it began
-    uint64_t waited_ns; // in long yields since
+    uint64_t used_ns;                // by all mates, when it began
+    uint64_t waited_ns;              // in long yields since
+    uint32_t in_a_row;               // windows in which others have computed
+    uint64_t hold_ns, held_until_ns; // the last answer "yes"; 0: there was none
 } own = {.busy = ATOMIC_FLAG_INIT};
 
 static bool read_used_ns(pid_t pid, uint64_t *used_ns)
@@ -90,7 +97,7 @@ void contention_stop(void)
     free(own.mates);
     own.mates = NULL;
     own.count = 0;
-    own.began_ns = 0;
+    own.began_ns = own.held_until_ns = 0;
     contention.until_ns = &own_until_ns;
     atomic_store_explicit(&own_until_ns, 0, memory_order_relaxed);
 }
@@ -113,13 +120,29 @@ static void begin(uint64_t now_ns)
     own.began_ns = sum_used_ns(&own.used_ns) ? now_ns : 0;
 }
 
+static bool is_alone(void)
+{
+    return own.count == 1 && own.cpus == 1;
+}
+
 static bool others_compute(uint64_t elapsed_ns)
 {
-    uint64_t used_ns;
+    uint64_t used_ns, enough = is_alone() ? ENOUGH_ALONE_PERCENT : ENOUGH_PERCENT;
     if (own.waited_ns < elapsed_ns / WAITED_PARTS || !sum_used_ns(&used_ns) ||
         used_ns < own.used_ns)
         return false;
-    return used_ns - own.used_ns < elapsed_ns / 100 * ENOUGH_PERCENT * own.cpus;
+    return used_ns - own.used_ns < elapsed_ns / 100 * enough * own.cpus;
+}
+
+// Until when the answer stands: each time for longer, if it was no the last time for windows only.
+static uint64_t hold(uint64_t now_ns)
+{
+    bool again =
+        own.held_until_ns != 0 && now_ns < own.held_until_ns + AGAIN_WINDOWS * contention.window_ns;
+    own.hold_ns = again ? 2 * own.hold_ns : contention.hold_ns;
+    if (own.hold_ns > contention.hold_most_ns)
+        own.hold_ns = contention.hold_most_ns;
+    return own.held_until_ns = now_ns + own.hold_ns;
 }
 
 static void look(uint64_t now_ns, uint64_t took_ns)
@@ -127,15 +150,16 @@ static void look(uint64_t now_ns, uint64_t took_ns)
     uint64_t elapsed_ns = now_ns - own.began_ns;
     // Yields long ago, of a rank that has computed or slept since, say nothing about now.
     if (own.began_ns == 0 || elapsed_ns > 3 * contention.window_ns) {
+        own.in_a_row = 0;
         begin(now_ns);
         return;
     }
     own.waited_ns += took_ns;
     if (elapsed_ns < contention.window_ns)
         return;
-    if (others_compute(elapsed_ns))
-        atomic_store_explicit(contention.until_ns, now_ns + contention.hold_ns,
-                              memory_order_relaxed);
+    own.in_a_row = others_compute(elapsed_ns) ? own.in_a_row + 1 : 0;
+    if (own.in_a_row >= (is_alone() ? WINDOWS_ALONE : 1))
+        atomic_store_explicit(contention.until_ns, hold(now_ns), memory_order_relaxed);
     begin(now_ns);
 }
 

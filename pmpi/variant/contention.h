@@ -5,7 +5,8 @@
 // Found out without a scheduler or privilege. That a yield takes long says nothing by itself: a
 // rank that shares the CPU may compute. So when yields take a good part of the time, the CPU times
 // of all ranks that share the CPUs are read. Ranks that yield leave no CPU idle; what they have not
-// had, somebody else had.
+// had, somebody else had. A rank that has a CPU looks at its own time alone, and where it has about
+// its fair part others wait politely, too: among such, yields cost less than sleeps.
 #ifndef COSCHED_PMPI_VARIANT_CONTENTION_H
 #define COSCHED_PMPI_VARIANT_CONTENTION_H
 
@@ -24,7 +25,9 @@ struct contention_process {
 struct contention {
     uint64_t long_ns;   // a yield that takes longer has given the CPU to somebody who computes
     uint64_t window_ns; // how long is looked at, at least
-    uint64_t hold_ns;   // how long the answer "yes" stands: ranks that sleep cannot tell
+    // How long the answer "yes" stands, since ranks that sleep cannot tell: the first time, and at
+    // most, when it is "yes" again soon after.
+    uint64_t hold_ns, hold_most_ns;
     // CPU time that a process has used. False: it cannot be read.
     bool (*used_ns)(pid_t pid, uint64_t *used_ns);
     _Atomic uint64_t *until_ns; // until when somebody else computes, as far as is known

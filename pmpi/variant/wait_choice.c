@@ -44,8 +44,8 @@ void wait_choice_make(const struct ballot *ballots, struct crowding_place *place
 }
 
 // The ranks with which this one shares its CPUs watch out for others who compute there. Of a limit
-// on CPU bandwidth, rounded up, a part is nobody's; and where there are more CPUs than ranks some
-// may be idle, so each looks at the one that it could have.
+// on CPU bandwidth, rounded up, a part is nobody's; and where there is a CPU for each rank others
+// may compute on one of them only, so each looks at the one that it could have.
 static bool watch_out(const struct ballot *ballots)
 {
     struct contention_process *mates = calloc((size_t)job.size, sizeof *mates);
@@ -55,7 +55,7 @@ static bool watch_out(const struct ballot *ballots)
         if (ballots[i].place.cpus_id == job.place.cpus_id)
             mates[count++] = ballots[i].process;
     }
-    if (mates != NULL && !job.crowded && !job.place.limited && count < job.place.cpus)
+    if (mates != NULL && !job.crowded && !job.place.limited && count <= job.place.cpus)
         watches = contention_start(&ballots[job.rank].process, 1, 1, NULL);
     else if (mates != NULL && !job.place.limited)
         watches =

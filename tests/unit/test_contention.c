@@ -89,6 +89,28 @@ static void what_they_do_not_get_somebody_else_has(void **state)
     assert_true(contention_known());
 }
 
+static void pass_alone(unsigned used_pct)
+{
+    for (uint64_t passed = 0; passed < 10 * contention.window_ns; passed += YIELD_NS) {
+        now_ns += YIELD_NS;
+        used[1] += YIELD_NS * used_pct / 100;
+        contention_yielded(now_ns, YIELD_NS / 2);
+    }
+}
+
+// A rank that has a CPU and shares it with one of another job, which yields, too, has half of it;
+// beside one that computes a few per cent.
+static void who_has_a_fair_part_is_beside_polite_ones(void **state)
+{
+    struct contention_process self = process_of(1);
+    (void)state;
+    contention_start(&self, 1, 1, NULL);
+    pass_alone(40);
+    assert_false(contention_known());
+    pass_alone(20);
+    assert_true(contention_known());
+}
+
 // All of them read a file, say.
 static void ranks_that_do_not_want_their_cpus_are_alone(void **state)
 {
@@ -145,6 +167,19 @@ static void the_answer_expires(void **state)
         usleep(1000);
     assert_false(contention_known());
     assert_int_equal(*contention.until_ns, 0);
+}
+
+static void who_stays_is_believed_for_longer(void **state)
+{
+    (void)state;
+    pass(contention.window_ns + 2 * YIELD_NS, 50, 90);
+    uint64_t first_ns = *contention.until_ns - now_ns;
+    now_ns = *contention.until_ns;
+    pass(contention.window_ns + 2 * YIELD_NS, 50, 90);
+    assert_true(*contention.until_ns - now_ns > first_ns + first_ns / 2);
+    now_ns = *contention.until_ns + 10 * contention.window_ns;
+    pass(contention.window_ns + 2 * YIELD_NS, 50, 90);
+    assert_true(*contention.until_ns - now_ns <= contention.hold_ns);
 }
 
 static void ranks_of_a_machine_tell_each_other(void **state)
@@ -209,12 +244,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(ranks_that_use_their_cpus_are_alone),
         TEST(what_they_do_not_get_somebody_else_has),
+        TEST(who_has_a_fair_part_is_beside_polite_ones),
         TEST(ranks_that_do_not_want_their_cpus_are_alone),
         TEST(short_yields_are_not_looked_at),
         TEST(less_than_a_window_says_nothing),
         TEST(a_look_that_took_too_long_says_nothing),
         TEST(what_is_forgotten_says_nothing),
         TEST(the_answer_expires),
+        TEST(who_stays_is_believed_for_longer),
         TEST(ranks_of_a_machine_tell_each_other),
         TEST(without_all_cpu_times_nobody_is_suspected),
         TEST(cpu_times_of_others_can_be_read),
