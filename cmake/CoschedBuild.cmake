@@ -71,8 +71,8 @@ cosched_find_mpi(mpich mpicc.mpich)
 cosched_find_mpi(openmpi mpicc.openmpi)
 
 # Programs in Python, run by ctest: cosched_unit_script(name seconds) is tests/unit/test_<name>.py, which may take so
-# long; cosched_system_script(name seconds [BESIDE_OTHERS]) is tests/system/test_<name>.py, which gets the build, and the
-# machine to itself unless it may run BESIDE_OTHERS. One that needs root, or something else that is missing, ends with 77.
+# long; cosched_system_script(name seconds [BESIDE_OTHERS [LAB]]) is tests/system/test_<name>.py, which gets the build, and the
+# machine to itself unless it may run BESIDE_OTHERS; of those that make a LAB one at a time. One that needs root, or something else that is missing, ends with 77.
 function(cosched_unit_script name seconds)
   add_test(NAME unit/${name}
            COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.py)
@@ -80,7 +80,7 @@ function(cosched_unit_script name seconds)
 endfunction()
 
 function(cosched_system_script name seconds)
-  cmake_parse_arguments(T "BESIDE_OTHERS" "" "" ${ARGN})
+  cmake_parse_arguments(T "BESIDE_OTHERS;LAB" "" "" ${ARGN})
   add_test(NAME system/${name}
            COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/system/test_${name}.py)
   set_tests_properties(system/${name} PROPERTIES
@@ -88,6 +88,8 @@ function(cosched_system_script name seconds)
     LABELS system TIMEOUT ${seconds} SKIP_RETURN_CODE 77)
   if(NOT T_BESIDE_OTHERS)
     set_tests_properties(system/${name} PROPERTIES RUN_SERIAL TRUE)
+  elseif(T_LAB)
+    set_tests_properties(system/${name} PROPERTIES RESOURCE_LOCK lab)
   endif()
 endfunction()
 
