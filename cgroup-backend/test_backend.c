@@ -12,7 +12,7 @@
 #include <string.h>
 
 // What the kernel would keep of a class: it outlives the handles, as a directory does.
-struct limit_record {
+struct record {
     char name[BACKEND_NAME_MAX];
     bool exists;
     bool in_place;
@@ -20,7 +20,7 @@ struct limit_record {
     uint64_t usage_ns;
     struct pid_list members;
     struct suspension suspension;
-    struct limit_record *next;
+    struct record *next;
 };
 
 struct failure {
@@ -32,7 +32,7 @@ struct failure {
 
 struct test_backend {
     struct backend base;
-    struct limit_record *records; // in the order of their making
+    struct record *records; // in the order of their making
     struct failure *failures;
     bool backwards;
     bool offers_place;
@@ -45,7 +45,7 @@ struct test_backend {
 struct test_class {
     struct backend_class base;
     struct test_backend *backend;
-    struct limit_record *record;
+    struct record *record;
 };
 
 // Test code: without memory there is nothing to test.
@@ -72,9 +72,9 @@ __attribute__((format(printf, 2, 3))) static void note(struct test_backend *back
     backend->log[backend->log_length] = '\0';
 }
 
-static struct limit_record *record_of(struct test_backend *backend, const char *name)
+static struct record *record_of(struct test_backend *backend, const char *name)
 {
-    struct limit_record **end = &backend->records;
+    struct record **end = &backend->records;
     for (; *end != NULL; end = &(*end)->next)
         if (strcmp((*end)->name, name) == 0)
             return *end;
@@ -106,7 +106,7 @@ static int class_fault(class_t *base, const char *operation, struct error *err)
 static void test_close(backend_t *base)
 {
     struct test_backend *backend = (struct test_backend *)base;
-    for (struct limit_record *next, *one = backend->records; one != NULL; one = next) {
+    for (struct record *next, *one = backend->records; one != NULL; one = next) {
         next = one->next;
         pid_list_free(&one->members);
         suspension_forget(&one->suspension);
@@ -177,7 +177,7 @@ static void test_class_close(class_t *base)
     free(class_);
 }
 
-static bool leave(struct limit_record *record, pid_t pid)
+static bool leave(struct record *record, pid_t pid)
 {
     struct pid_list *members = &record->members;
     for (size_t i = 0; i < members->count; i++)
@@ -195,7 +195,7 @@ static int test_place(class_t *base, pid_t pid, uint64_t start_time, struct erro
     struct test_class *class_ = (struct test_class *)base;
     if (class_fault(base, "place", err) != 0)
         return -1;
-    for (struct limit_record *one = class_->backend->records; one != NULL; one = one->next)
+    for (struct record *one = class_->backend->records; one != NULL; one = one->next)
         leave(one, pid);
     if (pid_list_add(&class_->record->members, pid, err) != 0)
         return -1;
@@ -281,7 +281,7 @@ static int test_freeze(class_t *base, struct error *err)
 // One that is not frozen may be thawed by anybody at any time, which is no effect.
 static int test_thaw(class_t *base, struct error *err)
 {
-    struct limit_record *record = ((struct test_class *)base)->record;
+    struct record *record = ((struct test_class *)base)->record;
     int rc = record->frozen ? plain_effect(base, "thaw", err) : class_fault(base, "thaw", err);
     if (rc == 0)
         record->frozen = false;
@@ -364,7 +364,7 @@ static int test_remove(class_t *base, size_t limit, struct error *err)
 }
 
 // False when `each` has had enough.
-static bool list_from(const struct limit_record *one, bool backwards,
+static bool list_from(const struct record *one, bool backwards,
                       int (*each)(const char *name, void *user), void *user)
 {
     if (one == NULL)
@@ -427,7 +427,7 @@ static int test_release_all(backend_t *base, unsigned *lifted, struct error *err
     struct test_backend *backend = (struct test_backend *)base;
     unsigned done = 0;
     int failed = 0;
-    for (struct limit_record *one = backend->records; one != NULL; one = one->next) {
+    for (struct record *one = backend->records; one != NULL; one = one->next) {
         if (!one->exists)
             continue;
         if (fault(backend, "share", one->name, failed == 0 ? err : NULL) != 0) {
