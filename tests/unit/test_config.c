@@ -145,7 +145,7 @@ static void config_errors_name_file_and_line(void **state)
         {"\n[scheduler] policy = dcs\n", "x.ini:2: there is more behind the section's name"},
         {"  [scheduler]]\n", "x.ini:1: there is more behind the section's name"},
         {"[scheduler]\ngmet = 20s\n", "x.ini:2: gmet is longer than time_slice"},
-        {"[scheduler]\n\ntime_slice = 1s\n", "x.ini:3: gmet is longer than time_slice"},
+        {"[scheduler]\n\ntime_slice = 500ms\n", "x.ini:3: gmet is longer than time_slice"},
         {"[scheduler]\ntime_slice = 1s\ngmet = 2s\n", "x.ini:3: gmet is longer"},
         {"[daemon]\nruntime_dir = run\n", "x.ini:2: [daemon] runtime_dir must be an absolute path"},
         {"[cgroup]\nroot = ../etc\n", "x.ini:2: [cgroup] root must be relative"},
