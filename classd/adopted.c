@@ -27,7 +27,7 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
     };
     struct engine_event event = {.kind = ENGINE_ADOPT,
                                  .job = job->id,
-                                 .name = job_name_hash(job),
+                                 .name = job_turn_name(job),
                                  .owner = job_owner(job),
                                  .list = job->page->list,
                                  .account = &account};

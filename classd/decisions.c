@@ -49,6 +49,13 @@ uint64_t job_name_hash(const struct job *job)
     return hash_with(HASH_START, job->job_id, strlen(job->job_id));
 }
 
+// More ranks first: a job of several nodes has the same place beside jobs that each have one.
+uint64_t job_turn_name(const struct job *job)
+{
+    uint32_t ranks = worlds_largest(&job->worlds);
+    return (uint64_t)(UINT32_MAX - ranks) << 32 | job_name_hash(job) >> 32;
+}
+
 uint64_t job_trace_number(const struct job *job)
 {
     uint32_t uid = (uint32_t)job->uid;

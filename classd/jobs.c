@@ -345,7 +345,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
     struct engine_event event = {.kind = ENGINE_REGISTER,
                                  .job = job->id,
                                  .width = member.width,
-                                 .name = job_name_hash(job),
+                                 .name = job_turn_name(job),
                                  .owner = job_owner(job),
                                  .from_turn = first_turn_of(scheduler, applicant->wish, now_ns),
                                  .list = job->page->list};

@@ -101,3 +101,11 @@ uint32_t worlds_ranks(const struct worlds *worlds)
     sum = sum > whole ? sum : whole;
     return sum < PROTOCOL_RANKS_MAX ? (uint32_t)sum : PROTOCOL_RANKS_MAX;
 }
+
+uint32_t worlds_largest(const struct worlds *worlds)
+{
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < worlds->count; i++)
+        ranks = worlds->all[i].ranks > ranks ? worlds->all[i].ranks : ranks;
+    return ranks;
+}

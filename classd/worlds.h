@@ -47,4 +47,7 @@ bool worlds_have(const struct worlds *worlds, uint64_t key);
 // may have told their world since.
 uint32_t worlds_ranks(const struct worlds *worlds);
 
+// How many ranks its largest world has; 0: none is known.
+uint32_t worlds_largest(const struct worlds *worlds);
+
 #endif

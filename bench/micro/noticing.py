@@ -3,7 +3,8 @@
 Two jobs share a virtual cluster of two nodes and run kernels again and again. The daemons record what they
 schedule; for each time that a job was idle on both nodes and got one of them, the delay until it had both is
 what `coschedctl trace delays` prints. Nodes' timers tick together (align = yes), or at different moments (align =
-no): then a job gets its second node only because that node notices its messages.
+no): then a job gets its second node only because that node notices its messages. So it is, too, where the second job
+is two, one on each node, since nodes with different jobs do not agree whose turn it is.
 """
 
 import argparse
@@ -51,13 +52,15 @@ def main():
     parser = argparse.ArgumentParser(prog="run_noticing.sh", description=__doc__.splitlines()[0])
     two_jobs.add_options(parser)
     parser.add_argument("--align", choices=["yes", "no", "both"], default="both")
+    parser.add_argument("--apart", action="store_true", help="the second job is two of one rank each, one on each node")
     parser.add_argument("--seconds", type=asked.at_least(1, float), default=60, metavar="S", help="of recording, for each alignment")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
     processes.terminate_by_exception()
     try:
         for align in ("yes", "no") if options.align == "both" else (options.align,):
-            print(f"{two_jobs.title(options)}, align = {align}, {options.seconds:.0f} s", flush=True)
+            print(f"{two_jobs.title(options)}{', one on each node' * options.apart}, align = {align}, {options.seconds:.0f} s",
+                  flush=True)
             print(record(two_jobs.Lab("noticing"), align, options), flush=True)
     except two_jobs.Failed as error:
         sys.exit(f"run_noticing: {error}")

@@ -78,11 +78,19 @@ def _said(output):
     return os.pread(output.fileno(), size, max(0, size - 500)).decode(errors="replace").strip() or "nothing"
 
 
-def _start_job(lab, kernel, options, output):
+def _start_job(lab, kernel, nodes, options, output):
     program = asked.kernel(options, kernel)
-    return subprocess.Popen([*lab.command, "mpiexec", "--mpi", options.mpi, "-n", str(len(NODES)), "--preload",
-                             program, options.npb_class, "--repeat", MANY], stdin=subprocess.DEVNULL,
+    return subprocess.Popen([*lab.command, "mpiexec", "--mpi", options.mpi, "-n", str(len(nodes)), "--on", ",".join(nodes),
+                             "--preload", program, options.npb_class, "--repeat", MANY], stdin=subprocess.DEVNULL,
                             stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+
+
+def _placed(options):
+    """Each job's kernel and nodes, a rank on each."""
+    first, second = options.kernels
+    if getattr(options, "apart", False):
+        return [(first, NODES), *((second, (node,)) for node in NODES)]
+    return [(first, NODES), (second, NODES)]
 
 
 @contextlib.contextmanager
@@ -97,8 +105,8 @@ def sharing(lab, options):
     jobs = []
     with tempfile.TemporaryFile() as output:
         try:
-            for kernel in options.kernels:
-                jobs.append(_start_job(lab, kernel, options, output))
+            for kernel, nodes in _placed(options):
+                jobs.append(_start_job(lab, kernel, nodes, options, output))
             time.sleep(options.warm_up)
             yield
             if any(job.poll() is not None for job in jobs):

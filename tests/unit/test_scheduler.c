@@ -183,6 +183,27 @@ static void a_newcomer_has_no_turn_before_all_its_nodes_know_of_it(void **state)
     assert_in_range(first_turns_at_once(node, ahead_ns), 1, 20);
 }
 
+// On each of its nodes another job of one rank is beside it: all have to come to the same order.
+static void a_wide_job_has_the_same_turns_beside_any_small_ones(void **state)
+{
+    struct node *node = *state;
+    uint64_t slice_ns = node->config.time_slice_ns;
+    world_of_who_comes.ranks = 2;
+    come(node, "wide", A);
+    world_of_who_comes.ranks = 1;
+    for (int i = 0; i < 16; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        struct process *small = come(node, name, B);
+        for (uint64_t turn = 1000; turn < 1008; turn++, node->now_ns += slice_ns) {
+            scheduler_switch(node->scheduler, node->now_ns, turn * slice_ns);
+            if (turn >= 1006) // by then nobody has come for two rounds
+                assert_int_equal((flags_of(node, "wide") & STATUS_SCHEDULED) != 0, turn % 2 == 0);
+        }
+        scheduler_exit(node->scheduler, small, node->now_ns);
+    }
+}
+
 static void who_comes_back_is_as_far_ahead(void **state)
 {
     struct node *node = *state;
@@ -605,6 +626,7 @@ int main(void)
         TEST(a_kernel_that_refuses_limits_harms_nobody),
         TEST(a_limit_that_cannot_be_lifted_is_lifted_later),
         TEST(a_newcomer_has_no_turn_before_all_its_nodes_know_of_it),
+        TEST(a_wide_job_has_the_same_turns_beside_any_small_ones),
         TEST(who_comes_back_is_as_far_ahead),
         TEST(the_end_lifts_what_the_backend_cannot),
         TEST(without_a_timer_jobs_still_take_turns),
