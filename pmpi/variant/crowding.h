@@ -11,8 +11,9 @@ struct crowding_place {
     uint64_t
         cpus_id;   // the same for ranks on one machine that may use the same CPUs, or share a limit
     uint32_t cpus; // how many these are
-    uint32_t width; // CPUs that the rank can use at once: its threads
-    bool limited;   // `cpus` is a limit on CPU bandwidth, rounded up
+    uint32_t width;    // CPUs that the rank can use at once: its threads
+    bool limited;      // `cpus` is a limit on CPU bandwidth, rounded up
+    uint8_t unused[3]; // named, so that no chance bytes are sent
 };
 
 // This process's place. Ranks that are bound to different CPUs are in different places, also where
