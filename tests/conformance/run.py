@@ -555,6 +555,7 @@ def main():
                         help="off, notice or header, each also with +yield, +block or +auto (plain is always run)")
     parser.add_argument("--where", action="append", choices=["lab", "node"])
     parser.add_argument("--only", metavar="TOPIC[:CASE]")
+    parser.add_argument("--compile", action="store_true", help="the programs, and run nothing")
     parser.add_argument("--lab-name", default="cosched-lab-conformance", metavar="NAME",
                         help="of the lab that is brought up; must not be in use")
     parser.add_argument("--time-limit", type=float, default=400, metavar="S", help="of each run")
@@ -564,18 +565,24 @@ def main():
     options.mpi = options.mpi or [family for family in FAMILIES if shutil.which("mpiexec." + family)]
     if not os.path.exists(os.path.join(options.build, LIBRARY)):
         sys.exit(f"run.py: {options.build}/{LIBRARY} is not there: build first")
+    folder = os.path.join(options.build, "conformance")
+    os.makedirs(folder, exist_ok=True)
+    suite = Suite(options.build, folder, options.time_limit)
+    if options.compile:
+        for family in options.mpi:
+            for program in chosen(options.only)[0]:
+                suite.compile(family, program)
+        return
     if "lab" in options.where and os.geteuid() != 0:
         print("skipped: the lab needs root, for namespaces and cgroups")
         sys.exit(SKIPPED)
     os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
     os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    folder = os.path.join(options.build, "conformance")
-    os.makedirs(folder, exist_ok=True)
     table = Table()
     start = time.monotonic()
     try:
-        run_all(options, Suite(options.build, folder, options.time_limit), table)
+        run_all(options, suite, table)
     finally:
         table.print()
     say(f"{len(table.rows)} runs in {time.monotonic() - start:.0f} s, "
