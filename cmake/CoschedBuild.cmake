@@ -93,7 +93,7 @@ function(cosched_system_script name seconds)
   endif()
 endfunction()
 
-# What only tests use is not optimised as what is installed is: that takes a tenth of the whole build.
+# What only tests use is not optimised as what is installed is, which would be a good part of the time that a build takes.
 set(COSCHED_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
 
 # cosched_unit_test(name SOURCES ... LIBRARIES ...): a CMocka program, run by ctest as unit/<name>.

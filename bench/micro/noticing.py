@@ -3,8 +3,8 @@
 Two jobs share a virtual cluster of two nodes and run kernels again and again. The daemons record what they
 schedule; for each time that a job was idle on both nodes and got one of them, the delay until it had both is
 what `coschedctl trace delays` prints. Nodes' timers tick together (align = yes), or at different moments (align =
-no): then a job gets its second node only because that node notices its messages. So it is, too, where the second job
-is two, one on each node, since nodes with different jobs do not agree whose turn it is.
+no): then a job gets its second node only because that node notices its messages. With --apart nodes have
+different jobs, and agree on the turns of the first one by its ranks, of which it has most.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def record(lab, align, options):
     with two_jobs.lab_up(lab, options, f"timer.align={align}"), tempfile.TemporaryDirectory() as folder:
         if align == "no":
             shift_timer(lab)
-        with two_jobs.sharing(lab, options):
+        with two_jobs.sharing(lab, options, options.apart):
             for node in two_jobs.NODES:
                 lab.run("exec", node, control, "trace", "start")
             time.sleep(options.seconds)

@@ -85,10 +85,10 @@ def _start_job(lab, kernel, nodes, options, output):
                             stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
 
 
-def _placed(options):
+def _placed(kernels, apart):
     """Each job's kernel and nodes, a rank on each."""
-    first, second = options.kernels
-    if getattr(options, "apart", False):
+    first, second = kernels
+    if apart:
         return [(first, NODES), *((second, (node,)) for node in NODES)]
     return [(first, NODES), (second, NODES)]
 
@@ -100,12 +100,12 @@ def lab_up(lab, options, *settings):
 
 
 @contextlib.contextmanager
-def sharing(lab, options):
-    """The jobs run; they must still do so at the end."""
+def sharing(lab, options, apart=False):
+    """The jobs run; they must still do so at the end. `apart`: the second is two, one on each node."""
     jobs = []
     with tempfile.TemporaryFile() as output:
         try:
-            for kernel, nodes in _placed(options):
+            for kernel, nodes in _placed(options.kernels, apart):
                 jobs.append(_start_job(lab, kernel, nodes, options, output))
             time.sleep(options.warm_up)
             yield

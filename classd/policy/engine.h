@@ -100,7 +100,7 @@ struct engine_event {
     uint64_t usage_ns;     // USAGE
     bool sequential;       // REGISTER: the job is the sequential class; `width` is the whole node's
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
-    uint64_t name;      // REGISTER, ADOPT: a number for the job, e.g. a hash of its name
+    uint64_t name;      // REGISTER, ADOPT: a number for the job; in their order jobs have turns
     unsigned list;      // REGISTER, ADOPT: of policy gang, the one in which the job begins
     uint64_t owner;     // REGISTER, ADOPT: whose job it is, a number for the user; 0: not known
     uint64_t turn;      // SWITCH: the number of the time-slice that begins
