@@ -87,10 +87,10 @@ def _start_job(lab, kernel, nodes, options, output):
 
 def _placed(kernels, apart):
     """Each job's kernel and nodes, a rank on each."""
-    first, second = kernels
+    first, *others = kernels
     if apart:
-        return [(first, NODES), *((second, (node,)) for node in NODES)]
-    return [(first, NODES), (second, NODES)]
+        return [(first, NODES), *((kernel, (node,)) for kernel in others for node in NODES)]
+    return [(kernel, NODES) for kernel in kernels]
 
 
 @contextlib.contextmanager
@@ -101,7 +101,7 @@ def lab_up(lab, options, *settings):
 
 @contextlib.contextmanager
 def sharing(lab, options, apart=False):
-    """The jobs run; they must still do so at the end. `apart`: the second is two, one on each node."""
+    """The jobs run; they must still do so at the end. `apart`: all but the first are two, one on each node."""
     jobs = []
     with tempfile.TemporaryFile() as output:
         try:

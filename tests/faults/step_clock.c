@@ -21,7 +21,8 @@ enum { DESCRIPTORS = 1024, STEP_MS = 10 };
 
 // By descriptor.
 static struct {
-    bool follows;          // armed for a moment of the wall clock
+    bool is_wall;          // a timer of the wall clock
+    bool follows;          // armed for a moment of it
     bool cancelled_on_set; // as the daemon wants it
     bool cancelled;        // and nobody has been told yet
     long long ahead_ns;    // the clock that it is armed by
@@ -84,12 +85,24 @@ static int set_time(int fd, int flags, const struct itimerspec *new, struct itim
     return next(fd, flags, new, old);
 }
 
+EXPORT int timerfd_create(clockid_t clock, int flags)
+{
+    static int (*next)(clockid_t, int);
+    if (next == NULL)
+        next = (int (*)(clockid_t, int))next_of("timerfd_create");
+    int fd = next(clock, flags);
+    if (known(fd)) {
+        timers[fd].is_wall = clock == CLOCK_REALTIME;
+        timers[fd].follows = false;
+    }
+    return fd;
+}
+
 EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
     struct itimerspec timer = *new;
     if (known(fd)) {
-        // Of the daemons' timers those of the wall clock are the absolute ones.
-        timers[fd].follows = (flags & TFD_TIMER_ABSTIME) != 0;
+        timers[fd].follows = timers[fd].is_wall && (flags & TFD_TIMER_ABSTIME) != 0;
         timers[fd].cancelled_on_set = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
         timers[fd].cancelled = false;
         timers[fd].ahead_ns = ahead_ns();
