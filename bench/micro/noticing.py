@@ -48,18 +48,29 @@ def record(lab, align, options):
                                       stdout=subprocess.PIPE).stdout for what in ("delays", "coscheduled"))
 
 
+def numbers(text):
+    """Of "A,B"."""
+    both = text.split(",")
+    if len(both) != len(two_jobs.NODES):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number for each of the two nodes, as in 1,2")
+    return tuple(map(asked.at_least(1), both))
+
+
 def main():
     parser = argparse.ArgumentParser(prog="run_noticing.sh", description=__doc__.splitlines()[0])
     two_jobs.add_options(parser)
     parser.add_argument("--align", choices=["yes", "no", "both"], default="both")
-    parser.add_argument("--apart", action="store_true", help="the second job is two of one rank each, one on each node")
+    parser.add_argument("--apart", nargs="?", const=(1, 1), type=numbers, metavar="A,B",
+                        help="the second job is of one rank, A times on the first node and B times on the second "
+                        "(default: 1,1)")
     parser.add_argument("--seconds", type=asked.at_least(1, float), default=60, metavar="S", help="of recording, for each alignment")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
     processes.terminate_by_exception()
+    apart = f", one rank of the second {options.apart[0]} and {options.apart[1]} times" if options.apart else ""
     try:
         for align in ("yes", "no") if options.align == "both" else (options.align,):
-            print(f"{two_jobs.title(options)}{', one on each node' * options.apart}, align = {align}, {options.seconds:.0f} s",
+            print(f"{two_jobs.title(options)}{apart}, align = {align}, {options.seconds:.0f} s",
                   flush=True)
             print(record(two_jobs.Lab("noticing"), align, options), flush=True)
     except two_jobs.Failed as error:

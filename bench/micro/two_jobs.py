@@ -89,7 +89,8 @@ def _placed(kernels, apart):
     """Each job's kernel and nodes, a rank on each."""
     first, *others = kernels
     if apart:
-        return [(first, NODES), *((kernel, (node,)) for kernel in others for node in NODES)]
+        return [(first, NODES), *((kernel, (node,)) for kernel in others for node, count in zip(NODES, apart)
+                                  for _ in range(count))]
     return [(kernel, NODES) for kernel in kernels]
 
 
@@ -100,8 +101,9 @@ def lab_up(lab, options, *settings):
 
 
 @contextlib.contextmanager
-def sharing(lab, options, apart=False):
-    """The jobs run; they must still do so at the end. `apart`: all but the first are two, one on each node."""
+def sharing(lab, options, apart=None):
+    """The jobs run; they must still do so at the end. `apart`: of all but the first so many of one rank on each
+    node."""
     jobs = []
     with tempfile.TemporaryFile() as output:
         try:

@@ -36,6 +36,11 @@ struct policy_job {
     bool sequential;
     uint64_t from_turn; // the first slice that its number can give to the job
 
+    // Policy yoo-jette; see exchange.h.
+    bool began;        // the present slice was given to it at its tick
+    engine_job_t owes; // 0: nobody
+    unsigned strays;
+
     // Policy gang: the slots that are the job's, the same on all its nodes but for a round after a
     // change; what the office has promised it beside them, and for how long, or when it last
     // did; see office.h.

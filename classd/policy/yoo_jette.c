@@ -1,6 +1,7 @@
 // A. B. Yoo, M. A. Jette: "An Efficient and Scalable Coscheduling Technique for Large Symmetric
 // Multiprocessor Clusters". Which job holds the node is section 2.2.3; the departures, marked (a)
-// to (e) and (i), are argued in doc/design/main-job.md. (a), (b) and (c) are packing.c's.
+// to (e), (i) and (m), are argued in doc/design/main-job.md. (a), (b) and (c) are packing.c's.
+#include "classd/policy/exchange.h"
 #include "classd/policy/packing.h"
 
 #define GOLDEN_SECTION UINT32_C(0x9e3779b9) // of 2^32
@@ -151,6 +152,13 @@ static struct policy_job *in_turn(struct policy_node *node, uint64_t turn)
     return job != NULL && is_even(node, job) ? job : NULL;
 }
 
+// (m) Or whoever has its turn for one that it has had of his.
+static struct policy_job *in_exchange(struct policy_node *node, struct policy_job *job)
+{
+    struct policy_job *other = exchange_turn(node, job);
+    return other != NULL && is_even(node, other) ? other : job;
+}
+
 // The next one in the order of names, and after the last the first.
 static struct policy_job *next_by_name(struct policy_node *node, const struct policy_job *job)
 {
@@ -206,9 +214,10 @@ static void on_tick(struct policy_node *node)
     packing_begin_slice(node);
     struct policy_job *job = in_turn(node, node->turn);
     if (job != NULL)
-        job = packing_choose(node, job, POLICY_ROUNDS_MOST);
+        job = packing_choose(node, in_exchange(node, job), POLICY_ROUNDS_MOST);
     else
         job = packing_choose(node, packing_least_served(node, node->gmet_ns), 1);
+    exchange_begin_slice(node, job);
     fill_in_turn(node, job);
     packing_fill(node, node->gmet_ns);
 }
@@ -223,6 +232,14 @@ static bool too_far_ahead(const struct policy_node *node, const struct policy_jo
            requester->service_ns - least_ns > node->time_slice_ns;
 }
 
+// By the clock it is another's slice. Where jobs come and go the order changes as well, and it
+// tells nothing about the next turn.
+static bool is_another_s(struct policy_node *node, const struct policy_job *requester)
+{
+    const struct policy_job *job = whose_turn(node, node->last_turn);
+    return job != NULL && job != requester && is_calm(node, node->last_turn);
+}
+
 // CMDSCH: "if currently scheduled job has run at least for the GMET, schedule the requesting job".
 // (b) With a set, only as many go as must, and each of them has had its GMET; the others are not
 // asked. (d) A discarded request is forgotten, as in the paper: the library repeats it.
@@ -231,6 +248,8 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
     requester->next = true;
     if (!packing_make_room(node, node->gmet_ns, node->gmet_ns))
         return packing_discard(node, ENGINE_DISCARDED_GMET);
+    if (is_another_s(node, requester))
+        exchange_note_request(node, requester);
     if (too_far_ahead(node, requester))
         return packing_discard(node, ENGINE_DISCARDED_FAIR);
     packing_fill(node, node->gmet_ns);
