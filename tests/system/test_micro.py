@@ -71,14 +71,13 @@ class Table(unittest.TestCase):
 
 class Idle(unittest.TestCase):
     def test_each_call_has_its_line(self):
-        for mpi in FAMILIES:
-            done = subprocess.run([os.path.join(BENCH, "run_idle.sh"), "--build", BUILD, "--mpi", mpi, "--seconds", "1",
-                                   "--runs", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
-            self.assertEqual(done.returncode, 0, done.stdout)
-            for call in ("recv", "barrier", "allreduce"):
-                self.assertRegex(done.stdout, rf"(?m)^{call} +1 +[0-9.]+% ")
-            self.assertFalse(glob.glob("/run/cosched-lab-idle*"))
+        done = subprocess.run([os.path.join(BENCH, "run_idle.sh"), "--build", BUILD, "--mpi", FAMILIES[0], "--seconds", "1",
+                               "--runs", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for call in ("recv", "barrier", "allreduce"):
+            self.assertRegex(done.stdout, rf"(?m)^{call} +1 +[0-9.]+% ")
+        self.assertFalse(glob.glob("/run/cosched-lab-idle*"))
 
     def test_no_time_is_refused(self):
         done = subprocess.run([sys.executable, os.path.join(BENCH, "micro", "idle.py"), "--seconds", "0"],
