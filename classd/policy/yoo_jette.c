@@ -234,7 +234,7 @@ static bool too_far_ahead(const struct policy_node *node, const struct policy_jo
 
 // By the clock it is another's slice. Where jobs come and go the order changes as well, and it
 // tells nothing about the next turn.
-static bool is_another_s(struct policy_node *node, const struct policy_job *requester)
+static bool is_others_slice(struct policy_node *node, const struct policy_job *requester)
 {
     const struct policy_job *job = whose_turn(node, node->last_turn);
     return job != NULL && job != requester && is_calm(node, node->last_turn);
@@ -248,7 +248,7 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
     requester->next = true;
     if (!packing_make_room(node, node->gmet_ns, node->gmet_ns))
         return packing_discard(node, ENGINE_DISCARDED_GMET);
-    if (is_another_s(node, requester))
+    if (is_others_slice(node, requester))
         exchange_note_request(node, requester);
     if (too_far_ahead(node, requester))
         return packing_discard(node, ENGINE_DISCARDED_FAIR);
