@@ -4,15 +4,19 @@
 // are to begin with.
 enum { STRAYED = 3, AT_HOME = 1, BELIEVED = 4, MOST = 9 };
 
-void exchange_begin_slice(struct policy_node *node, const struct policy_job *first)
+void exchange_begin_slice(struct policy_node *node, const struct policy_job *by_clock,
+                          const struct policy_job *first)
 {
-    for (size_t i = 0; i < node->count; i++)
-        node->jobs[i].began = &node->jobs[i] == first;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        job->by_clock = job == by_clock;
+        job->began = by_clock != NULL && job == first;
+    }
 }
 
 void exchange_note_request(struct policy_node *node, struct policy_job *requester)
 {
-    for (size_t i = 0; i < node->count; i++) {
+    for (size_t i = 0; i < node->count && !requester->by_clock; i++) {
         const struct policy_job *job = &node->jobs[i];
         if (job->began && job->scheduled && !job->next)
             requester->owes = job->id;

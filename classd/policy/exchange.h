@@ -14,11 +14,12 @@
 
 #include "classd/policy/policy.h"
 
-// The slice that begins is `first`'s.
-void exchange_begin_slice(struct policy_node *node, const struct policy_job *first);
+// The slice that begins is `by_clock`'s by the clock, null where that says nothing, and is given to
+// `first`.
+void exchange_begin_slice(struct policy_node *node, const struct policy_job *by_clock,
+                          const struct policy_job *first);
 
-// `requester` asks for what is left of a slice that is another job's by the clock, with the set
-// that it would have in `next`.
+// `requester` asks for what is left of the slice, with the set that it would have in `next`.
 void exchange_note_request(struct policy_node *node, struct policy_job *requester);
 
 // It is the job's turn by the clock. Returns who is to have it in its place, or null: itself. What

@@ -37,6 +37,7 @@ struct policy_job {
     uint64_t from_turn; // the first slice that its number can give to the job
 
     // Policy yoo-jette; see exchange.h.
+    bool by_clock;     // the present slice is its own
     bool began;        // the present slice was given to it at its tick
     engine_job_t owes; // 0: nobody
     unsigned strays;

@@ -146,10 +146,9 @@ static bool is_even(const struct policy_node *node, const struct policy_job *job
 // would else go on to do so, each giving every job its slice in turn, and jobs that speak in
 // collectives only send few requests that would bring them together. Accounts that differ by less
 // than GMET are equal.
-static struct policy_job *in_turn(struct policy_node *node, uint64_t turn)
+static bool has_turn(const struct policy_node *node, const struct policy_job *by_clock)
 {
-    struct policy_job *job = whose_turn(node, turn);
-    return job != NULL && is_even(node, job) ? job : NULL;
+    return by_clock != NULL && is_even(node, by_clock);
 }
 
 // (m) Or whoever has its turn for one that it has had of his.
@@ -201,8 +200,8 @@ static bool is_empty(const struct policy_node *node)
 static void on_change(struct policy_node *node)
 {
     packing_make_room(node, 0, node->gmet_ns);
-    struct policy_job *job = is_empty(node) ? in_turn(node, node->last_turn) : NULL;
-    if (job != NULL)
+    struct policy_job *job = is_empty(node) ? whose_turn(node, node->last_turn) : NULL;
+    if (has_turn(node, job))
         job->next = true;
     packing_fill(node, node->gmet_ns);
 }
@@ -212,12 +211,12 @@ static void on_change(struct policy_node *node)
 static void on_tick(struct policy_node *node)
 {
     packing_begin_slice(node);
-    struct policy_job *job = in_turn(node, node->turn);
-    if (job != NULL)
-        job = packing_choose(node, in_exchange(node, job), POLICY_ROUNDS_MOST);
+    struct policy_job *by_clock = whose_turn(node, node->turn), *job;
+    if (has_turn(node, by_clock))
+        job = packing_choose(node, in_exchange(node, by_clock), POLICY_ROUNDS_MOST);
     else
         job = packing_choose(node, packing_least_served(node, node->gmet_ns), 1);
-    exchange_begin_slice(node, job);
+    exchange_begin_slice(node, by_clock, job);
     fill_in_turn(node, job);
     packing_fill(node, node->gmet_ns);
 }
@@ -232,14 +231,6 @@ static bool too_far_ahead(const struct policy_node *node, const struct policy_jo
            requester->service_ns - least_ns > node->time_slice_ns;
 }
 
-// By the clock it is another's slice. Where jobs come and go the order changes as well, and it
-// tells nothing about the next turn.
-static bool is_others_slice(struct policy_node *node, const struct policy_job *requester)
-{
-    const struct policy_job *job = whose_turn(node, node->last_turn);
-    return job != NULL && job != requester && is_calm(node, node->last_turn);
-}
-
 // CMDSCH: "if currently scheduled job has run at least for the GMET, schedule the requesting job".
 // (b) With a set, only as many go as must, and each of them has had its GMET; the others are not
 // asked. (d) A discarded request is forgotten, as in the paper: the library repeats it.
@@ -248,7 +239,8 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
     requester->next = true;
     if (!packing_make_room(node, node->gmet_ns, node->gmet_ns))
         return packing_discard(node, ENGINE_DISCARDED_GMET);
-    if (is_others_slice(node, requester))
+    // Where jobs come and go, the order does so, too, and tells nothing about the next turn.
+    if (is_calm(node, node->last_turn))
         exchange_note_request(node, requester);
     if (too_far_ahead(node, requester))
         return packing_discard(node, ENGINE_DISCARDED_FAIR);
