@@ -69,7 +69,7 @@ def _main(arguments):
                   file=sys.stderr)
         units = plan.build(options)
         if options.dry_run:
-            _print_plan(results.left(units) if options.resume else units, options)
+            _print_plan(results.left(units, options.noise, options.retries) if options.resume else units, options)
             return 0
         if not options.resume:
             results = _new_store(options)

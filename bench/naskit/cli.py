@@ -79,7 +79,7 @@ def _main(arguments):
         else:
             results, units = _new(options)
         if options.dry_run:
-            _print_plan(results.left(units))
+            _print_plan(results.left(units, options.noise, options.retries))
             return 0
         current = session.Session(options, _site(options, units), results, units)
         current.check()

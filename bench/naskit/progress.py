@@ -7,10 +7,10 @@ import sys
 from . import times
 
 
-def left_s(units, wall_s, nominal_s):
-    """Seconds for the units of the plan that are not in `wall_s` ({place: seconds})."""
+def left_s(units, wall_s, nominal_s, again=()):
+    """Seconds for the units of the plan that are not in `wall_s` ({place: seconds}), and for the places of `again`."""
     return sum(expected_s(units, wall_s, nominal_s, [place for place in range(len(units))
-                                                     if place not in wall_s]))
+                                                     if place not in wall_s or place in again]))
 
 
 def expected_s(units, wall_s, nominal_s, places):
@@ -33,10 +33,18 @@ class Progress:
         self.nominal_s = nominal_s
         self.stream = stream
         self.wall_s = {}
+        self.again = set()
         self.terminal = stream.isatty()
 
+    def take_up(self, runs, due):
+        """What earlier sittings have run, and the places that are to be run in this one."""
+        self.wall_s = {run["place"]: run["wall_s"] for run in runs}
+        self.again = set(due) & self.wall_s.keys()
+
     def announce(self):
-        print(f"{len(self.units)} runs, {self._left()}", file=self.stream, flush=True)
+        due = len(self.units) - len(self.wall_s) + len(self.again)
+        of_all = "" if due == len(self.units) else f" of {len(self.units)}"
+        print(f"{due}{of_all} runs, {self._left()}", file=self.stream, flush=True)
 
     def begin(self, place, attempt):
         unit = self.units[place]
@@ -50,7 +58,7 @@ class Progress:
                   flush=True)
 
     def _left(self):
-        return f"{times.left(left_s(self.units, self.wall_s, self.nominal_s))} left"
+        return f"{times.left(left_s(self.units, self.wall_s, self.nominal_s, self.again))} left"
 
     def expected_s(self, place):
         """Seconds for one more run of the unit."""
@@ -58,6 +66,7 @@ class Progress:
 
     def end(self, place, run, wall_s):
         self.wall_s[place] = wall_s
+        self.again.discard(place)
         said = []
         jobs = run["jobs"]
         if len(jobs) <= 3:

@@ -30,6 +30,16 @@ def valid(runs):
     return [chosen[key] for key in sorted(chosen)]
 
 
+def attempts(runs, place):
+    """At one place of the plan; not those that only give a later sitting something to compare with."""
+    return [run for run in runs if run["place"] == place and not is_again(run)]
+
+
+def is_due(tried, retries):
+    """Whether a unit with these attempts is to be run, or run again."""
+    return not tried or len(tried) <= retries and all(run["disturbed"] for run in tried)
+
+
 def standing(runs):
     """Those that were made with the settings that their experiments have now: what the others ran is still to be run."""
     return [run for run in runs if run.get("settings", {}) == dict(experiments.settings(run["experiment"], run["value"]))]

@@ -23,11 +23,13 @@ class Sitting:
         self.units = units
         known = results.runs()
         self.runs = records.standing(known)
+        noise.judge_sittings(self.runs, options.noise)  # each of the earlier ones as a whole
         self.number = 1 + max((records.sitting(run) for run in known), default=0)
         self.guard = noise.Guard(options.noise)
         self.longest_s = longest_s
         self.began_s = time.monotonic()
         self.progress = progress.Progress(units, nominal_s)
+        self.progress.take_up(self.runs, filter(self._is_due, range(len(units))))
         self.calibration_s = None
         self.pace_s = None
 
@@ -40,7 +42,6 @@ class Sitting:
         raise NotImplementedError
 
     def run(self):
-        self._take_up()
         try:
             self.site.up()
             environment.add_site(self.results, self.site.described())
@@ -54,12 +55,6 @@ class Sitting:
                     self._run_until_quiet(place, self.units[place], [], again=True)
         finally:
             self.put_away()
-
-    def _take_up(self):
-        """What was run in earlier sittings: each of them is judged as a whole."""
-        for run in self.runs:
-            self.progress.wall_s[run["place"]] = run["wall_s"]
-        noise.judge_sittings(self.runs, self.options.noise)
 
     def put_away(self):
         """Leaves the machine as it was; may be called again when it was interrupted itself."""
@@ -91,14 +86,15 @@ class Sitting:
         """How many units of the plan have nothing to be compared with, though it was run, too."""
         return sum(map(self._is_parted, range(len(self.units))))
 
+    def _is_due(self, place):
+        return records.is_due(records.attempts(self.runs, place), self.options.retries)
+
     def _run_place(self, place):
-        self._run_until_quiet(place, self.units[place],
-                              [run for run in self._runs_of(place) if not records.is_again(run)])
+        self._run_until_quiet(place, self.units[place], records.attempts(self.runs, place))
 
     def _run_until_quiet(self, place, unit, attempts, again=False):
         """`again`: it counts in this sitting, beside the one of an earlier sitting."""
-        while (not attempts or (len(attempts) <= self.options.retries
-                                and all(run["disturbed"] for run in attempts))) and self._has_time(place):
+        while records.is_due(attempts, self.options.retries) and self._has_time(place):
             for base in self._missing_bases(place):
                 if base in self._missing_bases(place):  # not run again for another base meanwhile
                     self._run_until_quiet(base, self.units[base], [], again=True)

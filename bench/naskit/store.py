@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from . import NasError, records
+from . import NasError, noise, records
 
 LONGEST_NAME = 150
 
@@ -96,10 +96,12 @@ class Store:
                 raise NasError(f"{path}:{number}: is not JSON") from None
         return found
 
-    def left(self, units):
-        """The units of a plan that are not among them."""
-        places = {run["place"] for run in records.standing(self.runs())}
-        return [unit for place, unit in enumerate(units) if place not in places]
+    def left(self, units, factor, retries):
+        """The units of a plan that are not among them, and those that were disturbed each time and may be run again; `factor`
+        is the noise guard's."""
+        runs = records.standing(self.runs())
+        noise.judge_sittings(runs, factor)
+        return [unit for place, unit in enumerate(units) if records.is_due(records.attempts(runs, place), retries)]
 
     def log_base(self, place, attempt, unit, index):
         """The path of a job's log, without an extension."""

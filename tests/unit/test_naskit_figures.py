@@ -445,7 +445,7 @@ class Folder(unittest.TestCase):
             file.write('{"place": 1, "exp')
         size = os.path.getsize(self.results.path("runs.jsonl"))
         self.assertEqual(self.results.runs(), [first])
-        self.assertEqual(self.results.left(["a", "b", "c"]), ["b", "c"])
+        self.assertEqual(self.results.left(["a", "b", "c"], 0, 0), ["b", "c"])
         self.assertEqual(os.path.getsize(self.results.path("runs.jsonl")), size)  # whoever writes may be alive
         self.results.append_run(second)
         self.assertEqual(self.results.runs(), [first, second])
@@ -456,8 +456,17 @@ class Folder(unittest.TestCase):
         base, other = run("uncoordinated", [job()], 2, experiment="gmet"), run("cosched", [job()], 3, experiment="dom", value=3)
         for one in (old, new, base, other):
             self.results.append_run(one)
-        self.assertEqual(self.results.left(["a", "b", "c", "d"]), ["a"])
+        self.assertEqual(self.results.left(["a", "b", "c", "d"], 0, 0), ["a"])
         self.assertEqual(records.standing([old, new, base, other]), [new, base, other])
+
+    def test_what_was_disturbed_each_time_is_run_again_as_often_as_is_asked(self):
+        for place, times_s in enumerate(((0.1,), (0.1,), (0.3, 0.3), (0.3, 0.1))):
+            for number, seconds in enumerate(times_s, 1):
+                self.results.append_run(run("cosched", [job()], place, attempt=number, calibration_s=seconds))
+        self.results.append_run(run("cosched", [job()], 2, attempt=3, calibration_s=0.1, again=True))
+        units = ["a", "b", "disturbed", "d"]
+        self.assertEqual([self.results.left(units, 1.2, retries) for retries in (1, 2)], [[], ["disturbed"]])
+        self.assertEqual(self.results.left(units, 0, 2), [])
 
     def test_a_broken_line_is_named(self):
         with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:

@@ -1,5 +1,6 @@
 """bench/naskit's plans: which units there are, in which order, and how long they may still take."""
 
+import io
 import json
 import os
 import sys
@@ -167,6 +168,19 @@ class Plan(unittest.TestCase):
         units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
         wall_s = {0: 10 * plan.nominal_s(units[0])}
         self.assertAlmostEqual(progress.left_s(units, wall_s, plan.nominal_s), 10 * sum(map(plan.nominal_s, units[1:])))
+
+    def test_who_goes_on_is_told_what_is_left_of_all(self):
+        units = plan.build([request()], ["mpich"], 1, 1.0)
+        stream = io.StringIO()
+        going_on = progress.Progress(units, plan.nominal_s, stream)
+        going_on.take_up([{"place": place, "wall_s": 600.0} for place in range(3)], [1, *range(3, len(units))])
+        going_on.announce()
+        self.assertRegex(stream.getvalue(), rf"^{len(units) - 2} of {len(units)} runs, .* left$")
+        before_s = progress.left_s(units, going_on.wall_s, plan.nominal_s, going_on.again)
+        self.assertGreaterEqual(before_s, 600)
+        going_on.begin(1, 2)
+        going_on.end(1, {"jobs": [], "disturbed": False}, 600.0)
+        self.assertLessEqual(progress.left_s(units, going_on.wall_s, plan.nominal_s, going_on.again), before_s - 600)
 
     def test_no_time_is_left_at_the_end(self):
         units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
