@@ -55,9 +55,10 @@ static int64_t now_s(clockid_t clock)
 static int arm(clockid_t clock, int flags)
 {
     int fd = timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC);
-    struct itimerspec timer = {
-        .it_value.tv_sec = SOON_S + (flags & TFD_TIMER_ABSTIME ? now_s(clock) : 0)};
+    struct itimerspec timer = {.it_value.tv_sec = SOON_S};
     assert_true(fd >= 0);
+    if (flags & TFD_TIMER_ABSTIME)
+        timer.it_value.tv_sec += now_s(clock);
     assert_int_equal(timerfd_settime(fd, flags, &timer, NULL), 0);
     return fd;
 }
