@@ -1,104 +1,12 @@
 // wait = block: who waits sleeps, and who may have moved something wakes those that do. Through the
 // entry points that programs call; the test plays the peers' part in the doorbell, too.
-#include "common/clock.h"
-#include "pmpi/variant/block.h"
-#include "pmpi/variant/contention.h"
-#include "pmpi/variant/wait.h"
-#include "tests/unit/mock_mpi.h"
+#include "tests/unit/sleepers.h"
 
 #include <netinet/in.h>
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define LONG_NS UINT64_C(50000000000) // longer than the mock's patience with a test that hangs
-#define NEVER   UINT64_MAX
-
-enum {
-    STRANGER = 2, // a seat whose rank exchanges nothing with this process
-    SEATS = 3,
-    TAG = 7,
-    LARGE = 9000,
-    ROUNDS = 2000,
-    VAIN = 40,
-};
-
-static unsigned char out[LARGE], in[LARGE];
-
-static void sleeps(int seat)
-{
-    if (atomic_exchange(&doorbell.room->seats[seat].asleep, 1) == 0)
-        atomic_fetch_add(&doorbell.room->asleep, 1);
-}
-
-static uint32_t rings(int seat)
-{
-    return atomic_load(&doorbell.room->seats[seat].rings);
-}
-
-static uint64_t count_of(enum stats_counter counter)
-{
-    return atomic_load(&stats_counters[counter]);
-}
-
-// Sleeps end by rings only, unless a test wants something else.
-static int start(void **state)
-{
-    static bool started;
-    const int nodes[MOCK_SIZE] = {0, 0};
-    char name[DOORBELL_NAME_MAX];
-    (void)state;
-    if (!started)
-        mock_start(MPI_THREAD_MULTIPLE);
-    started = true;
-    if (doorbell_create("/tmp", SEATS, name, NULL) != 0 || peers_start(nodes, MOCK_SIZE) != 0)
-        return -1;
-    doorbell_remove("/tmp", name);
-    block.sign = BLOCK_BY_DOORBELL;
-    block.spin_limit_ns = 1000;
-    block.long_poll_ns = NEVER;
-    block.least_ns = block.most_ns = block.by_time_ns = LONG_NS;
-    wait_yields = wait_blocks = wait_collectives_polled = stats_on = core_active = true;
-    wait_adapts = false;
-    block.haste_until_ns = 0;
-    for (int i = 0; i < STATS_COUNTERS; i++)
-        stats_counters[i] = 0;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    core_active = false;
-    contention_stop();
-    mock_hold_sends(MPI_COMM_NULL);
-    doorbell_leave();
-    peers_stop();
-    return mock_messages_left() == 0 && mock_requests_left() == 0 ? 0 : -1;
-}
-
 // --- who rings -----------------------------------------------------------------------------------
-
-#define OUT    out, 8, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD
-#define IN     in, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD
-#define ANY_IN in, LARGE, MPI_BYTE, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD
-
-static void comes(size_t length)
-{
-    mock_peer_send(MPI_COMM_WORLD, TAG, out, length);
-}
-
-static void goes(void)
-{
-    assert_true(mock_peer_receive(MPI_COMM_WORLD, TAG, in, sizeof in) >= 0);
-}
 
 // Rank 1 sleeps before a call and is awake after it.
 #define RINGS(call)                                                                                \
@@ -215,12 +123,6 @@ static void looking_in_vain_rings_now_and_then(void **state)
 
 // --- who sleeps ----------------------------------------------------------------------------------
 
-static void wait_until_asleep(int seat)
-{
-    while (atomic_load(&doorbell.room->seats[seat].asleep) == 0)
-        sched_yield();
-}
-
 // Messages from rank 1, each when this rank has gone to sleep.
 static void *send_to_the_sleeper(void *count)
 {
@@ -285,12 +187,6 @@ static void no_message_is_slept_through(void **state)
     assert_int_equal(count_of(STATS_OVERSLEPT), 0);
 }
 
-static void *receive(void *request)
-{
-    lib.Wait(request, MPI_STATUS_IGNORE);
-    return NULL;
-}
-
 // Its polls may have answered somebody: a rendezvous, a collective operation.
 static void who_goes_to_sleep_rings_first(void **state)
 {
@@ -307,223 +203,11 @@ static void who_goes_to_sleep_rings_first(void **state)
     pthread_join(thread, NULL);
 }
 
-// How often the peer is rung by one who waits and is woken for nothing VAIN times.
-static uint32_t rings_of_vain_wakes(void)
-{
-    pthread_t thread;
-    MPI_Request request;
-    lib.Irecv(IN, &request);
-    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
-    for (int i = 0; i < VAIN; i++) {
-        wait_until_asleep(MOCK_SELF);
-        sleeps(MOCK_PEER);
-        doorbell_ring_those(MOCK_SELF);
-    }
-    wait_until_asleep(MOCK_SELF);
-    uint32_t found = rings(MOCK_PEER);
-    comes(8);
-    doorbell_ring_those(MOCK_SELF);
-    pthread_join(thread, NULL);
-    return found;
-}
-
 // Each that wakes for nothing and sleeps again would wake the other.
 static void two_that_wait_for_a_third_get_to_sleep(void **state)
 {
     (void)state;
     assert_in_range(rings_of_vain_wakes(), 1, VAIN / 2);
-}
-
-// --- something large -----------------------------------------------------------------------------
-
-static void haste_for(uint64_t ns)
-{
-    atomic_store(&block.haste_until_ns, clock_now_ns() + ns);
-}
-
-static uint64_t haste(void)
-{
-    uint64_t until_ns = atomic_load(&block.haste_until_ns), now = clock_now_ns();
-    return until_ns > now ? until_ns - now : 0;
-}
-
-// Pieces may have been moved by polls that are too short to tell.
-static void who_waits_for_something_large_rings_before_each_sleep(void **state)
-{
-    (void)state;
-    haste_for(LONG_NS);
-    assert_in_range(rings_of_vain_wakes(), VAIN, 2 * VAIN);
-}
-
-static void what_is_large_and_posted_makes_haste(void **state)
-{
-    (void)state;
-    static unsigned char big[1 << 20];
-    MPI_Request request;
-    lib.Isend(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
-    lib.Wait(&request, MPI_STATUS_IGNORE);
-    goes();
-    assert_int_equal(block.haste_until_ns, 0);
-    uint64_t before_ns = clock_now_ns();
-    lib.Irecv(big, sizeof big, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
-    assert_true(block.haste_until_ns > before_ns + NS_PER_MS);
-    comes(8);
-    lib.Wait(&request, MPI_STATUS_IGNORE);
-    block.haste_until_ns = 0;
-    wait_blocks = false; // who never sleeps does not ask
-    lib.Irecv(big, sizeof big, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
-    assert_int_equal(block.haste_until_ns, 0);
-    wait_blocks = true;
-    comes(8);
-    lib.Wait(&request, MPI_STATUS_IGNORE);
-    for (int i = 0; i < VAIN; i++)
-        block_expect(UINT64_MAX);
-    assert_in_range(haste(), 0, NS_PER_SEC); // not for ever
-}
-
-static bool hastes(int rc)
-{
-    assert_int_equal(rc, MPI_SUCCESS);
-    bool is_in_haste = block.haste_until_ns != 0;
-    block.haste_until_ns = 0;
-    return is_in_haste;
-}
-
-static void what_is_large_and_persistent_makes_haste_with_each_start(void **state)
-{
-    (void)state;
-    static unsigned char big[1 << 20];
-    MPI_Request requests[2];
-    bool known_in_time = true;
-    for (int round = 0; round < 2; round++) {
-        wait_blocks = known_in_time; // those who may sleep later are told of in time
-        outsiders_on = !known_in_time;
-        assert_false(hastes(
-            lib.Send_init(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[0])));
-        assert_false(hastes(
-            lib.Recv_init(big, 1 << 18, MPI_INT, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[1])));
-        wait_blocks = true;
-        outsiders_on = false;
-        assert_false(hastes(lib.Start(&requests[0])));
-        assert_true(hastes(lib.Start(&requests[1])));
-        comes(8);
-        lib.Waitall(2, requests, MPI_STATUSES_IGNORE);
-        goes();
-        assert_true(hastes(lib.Startall(2, requests)));
-        comes(8);
-        lib.Waitall(2, requests, MPI_STATUSES_IGNORE);
-        goes();
-        lib.Request_free(&requests[0]);
-        lib.Request_free(&requests[1]);
-        known_in_time = false;
-    }
-    // By a handle that was another's.
-    lib.Send_init(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[0]);
-    lib.Send_init(big, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &requests[1]);
-    assert_false(hastes(lib.Startall(2, requests)));
-    lib.Waitall(2, requests, MPI_STATUSES_IGNORE);
-    goes();
-    goes();
-    lib.Request_free(&requests[0]);
-    lib.Request_free(&requests[1]);
-}
-
-static int make_partitioned(const void *buf, int partitions, MPI_Count count, MPI_Datatype type,
-                            int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    (void)buf, (void)partitions, (void)count, (void)type, (void)dest, (void)tag, (void)comm,
-        (void)info;
-    *request = TAG;
-    return MPI_SUCCESS;
-}
-
-static int make_collective(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                           MPI_Info info, MPI_Request *request)
-{
-    return make_partitioned(buf, 1, count, type, root, TAG, comm, info, request);
-}
-
-static int start_it(MPI_Request *request)
-{
-    assert_int_equal(*request, TAG);
-    return MPI_SUCCESS;
-}
-
-static int make_ready(int partition, MPI_Request request)
-{
-    (void)partition;
-    return start_it(&request);
-}
-
-static void partitions_and_persistent_collectives_make_haste_too(void **state)
-{
-    (void)state;
-    struct mpi_next before[2] = {mpi_next[0], mpi_next[1]};
-    MPI_Request request;
-    for (int entry = 0; entry < 2; entry++) {
-        mpi_next[entry].Psend_init = make_partitioned;
-        mpi_next[entry].Bcast_init = make_collective;
-        mpi_next[entry].Start = start_it;
-        mpi_next[entry].Pready = make_ready;
-    }
-    lib.Bcast_init(in, LARGE, MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    assert_false(hastes(lib.Start(&request)));
-    lib.Psend_init(out, 2, LARGE, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
-                   &request);
-    assert_true(hastes(lib.Start(&request)));
-    assert_true(hastes(lib.Pready(0, request)));
-    lib.Bcast_init(in, LARGE, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    assert_true(hastes(lib.Start(&request)));
-    wait_forgets(&request);
-    wait_one_by_one = false;
-    memcpy(mpi_next, before, sizeof before);
-}
-
-static void rung_after_its_haste(struct block_wait *wait)
-{
-    block.spin_limit_ns = LONG_NS;
-    while (haste() != 0)
-        block_pause(wait, MOCK_PEER);
-    block.spin_limit_ns = wait->spin_until_ns = 0;
-    block_pause(wait, MOCK_PEER); // the last poll before the sleep
-    doorbell_ring_those(MOCK_SELF);
-    block_pause(wait, MOCK_PEER);
-    if (doorbell_announced)
-        doorbell_withdraw();
-}
-
-static void haste_is_over_after_a_while_and_again_when_somebody_comes(void **state)
-{
-    (void)state;
-    struct block_wait wait = {.began_ns = 0};
-    haste_for(2 * NS_PER_MS);
-    uint64_t first_ns = block.haste_until_ns;
-    rung_after_its_haste(&wait);
-    uint64_t again_ns = block.haste_until_ns;
-    assert_true(again_ns > first_ns);
-    assert_true(wait.rests_until_ns - again_ns >= again_ns - wait.began_ns);
-    wait.hurried_ns = NS_PER_MS; // not before it has rested
-    wait.rests_until_ns = UINT64_MAX;
-    block.haste_until_ns = 0;
-    rung_after_its_haste(&wait);
-    assert_int_equal(block.haste_until_ns, 0);
-}
-
-static void a_poll_that_takes_long_rings(void **state)
-{
-    (void)state;
-    pthread_t thread;
-    MPI_Request request;
-    lib.Irecv(IN, &request);
-    block.long_poll_ns = 0;
-    block.spin_limit_ns = LONG_NS;
-    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
-    for (uint32_t seen = 0; seen < VAIN; seen = rings(MOCK_PEER)) {
-        sleeps(MOCK_PEER);
-        sched_yield();
-    }
-    comes(8);
-    pthread_join(thread, NULL);
 }
 
 // --- wait = auto ---------------------------------------------------------------------------------
@@ -613,21 +297,6 @@ static void a_sleep_that_nobody_ends_ends(void **state)
     receive_what_nobody_rings_for();
 }
 
-static void with_something_large_sleeps_are_short(void **state)
-{
-    (void)state;
-    uint64_t before_ns = clock_now_ns();
-    struct block_wait wait = {.began_ns = before_ns - 4 * LONG_NS, .paused_ns = before_ns};
-    block.least_ns = block.by_time_ns = 1000;
-    block.spin_limit_ns = 0;
-    haste_for(LONG_NS);
-    block_pause(&wait, MOCK_PEER); // the last poll before the sleep
-    block_pause(&wait, MOCK_PEER);
-    assert_int_equal(count_of(STATS_OVERSLEPT), 1);
-    assert_true(clock_now_ns() - before_ns < LONG_NS);
-    assert_false(doorbell_announced);
-}
-
 static void with_a_window_sleeps_go_by_the_clock(void **state)
 {
     (void)state;
@@ -702,8 +371,6 @@ static void sockets_that_say_nothing_are_not_waited_for(void **state)
     assert_int_equal(close(connection[0]) | close(connection[1]), 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -717,19 +384,12 @@ int main(void)
         TEST(no_message_is_slept_through),
         TEST(who_goes_to_sleep_rings_first),
         TEST(two_that_wait_for_a_third_get_to_sleep),
-        TEST(who_waits_for_something_large_rings_before_each_sleep),
-        TEST(what_is_large_and_posted_makes_haste),
-        TEST(what_is_large_and_persistent_makes_haste_with_each_start),
-        TEST(partitions_and_persistent_collectives_make_haste_too),
-        TEST(haste_is_over_after_a_while_and_again_when_somebody_comes),
-        TEST(a_poll_that_takes_long_rings),
         TEST(auto_yields_where_nobody_else_computes),
         TEST(auto_sleeps_while_somebody_does),
         TEST(auto_yields_again_when_nobody_does_any_more),
         TEST(who_yields_rings_those_who_sleep),
         TEST(a_sleep_that_nobody_ends_ends),
         TEST(sockets_that_say_nothing_are_not_waited_for),
-        TEST(with_something_large_sleeps_are_short),
         TEST(with_a_window_sleeps_go_by_the_clock),
         TEST(without_a_doorbell_sleeps_go_by_the_clock),
     };
