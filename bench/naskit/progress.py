@@ -7,14 +7,8 @@ import sys
 from . import times
 
 
-def left_s(units, wall_s, nominal_s, again=()):
-    """Seconds for the units of the plan that are not in `wall_s` ({place: seconds}), and for the places of `again`."""
-    return sum(expected_s(units, wall_s, nominal_s, [place for place in range(len(units))
-                                                     if place not in wall_s or place in again]))
-
-
 def expected_s(units, wall_s, nominal_s, places):
-    """Seconds for each of the places: what the same cost before, else what `nominal_s(unit)` guesses,
+    """Seconds for each of the places, by `wall_s` ({place: seconds}): what the same cost before, else what `nominal_s(unit)` guesses,
     corrected by how wrong it was so far."""
     known = {}
     for place, seconds in wall_s.items():
@@ -33,18 +27,17 @@ class Progress:
         self.nominal_s = nominal_s
         self.stream = stream
         self.wall_s = {}
-        self.again = set()
+        self.due = set(range(len(units)))  # places
         self.terminal = stream.isatty()
 
     def take_up(self, runs, due):
         """What earlier sittings have run, and the places that are to be run in this one."""
         self.wall_s = {run["place"]: run["wall_s"] for run in runs}
-        self.again = set(due) & self.wall_s.keys()
+        self.due = set(due)
 
     def announce(self):
-        due = len(self.units) - len(self.wall_s) + len(self.again)
-        of_all = "" if due == len(self.units) else f" of {len(self.units)}"
-        print(f"{due}{of_all} runs, {self._left()}", file=self.stream, flush=True)
+        of_all = "" if len(self.due) == len(self.units) else f" of {len(self.units)}"
+        print(f"{len(self.due)}{of_all} runs, {self._left()}", file=self.stream, flush=True)
 
     def begin(self, place, attempt):
         unit = self.units[place]
@@ -57,8 +50,12 @@ class Progress:
             print("\r\033[K" + f"{self._left()}: {self.text} ..."[:width], end="", file=self.stream,
                   flush=True)
 
+    def left_s(self):
+        """Seconds for all that are due."""
+        return sum(expected_s(self.units, self.wall_s, self.nominal_s, self.due))
+
     def _left(self):
-        return f"{times.left(left_s(self.units, self.wall_s, self.nominal_s, self.again))} left"
+        return f"{times.left(self.left_s())} left"
 
     def expected_s(self, place):
         """Seconds for one more run of the unit."""
@@ -66,7 +63,7 @@ class Progress:
 
     def end(self, place, run, wall_s):
         self.wall_s[place] = wall_s
-        self.again.discard(place)
+        self.due.discard(place)
         said = []
         jobs = run["jobs"]
         if len(jobs) <= 3:

@@ -40,6 +40,11 @@ def is_due(tried, retries):
     return not tried or len(tried) <= retries and all(run["disturbed"] for run in tried)
 
 
+def due(runs, places, retries):
+    """Those of `places` whose units are."""
+    return [place for place in places if is_due(attempts(runs, place), retries)]
+
+
 def standing(runs):
     """Those that were made with the settings that their experiments have now: what the others ran is still to be run."""
     return [run for run in runs if run.get("settings", {}) == dict(experiments.settings(run["experiment"], run["value"]))]

@@ -29,7 +29,7 @@ class Sitting:
         self.longest_s = longest_s
         self.began_s = time.monotonic()
         self.progress = progress.Progress(units, nominal_s)
-        self.progress.take_up(self.runs, filter(self._is_due, range(len(units))))
+        self.progress.take_up(self.runs, records.due(self.runs, range(len(units)), options.retries))
         self.calibration_s = None
         self.pace_s = None
 
@@ -85,9 +85,6 @@ class Sitting:
     def parted(self):
         """How many units of the plan have nothing to be compared with, though it was run, too."""
         return sum(map(self._is_parted, range(len(self.units))))
-
-    def _is_due(self, place):
-        return records.is_due(records.attempts(self.runs, place), self.options.retries)
 
     def _run_place(self, place):
         self._run_until_quiet(place, self.units[place], records.attempts(self.runs, place))

@@ -101,7 +101,7 @@ class Store:
         is the noise guard's."""
         runs = records.standing(self.runs())
         noise.judge_sittings(runs, factor)
-        return [unit for place, unit in enumerate(units) if records.is_due(records.attempts(runs, place), retries)]
+        return [units[place] for place in records.due(runs, range(len(units)), retries)]
 
     def log_base(self, place, attempt, unit, index):
         """The path of a job's log, without an extension."""

@@ -157,34 +157,37 @@ class Plan(unittest.TestCase):
         with self.assertRaisesRegex(NasError, "unknown"):
             experiments.choose(["figure-2"])
 
+    def going_on(self, units, wall_s, again=()):
+        """The progress of who goes on after these."""
+        progress_ = progress.Progress(units, plan.nominal_s, io.StringIO())
+        progress_.take_up([{"place": place, "wall_s": seconds} for place, seconds in wall_s.items()],
+                          [place for place in range(len(units)) if place not in wall_s or place in again])
+        return progress_
+
     def test_time_left_is_what_the_same_took_before(self):
         units = plan.build([request()], ["mpich"], 1, 1.0)
         half = len(units) // 2
-        wall_s = {place: 10.0 for place in range(half)}
-        self.assertAlmostEqual(progress.left_s(units, wall_s, plan.nominal_s), 10.0 * half)
-        self.assertGreater(progress.left_s(units, {}, plan.nominal_s), 0)
+        self.assertAlmostEqual(self.going_on(units, {place: 10.0 for place in range(half)}).left_s(), 10.0 * half)
+        self.assertGreater(progress.Progress(units, plan.nominal_s, io.StringIO()).left_s(), 0)
 
     def test_time_left_learns_how_wrong_the_guess_was(self):
         units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
-        wall_s = {0: 10 * plan.nominal_s(units[0])}
-        self.assertAlmostEqual(progress.left_s(units, wall_s, plan.nominal_s), 10 * sum(map(plan.nominal_s, units[1:])))
+        going_on = self.going_on(units, {0: 10 * plan.nominal_s(units[0])})
+        self.assertAlmostEqual(going_on.left_s(), 10 * sum(map(plan.nominal_s, units[1:])))
 
     def test_who_goes_on_is_told_what_is_left_of_all(self):
         units = plan.build([request()], ["mpich"], 1, 1.0)
-        stream = io.StringIO()
-        going_on = progress.Progress(units, plan.nominal_s, stream)
-        going_on.take_up([{"place": place, "wall_s": 600.0} for place in range(3)], [1, *range(3, len(units))])
+        going_on = self.going_on(units, dict.fromkeys(range(3), 600.0), again=[1])
         going_on.announce()
-        self.assertRegex(stream.getvalue(), rf"^{len(units) - 2} of {len(units)} runs, .* left$")
-        before_s = progress.left_s(units, going_on.wall_s, plan.nominal_s, going_on.again)
-        self.assertGreaterEqual(before_s, 600)
+        self.assertRegex(going_on.stream.getvalue(), rf"^{len(units) - 2} of {len(units)} runs, .* left$")
+        before_s = going_on.left_s()
         going_on.begin(1, 2)
         going_on.end(1, {"jobs": [], "disturbed": False}, 600.0)
-        self.assertLessEqual(progress.left_s(units, going_on.wall_s, plan.nominal_s, going_on.again), before_s - 600)
+        self.assertAlmostEqual(going_on.left_s(), before_s - 600)
 
     def test_no_time_is_left_at_the_end(self):
         units = plan.build([request(runs=1)], ["mpich"], 1, 1.0)
-        self.assertEqual(progress.left_s(units, dict.fromkeys(range(len(units)), 1.0), plan.nominal_s), 0)
+        self.assertEqual(self.going_on(units, dict.fromkeys(range(len(units)), 1.0)).left_s(), 0)
 
 
 if __name__ == "__main__":
