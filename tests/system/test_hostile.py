@@ -380,12 +380,14 @@ class Crowd(HostileNode):
         attacks.end()
         return attacks.busy
 
-    def test_it_costs_about_as_much_as_one_connection(self):
+    MOST = 10  # unbounded it was a hundred times as much
+
+    def test_it_costs_hardly_more_than_one_connection(self):
         honest = self.honest_job()
         one = self.cost("schedule")
-        many = self.cost("crowd", 5 * one)
+        many = self.cost("crowd", self.MOST * one)
         say(f"classd: {100 * one:.1f} % of a CPU for one flooding connection, {100 * many:.1f} % for a crowd")
-        self.assertLess(many, 5 * one)
+        self.assertLess(many, self.MOST * one)
         self.assert_unharmed(honest)
 
 

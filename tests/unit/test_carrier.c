@@ -467,7 +467,7 @@ static void a_scheduled_rank_lets_others_by_while_it_waits(void **state)
     (void)state;
     begin();
     stats_on = wait_adapts = true;
-    assert_in_range(yields_of(OUT), 900, 999);
+    assert_in_range(yields_of(OUT), 1, 999); // fewer where others take long: see courtesy.h
     assert_int_equal(yields_of(STATUS_SCHEDULED), 0); // the job alone
     wait_adapts = false;                              // wait = spin
     assert_int_equal(yields_of(OUT), 0);
