@@ -21,10 +21,10 @@ int freezing_finish(const struct freezer *freezer, const struct cgroup_class *cl
                      class_->base.name, freezer->lingers, LIMIT_MS, path, freezer->file);
 }
 
-int freezing_pass(const struct freezer *freezer, const struct cgroup_class *class_,
+int freezing_pass(const struct freezer *freezer, const struct cgroup_class *class_, bool asked,
                   struct error *err)
 {
-    if (freezer->ask(class_, err) != 0)
+    if (!asked && freezer->ask(class_, err) != 0)
         return -1;
     int rc = freezer->look(class_, err);
     if (rc != 0)

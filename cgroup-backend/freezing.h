@@ -21,8 +21,9 @@ struct freezer {
 int freezing_finish(const struct freezer *freezer, const struct cgroup_class *class_,
                     const char *path, struct error *err);
 
-// Asks and looks once, and does not wait. EAGAIN when some have not stopped by then.
-int freezing_pass(const struct freezer *freezer, const struct cgroup_class *class_,
+// Asks, unless the class has been `asked`, and looks once, and does not wait. EAGAIN when some have
+// not stopped by then.
+int freezing_pass(const struct freezer *freezer, const struct cgroup_class *class_, bool asked,
                   struct error *err);
 
 #endif

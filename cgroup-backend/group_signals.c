@@ -256,9 +256,10 @@ static void freeze_for_a_moment(class_t *base)
 {
     uint64_t end_ns = clock_now_ns() + FREEZE_NS;
     struct error fault = {0};
-    while (base->ops->freeze_pass(base, &fault) != 0 && fault.code == EAGAIN &&
+    bool asked = false;
+    while (base->ops->freeze_pass(base, asked, &fault) != 0 && fault.code == EAGAIN &&
            clock_now_ns() < end_ns)
-        ;
+        asked = true;
 }
 
 // Frozen processes do not fork. Without a freezer those of a subtree are stopped first: its
@@ -268,7 +269,7 @@ static int hold_still(class_t *base, pid_t root, uint64_t root_start, struct gen
 {
     if (class_has_freezer(base)) {
         if (root != 0 && !at_once)
-            return base->ops->freeze_pass(base, err);
+            return base->ops->freeze_pass(base, false, err);
         freeze_for_a_moment(base);
         return 0;
     }

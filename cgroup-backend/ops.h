@@ -33,7 +33,7 @@ struct backend_ops {
     int (*kill)(class_t *class_, struct error *err);
     // For tracking.c; null in classes in place, which are their managers'. One pass each.
     bool (*has_freezer)(const class_t *class_);
-    int (*freeze_pass)(class_t *class_, struct error *err);
+    int (*freeze_pass)(class_t *class_, bool asked, struct error *err); // asked: only look
     int (*find_stopped)(class_t *class_, struct suspension *suspension, struct error *err);
     int (*stop_pass)(class_t *class_, struct suspension *suspension, struct error *err);
     int (*continue_pass)(class_t *class_, const struct suspension *suspension, struct error *err);

@@ -306,8 +306,9 @@ static bool test_has_freezer(const class_t *base)
     return !((const struct test_class *)base)->backend->no_freezer;
 }
 
-static int test_freeze_pass(class_t *base, struct error *err)
+static int test_freeze_pass(class_t *base, bool asked, struct error *err)
 {
+    (void)asked;
     return test_freeze(base, err);
 }
 

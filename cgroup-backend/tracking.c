@@ -104,6 +104,17 @@ static int begin(class_t *class_, const struct class_suspension *how, struct err
     return 0;
 }
 
+// Whoever is to freeze does so without being asked again, and asking visits every process. So every
+// other pass only looks.
+static int freeze_pass(class_t *class_, struct error *err)
+{
+    struct suspension *suspension = &class_->suspension;
+    bool asked = suspension->asked;
+    int rc = class_->ops->freeze_pass(class_, asked, err);
+    suspension->asked = rc != 0 && !asked;
+    return rc;
+}
+
 int class_suspend(class_t *class_, const struct class_suspension *how, struct error *err)
 {
     struct suspension *suspension = &class_->suspension;
@@ -116,7 +127,7 @@ int class_suspend(class_t *class_, const struct class_suspension *how, struct er
     case CLASS_BY_SHARE:
         return 0;
     case CLASS_BY_FREEZER:
-        return class_->ops->freeze_pass(class_, err);
+        return freeze_pass(class_, err);
     case CLASS_BY_SIGNALS:
         break;
     }

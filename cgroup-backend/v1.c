@@ -250,12 +250,12 @@ static bool v1_has_freezer(const class_t *base)
     return has_freezer(((const struct cgroup_class *)base)->backend);
 }
 
-static int v1_freeze_pass(class_t *base, struct error *err)
+static int v1_freeze_pass(class_t *base, bool asked, struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     if (need_freezer(class_, err) != 0)
         return -1;
-    return freezing_pass(&v1_freezer, class_, err);
+    return freezing_pass(&v1_freezer, class_, asked, err);
 }
 
 static int v1_thaw(class_t *base, struct error *err)

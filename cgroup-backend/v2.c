@@ -223,9 +223,9 @@ static bool v2_has_freezer(const class_t *base)
                      sizeof text, NULL) == 0;
 }
 
-static int v2_freeze_pass(class_t *base, struct error *err)
+static int v2_freeze_pass(class_t *base, bool asked, struct error *err)
 {
-    return freezing_pass(&v2_freezer, (const struct cgroup_class *)base, err);
+    return freezing_pass(&v2_freezer, (const struct cgroup_class *)base, asked, err);
 }
 
 static int v2_thaw(class_t *base, struct error *err)

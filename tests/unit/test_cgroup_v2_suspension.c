@@ -239,6 +239,30 @@ static void no_pass_sleeps(void **state)
     class_close(a);
 }
 
+// Asking visits every process, each of which freezes by itself once it was asked; a thaw of
+// somebody else's is made good all the same.
+static void every_other_pass_only_looks(void **state)
+{
+    const struct class_suspension how = {.means = CLASS_BY_FREEZER};
+    (void)state;
+    put_class("lab/node0/a");
+    put_frozen(false);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    const char *const asked[] = {"1\n", "1\n", "1\n1\n", "1\n1\n"};
+    for (size_t pass = 0; pass < sizeof asked / sizeof *asked; pass++) {
+        assert_int_equal(class_suspend(a, &how, NULL), -1);
+        assert_file("lab/node0/a", "cgroup.freeze", asked[pass]);
+    }
+    put_frozen(true);
+    for (int again = 0; again < 2; again++) { // who is suspended is asked in each pass
+        put("lab/node0/a", "cgroup.freeze", "");
+        assert_int_equal(class_suspend(a, &how, NULL), 0);
+        assert_file("lab/node0/a", "cgroup.freeze", "1\n");
+    }
+    class_close(a);
+}
+
 static void looks_come_soon_at_first(void **state)
 {
     const uint64_t interval_ns = 5 * NS_PER_MS;
@@ -307,6 +331,7 @@ int main(void)
         on_files(a_suspension_outlives_a_lack_of_memory),
         on_files(what_is_no_record_goes),
         on_files(no_pass_sleeps),
+        on_files(every_other_pass_only_looks),
         on_files(looks_come_soon_at_first),
         on_files(who_is_to_be_killed_is_held_until_all_stand_still),
     };
