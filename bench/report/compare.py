@@ -7,6 +7,8 @@ from . import numbers
 
 # Intervals that hold 1 and lie within these are a finding (no difference), not merely a lack of one.
 EQUAL = (0.97, 1.03)
+# Unclear intervals that are wider than this, high ÷ low, do not even say that it is about the same.
+TELLING = 1.5
 # No measurement of ours can tell more; beyond, something is broken.
 CREDIBLE = (1e-6, 1e6)
 
@@ -102,8 +104,10 @@ def phrase(comparison, faster="faster", slower="slower", where=""):
         return f"perhaps {_numbers(comparison, comparison.factor < 1)} {word}{where}, but only one of the two " \
                "intervals excludes that there is no difference"
     if kind == "equal":
-        return f"practically {SAME[faster]}{where} ({span(comparison)} times)"
-    return f"{SAME[faster]}, as far as can be seen{where and f',{where}'} ({span(comparison)} times)"
+        return f"practically {SAME[faster]}{where} ({span(comparison)} times {faster})"
+    if comparison.high > TELLING * comparison.low:
+        return f"{faster} or {slower}, which cannot be told{where} ({span(comparison)} times {faster})"
+    return f"{SAME[faster]}, as far as can be seen{where and f',{where}'} ({span(comparison)} times {faster})"
 
 
 def less_pct(factor):

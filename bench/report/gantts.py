@@ -71,7 +71,7 @@ def figure(charts, place=1):
                                      + ("" if chart.spans else ", from start to end"), entry.scheduler, chart)
                    for entry, chart in charts)
     where = f"{names.workload(first.workload)}, {names.mpi(first.mpi)}"
-    said = [f"{names.scheduler(entry.scheduler)}: {len(chart.jobs)} jobs, the last ends after {_end(chart):.0f} s."
+    said = [f"{names.scheduler(entry.scheduler)}{_value(entry)}: {len(chart.jobs)} jobs, the last ends after {_end(chart):.0f} s."
             for entry, chart in charts if _end(chart) is not None]
     # The name becomes that of a file.
     name = first.experiment if first.experiment in experiments.KINDS else "run"

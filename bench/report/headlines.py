@@ -13,7 +13,7 @@ def of(experiment, kind, facts):
         return [f"{kind.title}: {said[0].lower()}{said[1:]}" for mpi in _mpis(experiment)
                 if (said := sentences.crowded(experiment, kind, mpi))]
     if kind.shape == "lines" and not kind.gains:
-        return _sweep(experiment, kind)
+        return _sweep(experiment, kind, facts)
     return _gains(experiment, kind, facts)
 
 
@@ -114,7 +114,7 @@ def _pairs(experiment):
     return [f"Every pair: at worst a job takes this many times its fair share: {_each(found)}."] if found else []
 
 
-def _sweep(experiment, kind):
+def _sweep(experiment, kind, facts):
     """The workload that depends most on the parameter."""
     found = []
     for mpi in _mpis(experiment):
@@ -131,4 +131,7 @@ def _sweep(experiment, kind):
             found.append((mpi, "makes no difference that can be seen" + (f" for {known}" if len(effects) < len(every) else "")))
         elif any(effect.is_untried for effect in every):
             found.append((mpi, "had next to nothing to limit"))
-    return [f"{kind.title}: it {_each(found)}."] if found else []
+        elif every:
+            found.append((mpi, "was measured too rarely to say anything"))
+    paper = f" The paper saw: {facts['says']}." if facts else ""
+    return [f"{kind.title}: it {_each(found)}.{paper}"] if found else []

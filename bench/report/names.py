@@ -44,7 +44,7 @@ EXPLANATIONS = {
     "uncoordinated": "jobs share the nodes, and each node's kernel decides by itself who runs",
     "yield": "jobs share the nodes; a process that waits gives its CPU away, a setting of the MPI library itself",
     "gang": "all nodes switch between jobs together, by a common table",
-    "cosched": "jobs share the nodes, and cosched makes all processes of a job run at the same moment",
+    "cosched": "jobs share the nodes, and cosched, the system that is measured here, makes all processes of a job run at the same moment",
     "spin": "each node's kernel decides by itself who runs; a process that waits for a message spins",
     "spin-block": "each node's kernel decides by itself who runs; a process that waits for a message spins, then blocks",
     "dcs-spin": "dynamic coscheduling as in the paper, E = -1, C = 0; a process that waits spins",
@@ -102,23 +102,33 @@ def colours(found):
     return table
 
 
-def scheduler(name):
-    """"coscheduled by dcs, slice 500 ms, idle_share = 2%" of cosched:dcs@500ms+scheduler.idle_share=2%."""
+def _variant(name):
+    """(policy, time-slice, settings) of cosched:dcs@500ms+scheduler.idle_share=2%, in words; None of what is no variant."""
     variant = re.fullmatch(r"cosched(?::(?P<policy>[^@+]+))?(?:@(?P<number>[0-9.]+)(?P<unit>[a-z]+))?"
                            r"(?P<settings>(?:\+[^+=]+=[^+]+)*)", name)
     if name in LABELS or not variant:
-        return LABELS.get(name, name)
-    policy = f" by {variant['policy']}" if variant["policy"] else ""
+        return None
     settings = [" = ".join(one.partition(".")[2].split("=", 1)) for one in variant["settings"].split("+")[1:]]
-    time_slice = [f"slice {variant['number']} {variant['unit']}"] if variant["unit"] else []
-    return ", ".join([f"coscheduled{policy}", *time_slice, *settings])
+    return variant["policy"], f"{variant['number']} {variant['unit']}" if variant["unit"] else None, settings
+
+
+def scheduler(name):
+    """"coscheduled by dcs, slice 500 ms, idle_share = 2%" of cosched:dcs@500ms+scheduler.idle_share=2%."""
+    variant = _variant(name)
+    if variant is None:
+        return LABELS.get(name, name)
+    policy, time_slice, settings = variant
+    return ", ".join([f"coscheduled by {policy}" if policy else "coscheduled", *([f"slice {time_slice}"] if time_slice else []), *settings])
 
 
 def explanation(name):
     """One clause, or an empty text."""
-    if name in EXPLANATIONS or not name.startswith("cosched"):
+    variant = _variant(name)
+    if variant is None:
         return EXPLANATIONS.get(name, "")
-    return "as coscheduled, with the policy, time-slice or settings that its name says"
+    policy, time_slice, settings = variant
+    return ", ".join(["as coscheduled", *([f"by policy {policy}"] if policy else []),
+                      *([f"each turn of {time_slice}"] if time_slice else []), *(f"with {one}" for one in settings)])
 
 
 def mpi(name):

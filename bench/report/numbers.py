@@ -54,7 +54,7 @@ def factors(*values, claim=False):
         digits = 1
     elif claim and 0 < nearest < 0.005:
         digits = 3
-    return [f"{value:.{digits}f}" for value in values]
+    return [f"{value:.{digits if value < 10 else 0}f}" for value in values]
 
 
 def count(number, noun):

@@ -8,7 +8,8 @@ WORDS = (
     ("response time", "seconds from a job's arrival to its end"),
     ("wait", "seconds from a job's arrival to its start"),
     ("stretch", "response time ÷ (time alone × number of jobs that share): 1.00 is a perfect share, 2.00 means that "
-                "half of the time was wasted. Fair stretch also allows for jobs that end earlier than others"),
+                "half of the time was wasted; less than 1 where other jobs end earlier and leave the nodes, or come later. Fair stretch "
+                "divides by what the job would have taken with an equal part of the nodes among those that were there at each moment"),
     ("time-slice", "how long one job keeps the nodes before it is the next one's turn"),
     ("GMET", "guaranteed minimum execution time: how long a job that was just scheduled cannot be displaced"),
     ("degree", "degree of multiprogramming: how many jobs share each node"),
@@ -18,7 +19,8 @@ WORDS = (
                  "or four runs these are from the least to the greatest, and hold the true median in 50, 75 or 88 % of all cases only"),
     ("n, runs", "how many runs a figure comes from, and how many there were: those with a job that did not verify are in no figure, "
                 "and those whose counterpart is of another day (sitting) are in no ratio and no stretch"),
-    ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share"),
+    ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share; more where only hogs, "
+                   "which have no F, had less"),
     ("fraction of time coscheduled", "of the time that a job held any of its nodes and had to share them, the part that it "
                                      "held all of them"),
     ("requests", "messages of a job's other nodes that asked for the CPUs here; made falsely where no other node had the job "
@@ -86,16 +88,18 @@ def _warnings(results, found):
         warnings.append("Some jobs did not verify: see the warnings below and the table of runs at the end.")
     differing = _differing(results.environment or {})
     if differing:
-        warnings.append(f"The session went on later with another {numbers.listing(differing)}: what is compared here "
-                        "may have been measured with either. Ratios and stretch are of runs of one sitting.")
+        sittings = len(_states(results.environment, "git_commit")) or len(_states(results.environment, "kernel"))
+        warnings.append(f"This was measured in {numbers.count(sittings, 'sitting')}, not all with the same {numbers.listing(differing)} "
+                        "(listed at the end). Ratios and stretch are of runs of one sitting; seconds may be of several.")
     lacking = _lacking(results.environment or {})
     if lacking:
         warnings.append(lacking)
-    page_us = max((took for took in _states(results.environment or {}, "page_us") if isinstance(took, (int, float))),
-                  default=0)
-    if page_us > SLOW_PAGE_US:
-        warnings.append(f"Memory was slow to come by: the first touch of a page took {page_us:.0f} microseconds. Jobs that start "
-                        "or grow pay for that; short ones, and makespans of many, say little here.")
+    pages_us = [took for took in _states(results.environment or {}, "page_us") if isinstance(took, (int, float))]
+    slow = sum(took > SLOW_PAGE_US for took in pages_us)
+    if slow:
+        where = f", in {slow} of the {len(pages_us)} sittings that looked" if len(pages_us) > 1 else ""
+        warnings.append(f"Memory was slow to come by{where}: the first touch of a page took up to {max(pages_us):.0f} microseconds. "
+                        "Jobs that start or grow pay for that; short ones, and makespans of many, say little there.")
     return [Paragraph(text, "warning") for text in warnings]
 
 
@@ -197,7 +201,7 @@ def _gantt(group, place):
     figure = gantts.figure(group, place)
     if figure is None:
         return []
-    text = ("One run of each scheduler. Each job has a row, and in it a strip for each node: filled where the node let "
+    text = ("Of each scheduler the run of the first repetition. Each job has a row, and in it a strip for each node: filled where the node let "
             "the job run. Coscheduled well, the strips of a job lie exactly above each other.")
     if any(not chart.spans for _, chart in group):
         text += (" Without cosched's daemons nobody records who runs when; such jobs are drawn from their start to "
@@ -275,8 +279,8 @@ def _method(results, found, paper):
         blocks.append(Paragraph(f"Not part of this session: {', '.join(missing)}.", "note"))
     if found:
         blocks += [tables.quality(found),
-                   Paragraph("The same by scheduler: one that is disturbed much more often than the others disturbs itself, "
-                             "and its figures are chosen by that.", "note"),
+                   Paragraph("The same by scheduler. Were one disturbed much more often than the others, it would slow down that piece of "
+                             "work itself, and its figures would be those of the runs in which it did so least.", "note"),
                    tables.quality_of_schedulers(found)]
     if results.environment is None:
         blocks.append(Paragraph("environment.json is missing: where these figures come from is not known.", "warning"))

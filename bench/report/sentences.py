@@ -21,7 +21,7 @@ def _clause(experiment, case, kind, comparison, versus):
     if comparison.kind == "missing":
         return f"{place}there is no comparison, since a run is missing or not verified"
     if comparison.kind == "unclear":
-        return f"{place}no difference can be seen ({compare.span(comparison)} times)"
+        return f"{place}no difference can be seen ({compare.span(comparison)} times {kind.faster})"
     versus = "" if comparison.kind == "equal" else versus
     return (f"{experiments.subject(experiment, case, kind.verb)} "
             f"{compare.phrase(comparison, kind.faster, kind.slower, versus)}")
@@ -94,15 +94,18 @@ def best_wait(experiment, kind, facts, mpi):
         text += f"; the time until the last job ends is {compare.phrase(makespan, 'shorter', 'longer')}"
     ideal = row.ideals.get(kind.ratio)
     if ideal:
-        text += (f". If nothing was lost by sharing, the average job of these would wait {numbers.plain(ideal.median)} of "
-                 f"its time in the queue (here {numbers.plain(row.ratios[kind.ratio].median)})")
+        ratio = row.ratios[kind.ratio].median
+        text += (f". Had sharing cost these jobs nothing, their wait would be {numbers.plain(ideal.median)} times that in the queue; it is "
+                 f"{numbers.plain(ratio)}")
+        if ratio < ideal.median:
+            text += ", as they took less CPU time than in the queue"
     paper = (facts or {}).get("best_gain")
     return text + (f". The paper saw up to {paper['less_pct']} % less wait." if paper else ".")
 
 
 def _best_clause(kind, best):
     if best.kind in ("unclear", "equal"):
-        return f"no difference in the average wait can be seen ({compare.span(best)} times)"
+        return f"no difference in the average wait can be seen ({compare.span(best)} times {kind.faster})"
     percent = compare.less_pct(best.factor)
     share = f"{abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
     said = compare.phrase(best, kind.faster, kind.slower, f" than in the queue ({share})")
@@ -201,7 +204,7 @@ def _passed(effect):
     if not effect.passed or not all(effect.limited):
         return ""
     shares = [f"{100 * passed / limited:.0f}" for passed, limited in zip(effect.passed, effect.limited)]
-    return f"; of {_span(effect.limited)} requests in a run {', '.join(shares)} % were granted"
+    return f"; of {_span(effect.limited)} requests in a run, from the lowest value to the highest, {', '.join(shares)} % were granted"
 
 
 def _counted(counts, noun):
@@ -270,8 +273,8 @@ def quality(experiment):
                     "Their runs are in no figure and no ratio.")
     hung = _hung(experiment)
     if hung:
-        said.append(f"After it had verified a program hung in MPI_Finalize ({hung} times), a known fault of MPICH, and was "
-                    "ended. Its time ends with its last result; a job that waits in a queue for the nodes starts that much "
+        said.append(f"Programs hung in MPI_Finalize after they had verified ({hung} times), a known fault of MPICH, and were "
+                    "ended. Their time ends with the last result; a job that waits in a queue for the nodes starts that much "
                     "later.")
     if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
         said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")

@@ -90,6 +90,9 @@ class Names(unittest.TestCase):
         self.assertEqual(names.scheduler("cosched:dcs@500ms"), "coscheduled by dcs, slice 500 ms")
         self.assertEqual(names.scheduler("cosched@1s"), "coscheduled, slice 1 s")
         self.assertEqual(names.scheduler("cosched+scheduler.strict=yes"), "coscheduled, strict = yes")
+        self.assertEqual(names.explanation("cosched:dcs@500ms+scheduler.strict=yes"),
+                         "as coscheduled, by policy dcs, each turn of 500 ms, with strict = yes")
+        self.assertEqual(names.explanation("mine"), "")
         self.assertEqual(names.scheduler("cosched:dcs@1s+dcs.quantum=5ms+cgroup.period=50ms"),
                          "coscheduled by dcs, slice 1 s, quantum = 5ms, period = 50ms")
         self.assertEqual(names.scheduler("somebody's"), "somebody's")
@@ -183,13 +186,13 @@ class Pages(unittest.TestCase):
                               ([{**here, "git_commit": "fedcba"}], True)):
             with self.subTest(resumed=resumed):
                 page, _ = self.pages(summary, {**here, "resumed": resumed})
-                self.assertEqual("went on later with another commit:" in page, said)
+                self.assertEqual("measured in 2 sittings, not all with the same commit (" in page, said)
         page, _ = self.pages(summary, {**here, "resumed": [{**here, "kernel": "9", "git_commit": "x"}]})
-        self.assertIn("another commit and kernel:", page)
+        self.assertIn("with the same commit and kernel (", page)
         page, _ = self.pages(summary, {**here, "cpu": "A", "resumed": [{**here, "cpu": "B"}]})
-        self.assertIn("another CPU:", page)
+        self.assertIn("with the same CPU (", page)
         old = {key: value for key, value in here.items() if key != "cpu"}
-        self.assertNotIn("went on later with another", self.pages(summary, {**here, "cpu": "A", "resumed": [old]})[0])
+        self.assertNotIn("not all with the same", self.pages(summary, {**here, "cpu": "A", "resumed": [old]})[0])
 
     def test_a_machine_whose_memory_is_slow_to_come_by_is_told(self):
         summary, _ = reportkit.complete()
@@ -197,7 +200,7 @@ class Pages(unittest.TestCase):
         for known, said in ((here, False), ({**here, "page_us": 2.1}, False), ({**here, "page_us": "9"}, False),
                             ({**here, "page_us": 17.4}, True), ({**here, "page_us": 2.1, "resumed": [{"page_us": 16.8}]}, True)):
             with self.subTest(environment=known):
-                self.assertEqual("page took 17 microseconds" in self.pages(summary, known)[0], said)
+                self.assertEqual("page took up to 17 microseconds" in self.pages(summary, known)[0], said)
 
     def test_what_is_incomplete_or_missing_is_said(self):
         page, _ = self.pages({"format": 1, "complete": False,

@@ -13,6 +13,7 @@ from report import cli, compare, experiments, headlines, model, sentences  # noq
 with open(cli.PAPER, encoding="utf-8") as file:
     PAPER = json.load(file)
 MPICH = ("mpich",)
+GMET_SAYS = PAPER["experiments"]["gmet"]["says"]
 BOTH = ("mpich", "openmpi")
 
 
@@ -73,7 +74,17 @@ class Comparison(unittest.TestCase):
         slower = compare.compare(model.Statistic(2, 2.0, 2.0, t=(-1.0, 5.0), bootstrap=(1.5, 2.5)))
         self.assertIn("perhaps 2.0 times (up to 5.0) slower", compare.phrase(slower))
         unclear = compare.compare(model.Statistic(2, 1.0, 1.0, t=(-1.0, 3.0), bootstrap=(0.5, 1.5)))
-        self.assertEqual(compare.phrase(unclear), "as fast, as far as can be seen (0.33 and more times)")
+        self.assertEqual(compare.phrase(unclear), "faster or slower, which cannot be told (0.33 and more times faster)")
+
+    def test_an_interval_that_is_wide_is_not_called_the_same(self):
+        for bounds, words in (((0.9, 1.1), "as fast, as far as can be seen, here (0.91–1.11 times faster)"),
+                              ((0.5, 1.5), "faster or slower, which cannot be told here (0.7–2.0 times faster)")):
+            found = compare.compare(model.Statistic(5, 1.0, 1.0, bounds, bounds))
+            self.assertEqual(compare.phrase(found, where=" here"), words)
+
+    def test_a_bound_far_away_has_no_decimals(self):
+        found = compare.compare(model.Statistic(2, 0.504, 0.504, (0.43, 0.58), (0.0125, 0.996)))
+        self.assertEqual(compare.phrase(found), "1.984 times (1.004–80) faster")
 
     def test_a_claim_never_reads_as_no_difference(self):
         found = compare.compare(model.Statistic(9, 0.99, 0.99, (0.985, 0.999), (0.985, 0.998)))
@@ -155,12 +166,20 @@ class Sentences(unittest.TestCase):
         self.assertIn("Workload 3 responds", only("workloads", reportkit.workloads(reportkit.Maker(noise=0.004), MPICH),
                                                   ("workload-3", None)))
 
+    def test_a_wait_below_what_sharing_allows_is_explained(self):
+        experiment = reportkit.batch(reportkit.Maker(noise=0.001), MPICH)
+        for row in experiment["rows"]:
+            if row.get("ideals"):
+                row["ideals"]["mean_wait_s"] = reportkit.statistic([0.6, 0.6, 0.6])
+        self.assertIn("would be 0.600 times that in the queue; it is 0.500, as they took less CPU time than in the queue.",
+                      said("batch", experiment))
+
     def test_the_batch_names_its_best_setting_and_the_makespan(self):
         text = said("batch", reportkit.batch(reportkit.Maker(noise=0.001), MPICH))
         self.assertRegex(text, r"at best \(degree 2, coscheduled, .*\) the average job waits 2\.0 times .* shorter")
         self.assertRegex(text, r"\(50 % less\); the time until the last job ends is 2\.0 times .* shorter")
         self.assertIn("The paper saw up to 41 % less wait.", text)
-        self.assertRegex(text, r"nothing was lost by sharing, .* would wait 0\.470 of its time in the queue \(here 0\.500\)")
+        self.assertRegex(text, r"their wait would be 0\.470 times that in the queue; it is 0\.500\.")
 
     def test_a_worse_batch_is_told_as_worse(self):
         experiment = reportkit.batch(reportkit.Maker(noise=0.001), MPICH)
@@ -194,11 +213,11 @@ class Sentences(unittest.TestCase):
         text = said("gmet", swept)
         self.assertEqual(text.count("nothing can be said, since its jobs made hardly any requests (0 to 19 in a run)"), 3)
         self.assertNotIn("fastest", text)
-        self.assertEqual(headlines_of("gmet", swept), ["The guaranteed time: it had next to nothing to limit under MPICH."])
+        self.assertEqual(headlines_of("gmet", swept), [f"The guaranteed time: it had next to nothing to limit under MPICH. The paper saw: {GMET_SAYS}."])
 
     def test_of_a_guaranteed_time_that_was_tried_it_is_said_what_it_refused(self):
         text = said("gmet", self.guaranteed((40, 50, 60), (40, 25, 6)))
-        self.assertRegex(text, r"slowest with GMET 0\.1 s \(.*; of 40 to 60 requests in a run 100, 50, 10 % were granted")
+        self.assertRegex(text, r"slowest with GMET 0\.1 s \(.*; of 40 to 60 requests in a run, from the lowest value to the highest, 100, 50, 10 % were granted")
 
     def test_a_parameter_with_single_runs_says_nothing(self):
         swept = reportkit.swept(reportkit.Maker(runs=1), MPICH, "slice", "time-slice", (1.0, 2.0), lambda *_: 1)
@@ -265,7 +284,7 @@ class Sentences(unittest.TestCase):
         self.assertIn("in no figure", text)
         self.assertIn("Workload 1 uncoordinated under MPICH", text)
         self.assertIn("1 run of this experiment", text)
-        self.assertIn("hung in MPI_Finalize (uncoordinated 3 times)", text)
+        self.assertIn("hung in MPI_Finalize after they had verified (uncoordinated 3 times)", text)
         single = sentences.quality(one("workloads", reportkit.workloads(reportkit.Maker(runs=1), MPICH)))
         self.assertIn("single run", " ".join(single))
 
@@ -315,12 +334,21 @@ class Headlines(unittest.TestCase):
     def test_a_parameter_without_effect_is_said_to_have_none(self):
         swept = reportkit.swept(reportkit.Maker(), MPICH, "gmet", "GMET", (0.1, 0.2), lambda *_: 1)
         self.assertEqual(headlines_of("gmet", swept),
-                         ["The guaranteed time: it makes no difference that can be seen under MPICH."])
+                         [f"The guaranteed time: it makes no difference that can be seen under MPICH. The paper saw: {GMET_SAYS}."])
         for row in swept["rows"]:
             if row["workload"] != "workload-2" and row["scheduler"] == "cosched":
                 row["ratios"]["mean_response_s"] = None
         self.assertEqual(headlines_of("gmet", swept),
-                         ["The guaranteed time: it makes no difference that can be seen for Workload 2 under MPICH."])
+                         ["The guaranteed time: it makes no difference that can be seen for Workload 2 under MPICH. "
+                          f"The paper saw: {GMET_SAYS}."])
+
+    def test_a_parameter_with_single_pairs_is_said_to_tell_nothing(self):
+        swept = reportkit.swept(reportkit.Maker(), MPICH, "slice", "time-slice", (0.1, 0.2), lambda *_: 1)
+        for row in swept["rows"]:
+            if row["scheduler"] == "cosched":
+                row["ratios"]["mean_response_s"] = reportkit.statistic([0.5])
+        line, = headlines_of("slice", swept)
+        self.assertTrue(line.startswith("The time-slice: it was measured too rarely to say anything under MPICH. The paper saw:"))
 
     def test_nothing_comparable_has_no_line(self):
         experiment = reportkit.workloads(reportkit.Maker(), MPICH)
