@@ -24,18 +24,24 @@ void line_leave(struct connection *connection)
     connection->in_line = false;
 }
 
-// A few packets of each who waits and may send. False when none was taken.
+// A few packets of each who waits and may send. False when none was taken. Who may not is not asked
+// about for each connection of a crowd of his.
 static bool hear_line(struct server *server)
 {
+    const struct user *spent = NULL;
     struct connection *last = TAILQ_LAST(&server->line, line);
     bool more = last != NULL, heard = false;
     for (struct connection *next, *c = TAILQ_FIRST(&server->line); more; c = next) {
         more = c != last; // who was heard goes behind it
         next = TAILQ_NEXT(c, line);
+        if (c->user == spent)
+            continue;
         enum packet_outcome outcome = PACKET_HANDLED;
         int count = 0;
         for (; outcome == PACKET_HANDLED && count < PACKETS_PER_ROUND && packet_allowed(c); count++)
             outcome = packet_take(c);
+        if (count == 0)
+            spent = c->user;
         if (count == 0 || outcome == PACKET_GONE)
             continue;
         heard = true;
