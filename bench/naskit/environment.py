@@ -95,8 +95,8 @@ def taken_up(stored):
             for key, value in stored.items()}
 
 
-def _state(kept_mib, sitting):
-    return {"sitting": sitting, "kernel": platform.release(), "load_before": os.getloadavg()[0],
+def _state(options, kept_mib, sitting):
+    return {"sitting": sitting, "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi}, "kernel": platform.release(), "load_before": os.getloadavg()[0],
             "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
             "cpu": _cpu_model(), "memory_kept_mib": kept_mib, "page_us": round(memory.page_us(PAGES_MIB), 2),
@@ -105,10 +105,9 @@ def _state(kept_mib, sitting):
 
 def describe(options, kept_mib, sitting=1):
     return {
-        **_state(kept_mib, sitting),
+        **_state(options, kept_mib, sitting),
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
         "cpus": len(os.sched_getaffinity(0)),
-        "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi},
         "options": {key: plain(value) for key, value in kept(options).items()},
     }
 
@@ -120,7 +119,7 @@ def write(results, options, kept_mib, sitting):
         results.write_json("environment.json", describe(options, kept_mib, sitting))
         return
     known = results.read_json("environment.json")
-    known.setdefault("resumed", []).append(_state(kept_mib, sitting))
+    known.setdefault("resumed", []).append(_state(options, kept_mib, sitting))
     results.write_json("environment.json", known)
 
 

@@ -50,10 +50,11 @@ def _group(entries, wanted=()):
         groups.setdefault((entry.workload, entry.value, entry.mpi), {})[entry.scheduler] = entry
 
     def rank(key):
-        workload, value, mpi = key
-        return (-len(needed & set(groups[key])), -len(groups[key]), workload not in WORKLOADS, names.mpi_key(mpi), workload,
-                experiments.value_key(value))
-    best = groups[min(groups, key=rank)]
+        workload, _, mpi = key
+        return (-len(needed & set(groups[key])), -len(groups[key]), workload not in WORKLOADS, names.mpi_key(mpi), workload)
+    # Of a queue the highest degree, which the sentences are about; else the simplest.
+    by_value = sorted(groups, key=lambda key: experiments.value_key(key[1]), reverse=entries[0].experiment == "batch")
+    best = groups[min(by_value, key=rank)]
     shared = {entry.scheduler: entry for entry in entries
               if entry.workload == next(iter(best.values())).workload
               and entry.mpi == next(iter(best.values())).mpi and entry.scheduler not in best}

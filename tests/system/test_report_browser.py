@@ -73,6 +73,9 @@ def chromium(profile, url, *options):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
+FIGURES = {"quick", "workloads", "dom", "batch", "gmet", "slice", "pairs", "mixed", "mpl", "gantt-workloads"}
+
+
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -122,6 +125,7 @@ class Page(unittest.TestCase):
         self.assertGreaterEqual(found["contrast"], 7)
         self.assertEqual([figure["name"] for figure in found["figures"]],
                          re.findall(r'<figure id="([^"]*)"', self.page))
+        self.assertLessEqual(FIGURES, {figure["name"] for figure in found["figures"]})
         self.assertEqual(found["tables"], len(found["figures"]))
         for figure in found["figures"]:
             with self.subTest(figure=figure["name"]):

@@ -324,6 +324,7 @@ class SessionTest(unittest.TestCase):
         known = self.results.read_json("environment.json")
         entries = [known, *known["resumed"]]
         self.assertEqual([entry["sitting"] for entry in entries], [1, 2])
+        self.assertEqual([list(entry["mpi"]) for entry in entries], [["mpich"], ["mpich"]])
         self.assertEqual([run["sitting"] for run in self.results.runs()], [1, 2])
         self.assertTrue(all(entry["classd"] == {"scheduler.policy": "yoo-jette"} for entry in entries))
 

@@ -80,11 +80,11 @@ class Selection(unittest.TestCase):
                    (("dom", "dom", 2), ("workloads", "workload-1", None), ("workloads", "workload-2", None))
                    for mpi in ("openmpi", "mpich") for scheduler in ("cosched", "uncoordinated")]
         entries += [model.GanttEntry("batch", "batch", None, "mpich", "fcfs", "x"),
-                    model.GanttEntry("batch", "batch", 5, "mpich", "cosched", "x")]
+                    *(model.GanttEntry("batch", "batch", degree, "mpich", "cosched", "x") for degree in (2, 10, 5))]
         first, batch = gantts.choose(entries)
         self.assertEqual([(entry.workload, entry.mpi, entry.scheduler) for entry in first],
                          [("workload-2", "mpich", "uncoordinated"), ("workload-2", "mpich", "cosched")])
-        self.assertEqual([entry.scheduler for entry in batch], ["fcfs", "cosched"])
+        self.assertEqual([(entry.scheduler, entry.value) for entry in batch], [("fcfs", None), ("cosched", 10)])
         self.assertEqual(gantts.choose([]), [])
 
     def test_each_scheduler_of_a_session_is_drawn(self):
