@@ -38,7 +38,7 @@ KINDS = {
     "gmet": Kind("The guaranteed time", "A job that has been scheduled keeps the nodes for a guaranteed minimum "
                  "execution time (GMET) before a message for another job may displace it. How long should that be? The nodes' timers "
                  "are not aligned here, as the paper's were not: aligned, nodes switch together, and hardly a message asks for a "
-                 "switch. So jobs take longer than in the experiments above.",
+                 "switch. So times are not those of the experiments above.",
                  "lines", gains=False, limits="requests", granted="granted", paired=True),
     "slice": Kind("The time-slice", "After each time-slice it is the next job's turn. How long should it be?", "lines",
                   gains=False, paired=True),

@@ -19,8 +19,8 @@ WORDS = (
                  "or four runs these are from the least to the greatest, and hold the true median in 50, 75 or 88 % of all cases only"),
     ("n, runs", "how many runs a figure comes from, and how many there were: those with a job that did not verify are in no figure, "
                 "and those whose counterpart is of another day (sitting) are in no ratio and no stretch"),
-    ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share; more where only hogs, "
-                   "which have no F, had less"),
+    ("fairness F", "the job's part of the CPUs over its due part, of the job that is worst off: 1 is an equal share; above 1 mostly beside "
+                   "hogs, which have no F"),
     ("fraction of time coscheduled", "of the time that a job held any of its nodes and had to share them, the part that it "
                                      "held all of them"),
     ("requests", "messages of a job's other nodes that asked for the CPUs here; made falsely where no other node had the job "
@@ -89,7 +89,7 @@ def _warnings(results, found):
     differing = _differing(results.environment or {})
     if differing:
         sittings = len(_states(results.environment, "git_commit")) or len(_states(results.environment, "kernel"))
-        warnings.append(f"This was measured in {numbers.count(sittings, 'sitting')}, not all with the same {numbers.listing(differing)} "
+        warnings.append(f"This session had {numbers.count(sittings, 'sitting')}, not all with the same {numbers.listing(differing)} "
                         "(listed at the end). Ratios and stretch are of runs of one sitting; seconds may be of several.")
     lacking = _lacking(results.environment or {})
     if lacking:

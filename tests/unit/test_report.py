@@ -186,7 +186,7 @@ class Pages(unittest.TestCase):
                               ([{**here, "git_commit": "fedcba"}], True)):
             with self.subTest(resumed=resumed):
                 page, _ = self.pages(summary, {**here, "resumed": resumed})
-                self.assertEqual("measured in 2 sittings, not all with the same commit (" in page, said)
+                self.assertEqual("had 2 sittings, not all with the same commit (" in page, said)
         page, _ = self.pages(summary, {**here, "resumed": [{**here, "kernel": "9", "git_commit": "x"}]})
         self.assertIn("with the same commit and kernel (", page)
         page, _ = self.pages(summary, {**here, "cpu": "A", "resumed": [{**here, "cpu": "B"}]})

@@ -171,7 +171,7 @@ class Sentences(unittest.TestCase):
         for row in experiment["rows"]:
             if row.get("ideals"):
                 row["ideals"]["mean_wait_s"] = reportkit.statistic([0.6, 0.6, 0.6])
-        self.assertIn("would be 0.600 times that in the queue; it is 0.500, as they took less CPU time than in the queue.",
+        self.assertIn("would be 0.600 times that in the queue; it is 0.500, as they took less of the nodes' time than in the queue.",
                       said("batch", experiment))
 
     def test_the_batch_names_its_best_setting_and_the_makespan(self):
