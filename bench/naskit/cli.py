@@ -27,13 +27,14 @@ def _new(options):
 def _resumed(options):
     """(options, results, units) of a session that goes on."""
     defaults = vars(asked.parser().parse_args([]))
-    environment.check_alone(options, defaults, ("resume", "build", "lasting", "dry_run"))
+    environment.check_alone(options, defaults, ("resume", "build", "lasting", "anew", "dry_run"))
     results = store.Store(os.path.abspath(options.resume))
     plain = results.read_json("plan.json")
     units = plan.from_json(plain, results.path("plan.json"))
     kept = argparse.Namespace(**{**vars(options), **environment.taken_up(plain["options"])})
     if options.build != defaults["build"]:
         asked.move_build(kept, os.path.abspath(options.build))
+    kept.anew = plan.places_of(options.anew, units)
     return kept, results, units
 
 
@@ -79,7 +80,7 @@ def _main(arguments):
         else:
             results, units = _new(options)
         if options.dry_run:
-            _print_plan(results.left(units, options.noise, options.retries))
+            _print_plan([units[place] for place in options.anew] or results.left(units, options.noise, options.retries))
             return 0
         current = session.Session(options, _site(options, units), results, units)
         current.check()

@@ -86,7 +86,7 @@ def check_alone(options, defaults, free):
 def kept(options):
     """The options that a later --resume needs."""
     return {key: _from_root(value) if key in PATHS else value for key, value in vars(options).items()
-            if key not in ("out", "resume", "lasting", "dry_run")}
+            if key not in ("out", "resume", "lasting", "anew", "dry_run")}
 
 
 def taken_up(stored):

@@ -72,8 +72,11 @@ class Guard:
             run["disturbed"] = self.is_disturbed(run["calibration_s"]) or self._is_beyond(run.get("pace_s"), self.paces)
 
 
-def judge_sittings(runs, factor):
-    """Marks the runs of earlier sittings, each of which is judged as a whole."""
+def judged(known, factor):
+    """Of the lines of runs.jsonl those that count, marked. Each sitting is judged as a whole: also by what a later one has
+    made anew."""
+    runs = records.standing(known)
     for number in {records.sitting(run) for run in runs}:
         own = [run for run in runs if records.sitting(run) == number]
         Guard(factor, own).judge(own)
+    return records.current(runs)

@@ -23,8 +23,11 @@ def parser():
     top.add_argument("--out", metavar="DIR", help="where results go (default: results/<time>)")
     top.add_argument("--resume", metavar="DIR",
                      help="go on with a session that was interrupted; all else is in DIR")
+    top.add_argument("--anew", action="append", default=[], metavar="EXPERIMENT[:REPETITION]",
+                     help="with --resume: run just that once more, in one sitting; what was run of it before stays in "
+                          "runs.jsonl and does not count any longer; may be repeated")
     top.add_argument("--for", dest="lasting", metavar="T",
-                     help="begin nothing that would end later than T from now; go on with --resume")
+                     help="begin nothing that would end later than T, e.g. 30min, from now; go on with --resume")
     top.add_argument("--mpi", action="append", choices=["mpich", "openmpi"],
                      help="may be repeated (default: both)")
     top.add_argument("--jobs", action="append", default=[], metavar="MIX",
@@ -79,6 +82,8 @@ def check(options):
         raise NasError(f"--noise {options.noise}: must be more than 1, like 1.2, or 0 not to look")
     if not 0 < options.timeout <= MOST_S:
         raise NasError(f"--timeout {options.timeout}: must be seconds, above 0 and up to {MOST_S}")
+    if options.anew:
+        raise NasError(f"--anew {options.anew[0]}: is for a session that is there; name it with --resume DIR")
     if options.jobs and options.workload and not options.experiments:
         raise NasError("--jobs and --workload: name an experiment that the workload is for, e.g. workloads, or "
                        "leave out one of the two")

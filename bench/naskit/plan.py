@@ -214,6 +214,21 @@ def build(requests, mpis, seed, scale):
     return plan
 
 
+def places_of(texts, units):
+    """The places of what texts like `slice` or `slice:2` name, an experiment and a repetition."""
+    return sorted({place for text in texts for place in _places_of(text, units)})
+
+
+def _places_of(text, units):
+    name, colon, number = text.partition(":")
+    found = [place for place, unit in enumerate(units)
+             if unit.experiment == name and (not colon or number == str(unit.repetition))]
+    if not found:
+        known = sorted({f"{unit.experiment}:{unit.repetition}" for unit in units})
+        raise NasError(f"--anew {text}: the session has no such experiment or repetition; it has {', '.join(known)}")
+    return found
+
+
 def nominal_s(unit):
     """A guess of how long it takes."""
     jobs_s = sum(LAUNCH_S + job.repeat * NOMINAL_S.get(f"{job.kernel}.{job.size}", 5.0)

@@ -50,6 +50,12 @@ def standing(runs):
     return [run for run in runs if run.get("settings", {}) == dict(experiments.settings(run["experiment"], run["value"]))]
 
 
+def current(runs):
+    """Those that no later sitting has made anew."""
+    latest = {run["place"]: sitting(run) for run in runs if run.get("anew")}
+    return [run for run in runs if sitting(run) >= latest.get(run["place"], 0)]
+
+
 def _better(run, before):
     if run["disturbed"] != before["disturbed"]:
         return before["disturbed"]

@@ -70,10 +70,10 @@ def read(folder):
     results = store.Store(folder)
     known = results.read_json("plan.json")
     plan.from_json(known, results.path("plan.json"))
-    runs, options = records.standing(results.runs()), known["options"]
+    options = known["options"]
+    runs = noise.judged(results.runs(), options["noise"])
     if not runs:
         raise NasError(f"{folder}: has no run yet")
-    noise.judge_sittings(runs, options["noise"])
     return runs, workload.Cluster(options["nodes"], options["cpus_per_node"])
 
 

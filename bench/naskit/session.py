@@ -12,7 +12,7 @@ class Session(sitting.Sitting):
 
     def __init__(self, options, site, results, units):
         super().__init__(options, site, results, units, plan.nominal_s,
-                         times.seconds(options.lasting) if options.lasting else None)
+                         times.seconds(options.lasting) if options.lasting else None, options.anew)
         self.schedulers = plan.known_schedulers(units, options.schedulers)
         self.cluster = workload.Cluster(options.nodes, options.cpus_per_node)
         self.commands = commands.Commands(options, site, self.cluster)

@@ -1,6 +1,7 @@
 """A sitting: every unit of a plan in turn, again where it was disturbed, and what is known after each on
 disk. A session may take several."""
 
+import collections
 import itertools
 import time
 
@@ -12,24 +13,25 @@ SETTLE_S = 1.0
 
 
 class Sitting:
-    """`units` is the whole plan; those that `results` already has are not run again. No run begins that
-    would end more than `longest_s` after the beginning, as far as that can be told. A subclass has run_unit()
-    and summarize(), which is called after each run."""
+    """`units` is the whole plan; those that `results` already has are not run again. Where `anew` names places, just these
+    are run, in the place of what earlier sittings ran there. No run begins that would end more than `longest_s` after the
+    beginning, as far as that can be told. A subclass has run_unit() and summarize(), which is called after each run."""
 
-    def __init__(self, options, site, results, units, nominal_s, longest_s=None):
+    def __init__(self, options, site, results, units, nominal_s, longest_s=None, anew=()):
         self.options = options
         self.site = site
         self.results = results
         self.units = units
         known = results.runs()
-        self.runs = records.standing(known)
-        noise.judge_sittings(self.runs, options.noise)  # each of the earlier ones as a whole
+        self.runs = noise.judged(known, options.noise)
+        self.tried = collections.Counter(run["place"] for run in known)
+        self.anew = frozenset(anew)
         self.number = 1 + max((records.sitting(run) for run in known), default=0)
         self.guard = noise.Guard(options.noise)
         self.longest_s = longest_s
         self.began_s = time.monotonic()
         self.progress = progress.Progress(units, nominal_s)
-        self.progress.take_up(self.runs, records.due(self.runs, range(len(units)), options.retries))
+        self.progress.take_up(self.runs, self.anew or records.due(self.runs, range(len(units)), options.retries))
         self.calibration_s = None
         self.pace_s = None
 
@@ -52,7 +54,7 @@ class Sitting:
                 for place in places:
                     self._run_place(place)
                 for place in filter(self._is_parted, places):
-                    self._run_until_quiet(place, self.units[place], [], again=True)
+                    self._run_until_quiet(place, self.units[place], [], again=base not in self.anew)
         finally:
             self.put_away()
 
@@ -73,8 +75,8 @@ class Sitting:
         return [run for run in self.runs if run["place"] == place]
 
     def _repetitions(self):
-        """The places of the plan, those of a repetition together."""
-        return [[place for place, _ in group] for _, group in
+        """The places that this sitting may run, those of a repetition together."""
+        return [[place for place, _ in group if not self.anew or place in self.anew] for _, group in
                 itertools.groupby(enumerate(self.units), lambda pair: pair[1].repetition)]
 
     def _is_parted(self, place):
@@ -87,15 +89,18 @@ class Sitting:
         return sum(map(self._is_parted, range(len(self.units))))
 
     def _run_place(self, place):
-        self._run_until_quiet(place, self.units[place], records.attempts(self.runs, place))
+        tried = [run for run in records.attempts(self.runs, place)
+                 if place not in self.anew or records.sitting(run) == self.number]
+        self._run_until_quiet(place, self.units[place], tried)
 
     def _run_until_quiet(self, place, unit, attempts, again=False):
         """`again`: it counts in this sitting, beside the one of an earlier sitting."""
         while records.is_due(attempts, self.options.retries) and self._has_time(place):
             for base in self._missing_bases(place):
                 if base in self._missing_bases(place):  # not run again for another base meanwhile
-                    self._run_until_quiet(base, self.units[base], [], again=True)
-            number = len(self._runs_of(place)) + 1
+                    self._run_until_quiet(base, self.units[base], [], again=base not in self.anew)
+            self.tried[place] += 1
+            number = self.tried[place]
             self.progress.begin(place, number)
             start_s = time.monotonic()
             run = self.run_unit(place, unit, number)
@@ -104,9 +109,11 @@ class Sitting:
             run["pace_s"] = self.pace_s
             if again:
                 run["again"] = True
+            elif place in self.anew:
+                run["anew"] = True
             self.guard.add_pace(run)
             self.guard.judge([run])
-            self.runs.append(run)
+            self.runs = records.current([*self.runs, run])
             attempts.append(run)
             self.results.append_run(run)
             self.guard.judge([known for known in self.runs if records.sitting(known) == self.number])

@@ -99,9 +99,7 @@ class Store:
     def left(self, units, factor, retries):
         """The units of a plan that are not among them, and those that were disturbed each time and may be run again; `factor`
         is the noise guard's."""
-        runs = records.standing(self.runs())
-        noise.judge_sittings(runs, factor)
-        return [units[place] for place in records.due(runs, range(len(units)), retries)]
+        return [units[place] for place in records.due(noise.judged(self.runs(), factor), range(len(units)), retries)]
 
     def log_base(self, place, attempt, unit, index):
         """The path of a job's log, without an extension."""

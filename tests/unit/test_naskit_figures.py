@@ -459,6 +459,15 @@ class Folder(unittest.TestCase):
         self.assertEqual(self.results.left(["a", "b", "c", "d"], 0, 0), ["a"])
         self.assertEqual(records.standing([old, new, base, other]), [new, base, other])
 
+    def test_what_was_made_anew_still_says_how_noisy_its_sitting_was(self):
+        for place, seconds in enumerate((0.2, 0.2, 0.3)):
+            self.results.append_run(run("cosched", [job()], place, calibration_s=seconds))
+        for place in (0, 1):
+            self.results.append_run(run("cosched", [job()], place, attempt=2, calibration_s=0.1, sitting=2, anew=True))
+        judged = noise.judged(self.results.runs(), 1.2)
+        self.assertEqual([(one["place"], one["attempt"], one["disturbed"]) for one in judged],
+                         [(2, 1, True), (0, 2, False), (1, 2, False)])
+
     def test_what_was_disturbed_each_time_is_run_again_as_often_as_is_asked(self):
         for place, times_s in enumerate(((0.1,), (0.1,), (0.3, 0.3), (0.3, 0.1))):
             for number, seconds in enumerate(times_s, 1):

@@ -24,7 +24,7 @@ class Asked(unittest.TestCase):
     def test_what_makes_no_sense_is_named(self):
         for words in (["--scale", "nan"], ["--scale", "inf"], ["--scale", "0"], ["--noise", "nan"], ["--noise", "1"],
                       ["--timeout", "nan"], ["--timeout", "-1"], ["--env", "X"], ["--env", "=1"],
-                      ["--jobs", "cg.A.2", "--workload", "dom"]):
+                      ["--jobs", "cg.A.2", "--workload", "dom"], ["--anew", "slice:2", "slice"]):
             with self.subTest(words=words), self.assertRaisesRegex(NasError, f"^{words[0]}"):
                 self.asked(*words)
 

@@ -157,6 +157,17 @@ class Plan(unittest.TestCase):
         with self.assertRaisesRegex(NasError, "unknown"):
             experiments.choose(["figure-2"])
 
+    def test_what_is_made_anew_is_named_by_experiment_and_repetition(self):
+        units = plan.build([request(runs=2)], ["mpich"], 1, 1.0)
+        name = units[0].experiment
+        self.assertEqual(plan.places_of([name, f"{name}:1"], units), list(range(len(units))))
+        second = [place for place, unit in enumerate(units) if unit.repetition == 2]
+        self.assertEqual(plan.places_of([f"{name}:2", f"{name}:2"], units), second)
+        self.assertEqual(plan.places_of([], units), [])
+        for text in (f"{name}:3", f"{name}:", f"{name}:02", "batches", ""):
+            with self.subTest(text=text), self.assertRaisesRegex(NasError, f"^--anew {text}: .*it has {name}:1, {name}:2$"):
+                plan.places_of([text], units)
+
     def going_on(self, units, wall_s, again=()):
         """The progress of who goes on after these."""
         progress_ = progress.Progress(units, plan.nominal_s, io.StringIO())

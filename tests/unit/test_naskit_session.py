@@ -155,7 +155,7 @@ class SessionTest(unittest.TestCase):
                                tuple(schedulers.parse_list(names).values()), others.pop("runs", 1), 1.0, 0.25)
         options = argparse.Namespace(**{
             "nodes": 2, "cpus_per_node": 1, "noise": 1.2, "retries": 2, "schedulers": names, "env": [],
-            "lasting": None, "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
+            "lasting": None, "anew": (), "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
         units = plan.build([request], others.get("mpis", ["mpich"]), 1, 1.0)
         made = session.Session(options, site or Site(), self.results, units)
         made.progress.stream = io.StringIO()
@@ -233,6 +233,48 @@ class SessionTest(unittest.TestCase):
         made.run()
         self.assertTrue(made.is_complete())
         self.assertEqual((len(made.runs), made.parted()), (2, 1))
+
+    def test_what_is_made_anew_counts_in_place_of_what_was(self):
+        jobs, names = "jobs = cg.S.2\n", "uncoordinated,cosched"
+        first = self.session(jobs, names, runs=2)
+        first.run()
+        places = plan.places_of(["quick:2"], first.units)
+        self.assertEqual([first.units[place].repetition for place in places], [2, 2])
+        later = self.session(jobs, names, runs=2, anew=places)
+        self.assertEqual(later.progress.due, set(places))
+        later.run()
+        raw = self.results.runs()
+        self.assertEqual(len(raw), 6)
+        self.assertEqual([(run["repetition"], run["attempt"], run["anew"]) for run in raw[4:]], [(2, 2, True)] * 2)
+        self.assertFalse(any(run.get("again") for run in raw))
+        after = self.session(jobs, names, runs=2)
+        self.assertEqual(sorted((run["place"], run["sitting"]) for run in after.runs),
+                         sorted((place, 2 if place in places else 1) for place in range(4)))
+        self.assertEqual(after.parted(), 0)
+        after.run()
+        self.assertEqual(len(self.results.runs()), 6)
+
+    def test_a_baseline_made_anew_is_run_once(self):
+        jobs, names = "jobs = cg.S.2*3, ep.S.2\n", "dedicated,uncoordinated,cosched"
+        first = self.session(jobs, names)
+        first.run()
+        order = [place for place, unit in enumerate(first.units) if unit.scheduler == "cosched"]
+        order += [place for place in range(len(first.units)) if place not in order]
+        later = self.session(jobs, names, anew=order)
+        later._repetitions = lambda: [order]  # what is compared comes before what it is compared with
+        later.run()
+        self.assertEqual(sorted(run["place"] for run in self.results.runs()[len(order):]), sorted(order))
+        self.assertTrue(all(run["anew"] for run in later.runs))
+
+    def test_what_there_is_no_time_to_make_anew_still_counts(self):
+        first = self.session("jobs = cg.S.2\n", "uncoordinated", runs=4)
+        first.run()
+        later = self.session("jobs = cg.S.2\n", "uncoordinated", runs=4, anew=range(4), lasting="1s")
+        later.progress.nominal_s = lambda unit: 0.4
+        later.progress.wall_s = {}
+        later.run()
+        self.assertTrue(later.is_complete())
+        self.assertEqual(sorted(run["sitting"] for run in later.runs), [1, 1, 2, 2])
 
     def test_sittings_are_judged_each_by_itself(self):
         first = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, lasting="1s",
