@@ -54,7 +54,7 @@ class Sitting:
                 for place in places:
                     self._run_place(place)
                 for place in filter(self._is_parted, places):
-                    self._run_until_quiet(place, self.units[place], [], again=base not in self.anew)
+                    self._run_until_quiet(place, self.units[place], [], again=True)
         finally:
             self.put_away()
 
