@@ -1,9 +1,12 @@
 #include "pmpi/variant/within.h"
 
+#include <pthread.h>
+
 #include "pmpi/variant/core.h"
 
 bool within_mpi_yields;
-static bool may_sleep, comes_by;
+static bool may_sleep;
+static pthread_once_t comes_by = PTHREAD_ONCE_INIT; // threads may be the first to wait together
 static _Thread_local bool for_strangers;
 static _Thread_local struct wait own_wait;
 
@@ -94,20 +97,13 @@ void within_let_go(void)
 
 #endif
 
-static void come_by_once(void)
-{
-    if (!comes_by)
-        come_by();
-    comes_by = true;
-}
-
 void within_start(void)
 {
     int level = MPI_THREAD_MULTIPLE;
     mpi_next[1].Query_thread(&level);
     may_sleep = level != MPI_THREAD_MULTIPLE;
     if (wait_yields)
-        come_by_once();
+        pthread_once(&comes_by, come_by);
 }
 
 void within_stop(void)
@@ -122,7 +118,7 @@ void within_begin_waiting(void)
 {
     if (!wait_yields && !may_sleep)
         return;
-    come_by_once();
+    pthread_once(&comes_by, come_by);
     own_wait = wait_new();
     for_strangers = false;
     core_within = true;
