@@ -117,7 +117,9 @@ static int release(backend_t *backend, unsigned *lifted, struct error *err)
 static bool is_believed(const struct backend_settings *settings, struct error *err)
 {
     struct error fault = {0};
-    cleanup_close int fd = settings->records != NULL ? trust_open(settings->records, &fault) : -1;
+    int fd = settings->records != NULL ? trust_open(settings->records, &fault) : -1;
+    if (fd >= 0)
+        close(fd);
     if (fault.code != EPERM)
         return true;
     error_set(err, EPERM, "%s: by what is noted there nothing is lifted", fault.text);
