@@ -401,8 +401,18 @@ static int check_paths(struct pass *pass)
 }
 
 // Rules between keys, and those that a value is held to when all are known.
+// Who says how long a slice is and not how long a job keeps it has what the defaults have: a fifteenth.
+static void derive_gmet(struct pass *pass)
+{
+    const uint64_t parts = 15;
+    struct config *config = pass->config;
+    if (line_of(pass, FIELD(time_slice_ns)) != 0 && line_of(pass, FIELD(gmet_ns)) == 0)
+        config->gmet_ns = config->time_slice_ns / parts / NS_PER_MS * NS_PER_MS;
+}
+
 static int check_together(struct pass *pass)
 {
+    derive_gmet(pass);
     return check_times(pass) == 0 && check_paths(pass) == 0 ? check_groups(pass) : -1;
 }
 

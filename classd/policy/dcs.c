@@ -86,7 +86,8 @@ static void forgo_old_claims(struct policy_node *node, struct policy_job *reques
 }
 
 // "Fair to preempt" (Figure 2): by the rate of preemptions, which is all that the paper's prototype
-// went by, and by measured CPU time, which its authors wanted (section 5.3). The lead of a job over
+// went by, and by measured shares, which its authors wanted (section 5.3): service_ns, CPU time or
+// the time for which a job has held the CPUs, if that is more. The lead of a job over
 // the one that it would preempt grows and falls with what both receive, so the calibration keeps
 // nothing that could wind up or overshoot: it moves each pair towards equal service, and no
 // further.

@@ -136,13 +136,13 @@ static bool sleep_on_all(uint64_t most_ns, int ear, bool *heard)
     return came;
 }
 
-bool arrivals_sleep(uint64_t most_ns, int ear, bool *heard)
+enum arrivals arrivals_sleep(uint64_t most_ns, int ear, bool *heard)
 {
     *heard = false;
     if (atomic_flag_test_and_set_explicit(&own.busy, memory_order_acquire)) {
         struct timespec most = time_of(most_ns < BESIDE_ANOTHER_NS ? most_ns : BESIDE_ANOTHER_NS);
         nanosleep(&most, NULL);
-        return true;
+        return ARRIVALS_UNKNOWN;
     }
     uint64_t now = clock_now_ns();
     if (now >= own.next_look_up_ns) {
@@ -151,5 +151,5 @@ bool arrivals_sleep(uint64_t most_ns, int ear, bool *heard)
     }
     bool came = look() || sleep_on_all(most_ns, ear, heard);
     atomic_flag_clear_explicit(&own.busy, memory_order_release);
-    return came;
+    return came ? ARRIVALS_CAME : ARRIVALS_NONE;
 }

@@ -50,11 +50,12 @@ static void note_end_of_last_wait(void)
 
 static bool sleep_by_arrivals(uint64_t most_ns)
 {
-    bool heard, came = arrivals_sleep(most_ns, -1, &heard);
-    overslept = !came;
-    if (came)
+    bool heard;
+    enum arrivals came = arrivals_sleep(most_ns, -1, &heard);
+    overslept = came == ARRIVALS_NONE;
+    if (came == ARRIVALS_CAME)
         atomic_store_explicit(&ends_without_sign, 0, memory_order_relaxed);
-    return came;
+    return came != ARRIVALS_NONE;
 }
 
 static bool gives_sign(void)

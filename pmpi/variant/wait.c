@@ -87,10 +87,11 @@ static bool nap(uint64_t nap_ns)
     for (uint64_t slept_ns = 0; slept_ns < nap_ns; slept_ns += step_ns) {
         if (!session_word_idle(session_word()))
             return true;
-        bool heard, came = arrivals_sleep(step_ns, ear, &heard);
+        bool heard;
+        enum arrivals came = arrivals_sleep(step_ns, ear, &heard);
         if (heard)
             session_listen();
-        if (came)
+        if (came != ARRIVALS_NONE)
             return true;
     }
     return false;

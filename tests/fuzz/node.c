@@ -281,8 +281,9 @@ static void check_reply(const struct node *node, const struct caller *caller,
     bool privileged = command_privileged(&node->commands, caller->peer.uid);
     enum protocol_command command = request->header.command;
     bool registered = command == PROTOCOL_REGISTER && reply->header.status == 0;
-    bool asks_trace = command == PROTOCOL_QUERY && request->query.kind != PROTOCOL_QUERY_NODE &&
-                      request->query.kind != PROTOCOL_QUERY_JOB;
+    bool asks_trace =
+        command == PROTOCOL_QUERY && (request->query.kind == PROTOCOL_QUERY_TRACE ||
+                                      request->query.kind == PROTOCOL_QUERY_TRACE_JOB);
     int rc = protocol_check_reply(reply, sizeof *reply, request, &copy, &err);
     REQUIRE(rc == 0 ? reply->header.status == 0 : err.code == reply->header.status);
     REQUIRE((page_fd >= 0) == registered);
@@ -299,6 +300,8 @@ static void check_reply(const struct node *node, const struct caller *caller,
         REQUIRE(reply->header.status == EPERM);
     if (command == PROTOCOL_QUERY && request->query.kind == PROTOCOL_QUERY_JOB && rc == 0)
         REQUIRE(privileged || reply->job.uid == caller->peer.uid);
+    if (command == PROTOCOL_QUERY && request->query.kind == PROTOCOL_QUERY_WORLD && rc == 0)
+        REQUIRE(reply->job.uid == caller->peer.uid);
 }
 
 // As the server does it with a packet.

@@ -69,15 +69,18 @@ static void *put_later(void *fd)
 
 static bool sleeps(uint64_t most_ns)
 {
-    bool heard, came = arrivals_sleep(most_ns, -1, &heard);
+    bool heard;
+    enum arrivals came = arrivals_sleep(most_ns, -1, &heard);
     assert_false(heard);
-    return came;
+    assert_int_not_equal(came, ARRIVALS_UNKNOWN);
+    return came == ARRIVALS_CAME;
 }
 
 static bool hears(uint64_t most_ns, int ear)
 {
-    bool heard, came = arrivals_sleep(most_ns, ear, &heard);
-    assert_int_equal(came, heard);
+    bool heard;
+    enum arrivals came = arrivals_sleep(most_ns, ear, &heard);
+    assert_int_equal(came, heard ? ARRIVALS_CAME : ARRIVALS_NONE);
     return heard;
 }
 
@@ -124,10 +127,10 @@ static void one_thread_hears_at_a_time(void **state)
     bool heard;
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&sleeper, NULL, sleep_until_heard, &ends[0]), 0);
-    while (!arrivals_sleep(SHORT_NS, -1, &heard)) // until the other one sleeps on it
+    while (arrivals_sleep(SHORT_NS, -1, &heard) != ARRIVALS_UNKNOWN) // until the other one sleeps on it
         usleep(5000);
     for (int i = 0; i < 5; i++) {
-        assert_true(arrivals_sleep(LONG_NS, ends[0], &heard));
+        assert_int_equal(arrivals_sleep(LONG_NS, ends[0], &heard), ARRIVALS_UNKNOWN);
         assert_false(heard);
     }
     put(ends[1]);
@@ -229,8 +232,9 @@ static void an_ear_wakes_too(void **state)
     put(ends[1]);
     assert_false(sleeps(SHORT_NS));
     put(one.peers); // is looked at first
-    bool heard, came = arrivals_sleep(LONG_NS, ends[0], &heard);
-    assert_true(came && !heard);
+    bool heard;
+    assert_int_equal(arrivals_sleep(LONG_NS, ends[0], &heard), ARRIVALS_CAME);
+    assert_false(heard);
     take(one.ours);
     close(ends[0]);
     close(ends[1]);

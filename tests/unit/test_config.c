@@ -101,6 +101,21 @@ static void config_of_gang(void **state)
     assert_int_equal(config_gmet_ns(&config), 100 * NS_PER_MS);
 }
 
+static void a_slice_alone_says_how_long_a_job_keeps_it(void **state)
+{
+    struct config config;
+    (void)state;
+    assert_int_equal(load("[scheduler]\ntime_slice = 500ms\n", &config, NULL), 0);
+    assert_int_equal(config.gmet_ns, 33 * NS_PER_MS);
+    assert_int_equal(load("[scheduler]\ntime_slice = 30s\n", &config, NULL), 0);
+    assert_int_equal(config.gmet_ns, 2 * NS_PER_SEC);
+    assert_int_equal(load("[scheduler]\ngmet = 3s\ntime_slice = 30s\n", &config, NULL), 0);
+    assert_int_equal(config.gmet_ns, 3 * NS_PER_SEC);
+    // As the defaults have it.
+    config_defaults(&config);
+    assert_int_equal(config.gmet_ns * 15, config.time_slice_ns);
+}
+
 static void lists_of_gang(void **state)
 {
     struct gang_lists lists;
@@ -145,7 +160,6 @@ static void config_errors_name_file_and_line(void **state)
         {"\n[scheduler] policy = dcs\n", "x.ini:2: there is more behind the section's name"},
         {"  [scheduler]]\n", "x.ini:1: there is more behind the section's name"},
         {"[scheduler]\ngmet = 20s\n", "x.ini:2: gmet is longer than time_slice"},
-        {"[scheduler]\n\ntime_slice = 500ms\n", "x.ini:3: gmet is longer than time_slice"},
         {"[scheduler]\ntime_slice = 1s\ngmet = 2s\n", "x.ini:3: gmet is longer"},
         {"[daemon]\nruntime_dir = run\n", "x.ini:2: [daemon] runtime_dir must be an absolute path"},
         {"[cgroup]\nroot = ../etc\n", "x.ini:2: [cgroup] root must be relative"},
@@ -354,6 +368,7 @@ int main(void)
         cmocka_unit_test(comments_stand_behind_values_too),
         cmocka_unit_test(dynamic_coscheduling_is_configured),
         cmocka_unit_test(config_of_gang),
+        cmocka_unit_test(a_slice_alone_says_how_long_a_job_keeps_it),
         cmocka_unit_test(lists_of_gang),
         cmocka_unit_test(config_errors_name_file_and_line),
         cmocka_unit_test(a_group_below_a_unit_is_no_unit),
