@@ -181,6 +181,11 @@ class ReportTest(unittest.TestCase):
         row = self.row([bad], "all")
         self.assertEqual((row["leaks"], row["failures"]), (1, 2))
 
+    def test_the_command_of_a_campaign_is_told_with_its_policy(self):
+        self.assertIn("`tests/faults/campaign.py --faults 1 --seed 1`: ", report.section([found()]))
+        self.assertIn("--seed 1 --policy gang`: ", report.section([found(policy="gang")]))
+        self.assertIn("--seed 1 --only upgrade`: ", report.section([found(policy="yoo-jette", only="upgrade")]))
+
     def test_a_document_keeps_what_is_around_its_table(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "page.md")

@@ -21,7 +21,7 @@ from .watch import Watch
 from .world import World
 
 SLICE_S = 0.25
-SETTINGS = {"scheduler": {"time_slice": "250ms", "gmet": "60ms"}}
+TIMES = {"scheduler": {"time_slice": "250ms", "gmet": "60ms"}, "gang": {"slot": "250ms"}}
 PROGRAMS = {"classd": "classd/classd", "timerd": "timerd/timerd"}
 UPGRADED = {"classd": "tests/faults/classd_next", "timerd": "tests/faults/timerd_next"}
 INTERPOSERS = {"limits": "tests/faults/librefuse_writes.so", "clock": "tests/faults/libstep_clock.so"}
@@ -37,6 +37,8 @@ def parser():
                      help="inject no further fault after so long, and come to an end")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is left to chance")
     top.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
+    top.add_argument("--policy", choices=[report.DEFAULT_POLICY, "gang"], default=report.DEFAULT_POLICY,
+                     help=f"of classd (default: {report.DEFAULT_POLICY})")
     top.add_argument("--build", default=default_build(), metavar="DIR",
                      help="what is tested (default: build/release)")
     top.add_argument("--lab-name", default="cosched-lab-faults", metavar="NAME")
@@ -72,9 +74,13 @@ def paths(build, programs):
     return {title: os.path.join(build, path) for title, path in programs.items()}
 
 
+def settings(policy):
+    return {**TIMES, "scheduler": {**TIMES["scheduler"], "policy": policy}}
+
+
 def run(options, folder):
     store = state.Store(options.lab_name)
-    lab = Lab(store, options.build, SETTINGS, paths(options.build, PROGRAMS),
+    lab = Lab(store, options.build, settings(options.policy), paths(options.build, PROGRAMS),
               paths(options.build, INTERPOSERS), SLICE_S)
     watch = Watch(lab, SLICE_S)
     jobs = Jobs(options.lab_name, options.build, options.families, folder, random.Random(options.seed))

@@ -15,6 +15,7 @@ from .world import LEAK
 COLUMNS = ("fault", "injected", "shared", "jobs", "verified", "hung in Finalize", "unscheduled",
            "orphaned", "unattended", "waited", "leaks", "failures")
 PEAKS = ("orphaned_s", "unattended_s", "waited_s")
+DEFAULT_POLICY = "yoo-jette"
 MARK, END_MARK = "<!-- campaign -->", "<!-- end of campaign -->"
 
 LEGEND = """\
@@ -30,7 +31,7 @@ and descriptors that nobody needs any more; they count as failures too.
 def content(campaign, options, slice_s):
     """Of a campaign that runs or has ended, ready for JSON."""
     return {
-        "seed": options.seed, "faults_wanted": options.faults, "only": options.only,
+        "seed": options.seed, "faults_wanted": options.faults, "only": options.only, "policy": options.policy,
         "slice_s": slice_s, "seconds": time.monotonic() - campaign.start_s,
         "commit": _commit(), "kernel": platform.release().partition("-")[0], "mpi": options.families,
         "faults": [dataclasses.asdict(outcome) for outcome in campaign.outcomes],
@@ -102,6 +103,8 @@ def section(several):
     runs = []
     for one in several:
         only = f" --only {one['only']}" if one["only"] else ""
+        if one.get("policy", DEFAULT_POLICY) != DEFAULT_POLICY:
+            only += f" --policy {one['policy']}"
         runs.append(f"- `tests/faults/campaign.py --faults {one['faults_wanted']} --seed {one['seed']}{only}`: "
                     f"{len(one['faults'])} faults, {len(one['jobs'])} jobs, {one['seconds'] / 60:.0f} min; "
                     f"commit {one['commit']}, kernel {one['kernel']}, {' and '.join(one['mpi'])}, "
