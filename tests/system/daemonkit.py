@@ -241,6 +241,10 @@ class Speaker:
             time.sleep(3600)
         return pid
 
+    def end_helper(self, pid):
+        os.kill(pid, signal.SIGKILL)
+        return os.waitpid(pid, 0)[0]
+
 
 def client_main(runtime_dir, uid, speaker=Speaker):
     if uid != 0:

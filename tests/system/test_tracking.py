@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -136,6 +137,46 @@ class OneNode(Node):
         self.do("kill", "a", "--subtree", str(helper))
         self.assertIn(state_of(helper), (None, "Z"))
         self.assertEqual(client.query_node()["status"], 0)
+
+    def somebody_with_the_id(self, pid):
+        """A process of nobody's job that has an id which is free again."""
+        for _ in range(500):
+            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+                file.write(str(pid - 1))
+            other = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)
+            if other.pid == pid:
+                self.addCleanup(other.wait)
+                self.addCleanup(other.kill)
+                return other
+            other.kill()
+            other.wait()
+        self.skipTest(f"others start so many processes that none had the id {pid}")
+        return None
+
+    @unittest.skipUnless(os.path.exists("/proc/sys/kernel/ns_last_pid"), "process ids cannot be chosen on this kernel")
+    def test_who_has_the_id_of_a_process_that_has_ended_is_none_of_its_job(self):
+        client = self.job("a")
+        helper = client.spawn_helper()
+        self.eventually(lambda: helper in daemonkit.members("a"), "the helper is in the class")
+        self.do("suspend", "a", "--subtree", str(helper))
+        self.assertEqual(client.end_helper(helper), helper)
+        other = self.somebody_with_the_id(helper)
+        for command in ("suspend", "kill"):
+            with self.subTest(command=command):
+                run = self.ctl(command, "a", "--subtree", str(helper))
+                self.assertNotEqual(run.returncode, 0)
+                self.assertIn(str(helper), run.stderr)
+        other.send_signal(signal.SIGSTOP)  # not continued either
+        self.eventually(lambda: state_of(helper) == "T", "it is stopped by somebody else")
+        self.ctl("resume", "a", "--subtree", str(helper))
+        self.ctl("resume", "a")
+        self.assertEqual(state_of(helper), "T")
+        for means in MEANS:
+            self.do("suspend", "a", "--means", means)
+            self.do("resume", "a")
+        self.do("kill", "a")
+        self.assertIn(state_of(client.pid), (None, "Z"))
+        self.assertEqual(state_of(helper), "T")
 
     def test_who_may(self):
         self.job("a")
