@@ -18,7 +18,10 @@ class JudgeTest(unittest.TestCase):
     """Time is in slices here."""
 
     def setUp(self):
-        self.judge = Judge(1.0, tolerance_s=0.5)
+        self.judge_by("yoo-jette")
+
+    def judge_by(self, policy):
+        self.judge = Judge(1.0, policy, tolerance_s=0.5)
         self.now = 0.0
 
     def hold(self, slices, limited="a", classd=True, timerd=True, refusing=False, classes="ab"):
@@ -75,6 +78,13 @@ class JudgeTest(unittest.TestCase):
 
     def test_a_living_classd_starves_nobody(self):
         self.hold(5, "a")
+        self.assert_blames()
+        self.hold(3, "a")
+        self.assert_blames("a")
+
+    def test_slots_may_be_further_apart_than_slices(self):
+        self.judge_by("gang")
+        self.hold(17, "a")
         self.assert_blames()
         self.hold(3, "a")
         self.assert_blames("a")

@@ -17,7 +17,7 @@ from .campaign import Campaign
 from .faults import KINDS
 from .jobs import Jobs
 from .nodes import Lab, need
-from .watch import Watch
+from .watch import DEFAULT_POLICY, ROUNDS, Watch
 from .world import World
 
 SLICE_S = 0.25
@@ -37,8 +37,8 @@ def parser():
                      help="inject no further fault after so long, and come to an end")
     top.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is left to chance")
     top.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
-    top.add_argument("--policy", choices=[report.DEFAULT_POLICY, "gang"], default=report.DEFAULT_POLICY,
-                     help=f"of classd (default: {report.DEFAULT_POLICY})")
+    top.add_argument("--policy", choices=list(ROUNDS), default=DEFAULT_POLICY,
+                     help=f"of classd (default: {DEFAULT_POLICY})")
     top.add_argument("--build", default=default_build(), metavar="DIR",
                      help="what is tested (default: build/release)")
     top.add_argument("--lab-name", default="cosched-lab-faults", metavar="NAME")
@@ -82,7 +82,7 @@ def run(options, folder):
     store = state.Store(options.lab_name)
     lab = Lab(store, options.build, settings(options.policy), paths(options.build, PROGRAMS),
               paths(options.build, INTERPOSERS), SLICE_S)
-    watch = Watch(lab, SLICE_S)
+    watch = Watch(lab, SLICE_S, options.policy)
     jobs = Jobs(options.lab_name, options.build, options.families, folder, random.Random(options.seed))
     world = World(lab, jobs, watch, SLICE_S, paths(options.build, UPGRADED))
     campaign = Campaign(world, options.faults, options.seed, options.only, options.seconds,

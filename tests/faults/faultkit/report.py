@@ -10,12 +10,12 @@ import platform
 import subprocess
 import time
 
+from .watch import DEFAULT_POLICY
 from .world import LEAK
 
 COLUMNS = ("fault", "injected", "shared", "jobs", "verified", "hung in Finalize", "unscheduled",
            "orphaned", "unattended", "waited", "leaks", "failures")
 PEAKS = ("orphaned_s", "unattended_s", "waited_s")
-DEFAULT_POLICY = "yoo-jette"
 MARK, END_MARK = "<!-- campaign -->", "<!-- end of campaign -->"
 
 LEGEND = """\
