@@ -401,7 +401,8 @@ static int check_paths(struct pass *pass)
 }
 
 // Rules between keys, and those that a value is held to when all are known.
-// Who says how long a slice is and not how long a job keeps it has what the defaults have: a fifteenth.
+// Who says how long a slice is, and not how long a job keeps it, has a fifteenth, as the defaults
+// have.
 static void derive_gmet(struct pass *pass)
 {
     const uint64_t parts = 15;

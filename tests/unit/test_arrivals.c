@@ -127,8 +127,8 @@ static void one_thread_hears_at_a_time(void **state)
     bool heard;
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&sleeper, NULL, sleep_until_heard, &ends[0]), 0);
-    while (arrivals_sleep(SHORT_NS, -1, &heard) != ARRIVALS_UNKNOWN) // until the other one sleeps on it
-        usleep(5000);
+    while (arrivals_sleep(SHORT_NS, -1, &heard) != ARRIVALS_UNKNOWN)
+        usleep(5000); // until the other one sleeps on it
     for (int i = 0; i < 5; i++) {
         assert_int_equal(arrivals_sleep(LONG_NS, ends[0], &heard), ARRIVALS_UNKNOWN);
         assert_false(heard);

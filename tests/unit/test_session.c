@@ -420,7 +420,8 @@ static void a_reused_descriptor_is_never_written_to(void **state)
             fd != fake->connection)
             dup2(file, fd);
     }
-    // Over a new connection, which is tried at most once a second, and in vain while classd is kept from its CPU.
+    // Over a new connection, which is tried at most once a second, and in vain while classd is kept
+    // from its CPU.
     for (unsigned tries = 1; !session_request(now() + 2 * tries * NS_PER_SEC); tries++)
         assert_true(tries < 20);
     eventually_equal(&fake->registered, 2);
