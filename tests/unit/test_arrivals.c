@@ -1,6 +1,6 @@
 // What wakes a process that sleeps until something has come: data on its stream sockets, and only
 // data that somebody takes.
-#include "pmpi/variant/arrivals.h"
+#include "tests/unit/listener.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -109,34 +109,18 @@ static void data_that_is_there_already_counts(void **state)
     take(one.ours);
 }
 
-static void *sleep_until_heard(void *ear)
-{
-    bool heard;
-    do
-        arrivals_sleep(LONG_NS, *(int *)ear, &heard);
-    while (!heard);
-    return NULL;
-}
-
 // Who took what is said while another thread sleeps on it would let that one sleep on.
 static void one_thread_hears_at_a_time(void **state)
 {
     (void)state;
-    int ends[2];
-    pthread_t sleeper;
+    struct listener listener;
     bool heard;
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(pthread_create(&sleeper, NULL, sleep_until_heard, &ends[0]), 0);
-    while (arrivals_sleep(SHORT_NS, -1, &heard) != ARRIVALS_UNKNOWN)
-        usleep(5000); // until the other one sleeps on it
+    listener_start(&listener);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(arrivals_sleep(LONG_NS, ends[0], &heard), ARRIVALS_UNKNOWN);
+        assert_int_equal(arrivals_sleep(LONG_NS, listener.ends[0], &heard), ARRIVALS_UNKNOWN);
         assert_false(heard);
     }
-    put(ends[1]);
-    pthread_join(sleeper, NULL);
-    close(ends[0]);
-    close(ends[1]);
+    listener_stop(&listener);
 }
 
 static void data_that_nobody_takes_keeps_nobody_awake(void **state)

@@ -1,6 +1,6 @@
 // wait = block: who waits sleeps, and who may have moved something wakes those that do. Through the
 // entry points that programs call; the test plays the peers' part in the doorbell, too.
-#include "pmpi/variant/arrivals.h"
+#include "tests/unit/listener.h"
 #include "tests/unit/sleepers.h"
 
 #include <netinet/in.h>
@@ -349,30 +349,13 @@ static uint64_t sleep_ns(void)
     return clock_now_ns() - before_ns;
 }
 
-static void *sleep_until_heard(void *ear)
-{
-    bool heard;
-    do
-        arrivals_sleep(LONG_NS, *(int *)ear, &heard);
-    while (!heard);
-    return NULL;
-}
-
 // Who has not looked at the sockets himself does not know that they have said something.
 static void wait_beside_a_thread_that_sleeps(void)
 {
-    int ends[2];
-    pthread_t sleeper;
-    bool heard;
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(pthread_create(&sleeper, NULL, sleep_until_heard, &ends[0]), 0);
-    while (arrivals_sleep(NS_PER_MS, -1, &heard) != ARRIVALS_UNKNOWN)
-        usleep(1000);
+    struct listener other;
+    listener_start(&other);
     wait_that_ends_after_a_sleep();
-    assert_int_equal(write(ends[1], "x", 1), 1);
-    pthread_join(sleeper, NULL);
-    close(ends[0]);
-    close(ends[1]);
+    listener_stop(&other);
 }
 
 // As over InfiniBand: waits end, and sockets have said nothing.
