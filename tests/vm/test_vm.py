@@ -20,7 +20,7 @@ SILENCE_S = 120  # of what prints a line every half a minute (unittest does with
 
 # Those of tests/unit that are on real cgroups.
 CGROUP_TESTS = ("classes", "in_place", "limits", "periods", "placing")
-FAMILY_PROGRAMS = ("tracking", "tracking_subtrees", "tracking_order", "tracking_escapes")
+FAMILY_PROGRAMS = ("tracking", "tracking_subtrees", "tracking_order", "tracking_calls", "tracking_escapes")
 
 # What the kernel decides. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup.
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
