@@ -2,7 +2,9 @@
 
 Runs the program plain, with the MPI's own yielding where it has any (own), and with the library, which waits as it
 finds best (auto), spins, yields, or blocks, in turn; also with one rank, plain, whose time divided by the CPUs is
-the ideal. Prints medians and their ratios to the first way and to the ideal, and what CPU time in user and kernel
+the ideal (one), and one rank on each CPU at once (each): CPUs that are all busy can be slower than one alone, or one
+of them slower than the others, which is no fault of who waits, and the time of the last to end divided by the CPUs is
+the ideal then. Prints medians and their ratios to the first way and to the ideal, and what CPU time in user and kernel
 mode the runs took in all: ranks that compute more than one rank does, or ranks that wait without giving the CPU
 away, show in the first, context switches in the second. With --hogs, beside a process on each CPU that does nothing
 but compute; with --jobs, so many of it at once, until the last one ends.
@@ -27,7 +29,8 @@ BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # What NPB programs say of their result; of others the exit status has to do.
 VERDICT = re.compile(r"^NPB kernel=.* verified=(?P<ours>\w+)|^\s*Verification\s+=\s+(?P<official>\w+)", re.MULTILINE)
 LIBRARY_WAYS = ("auto", "spin", "yield", "block")
-WAYS = ("plain", "own", *LIBRARY_WAYS, "one")
+WAYS = ("plain", "own", *LIBRARY_WAYS, "one", "each")
+IDEALS = ("one", "each")
 OWN_YIELD = {"openmpi": ["--mca", "mpi_yield_when_idle", "1"]}  # MPICH has none
 
 
@@ -64,33 +67,38 @@ def run(way, options):
     if way in LIBRARY_WAYS:
         environment["LD_PRELOAD"] = options.preloaded
         environment["COSCHED_WAIT"] = way
-    launcher = ["mpiexec." + options.mpi, "-n", "1" if way == "one" else str(options.ranks)]
+    launcher = ["mpiexec." + options.mpi, "-n", "1" if way in IDEALS else str(options.ranks)]
     if options.mpi == "openmpi":
         launcher += ["--oversubscribe"]
     if way == "own":
         launcher += OWN_YIELD[options.mpi]
-    if options.mpi == "openmpi" and options.jobs > 1:
+    if options.mpi == "openmpi" and (options.jobs > 1 or way == "each"):
         launcher += ["--bind-to", "none"]  # each job's ranks would have the same first CPUs
     command = [*launcher, options.program, *options.arguments]
     with hogs(options.hogs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
-        # The ideal is of one rank alone.
-        together(command, 1 if way == "one" else options.jobs, environment, way, options)
+        together(command, places(way, options), environment, way, options)
         seconds = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
 
 
-def together(command, jobs, environment, way, options):
+def places(way, options):
+    """The CPUs of each job that is run at once. The ideals are of one rank alone, or of one on each CPU."""
+    cpus = os.sched_getaffinity(0)
+    return [{cpu} for cpu in sorted(cpus)] if way == "each" else [cpus] * (1 if way == "one" else options.jobs)
+
+
+def together(command, places_of_jobs, environment, way, options):
     """Runs so many of the program at once. Ends this program when one fails, does not verify, or takes too long."""
     end = time.monotonic() + options.timeout
     with contextlib.ExitStack() as stack:
         running = []
-        for _ in range(jobs):
+        for cpus in places_of_jobs:
             output = stack.enter_context(tempfile.TemporaryFile("w+"))
             job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                                   stderr=subprocess.STDOUT)
+                                   stderr=subprocess.STDOUT, preexec_fn=lambda cpus=cpus: os.sched_setaffinity(0, cpus))
             stack.callback(put_away, job)
             running.append((job, output))
         for job, output in running:
@@ -161,8 +169,17 @@ def ratio(seconds, base):
     return statistics.median(with_s / without_s for with_s, without_s in zip(seconds, base))
 
 
+def ideal(seconds, cpus, options):
+    """Of all jobs, by the time that one rank of one takes."""
+    return [one_s * max(1.0, options.jobs * options.ranks / cpus) / options.ranks for one_s in seconds]
+
+
 def show(ways, runs, options):
     seconds, user, system = ({way: [run[i] for run in runs[way]] for way in ways} for i in range(3))
+
+    def cpu_s(way):
+        return [user_s + system_s for user_s, system_s in zip(user[way], system[way])]
+
     cpus = len(os.sched_getaffinity(0))
     print(f"{options.mpi}, {options.ranks} ranks on {cpus} CPUs: {os.path.basename(options.program)}, "
           f"{options.runs} runs, seconds{f', {options.jobs} jobs at once' if options.jobs > 1 else ''}"
@@ -171,9 +188,11 @@ def show(ways, runs, options):
         line = (f"  {way:10} {statistics.median(seconds[way]):7.2f} ({min(seconds[way]):.2f}-"
                 f"{max(seconds[way]):.2f})  CPU {statistics.median(user[way]):.2f} + "
                 f"{statistics.median(system[way]):.2f}  ratio to {ways[0]} {ratio(seconds[way], seconds[ways[0]]):.3f}")
-        if "one" in ways and way != "one":
-            ideal = [one_s * max(1.0, options.jobs * options.ranks / cpus) / options.ranks for one_s in seconds["one"]]
-            line += f"  to the ideal {ratio(seconds[way], ideal):.3f}"
+        for base in IDEALS:
+            if base in ways and way not in IDEALS:
+                line += f"  to the ideal by {base} {ratio(seconds[way], ideal(seconds[base], cpus, options)):.3f}"
+                used = [with_s / without_s for with_s, without_s in zip(cpu_s(way), cpu_s(base))]
+                line += f", CPU {statistics.median(used) * (cpus if base == 'each' else 1) / options.jobs:.3f}"
         print(line)
 
 
