@@ -11,7 +11,7 @@
 
 struct suspension {
     bool on;
-    unsigned looks; // in vain since the freezer was asked; not recorded
+    bool asked; // the freezer was, by the last pass, which was in vain; not recorded
     struct class_suspension how;
     struct genealogy others; // pids and start times of those that are not to be continued
     struct genealogy ours;   // of a subtree, whom we stop: what links them to its root may die

@@ -5,12 +5,7 @@
 
 #include <errno.h>
 
-enum {
-    LOOKS_PER_ASK = 4,
-    SHORT_PAUSES = 4, // a busy tree of 15 processes stands still by then
-};
-
-#define SHORTEST_PAUSE_NS (25 * NS_PER_US)
+#define FIRST_LOOK_NS (50 * NS_PER_US)
 
 int tracking_read(const backend_t *backend, const char *name, struct suspension *suspension,
                   struct error *err)
@@ -56,8 +51,8 @@ bool class_has_freezer(const class_t *class_)
 
 uint64_t class_freezer_pause_ns(unsigned passes, uint64_t interval_ns)
 {
-    uint64_t pause_ns = SHORTEST_PAUSE_NS;
-    while (passes-- > SHORT_PAUSES && pause_ns < interval_ns)
+    uint64_t pause_ns = FIRST_LOOK_NS;
+    while (passes-- > 1 && pause_ns < interval_ns)
         pause_ns *= 2;
     return pause_ns < interval_ns ? pause_ns : interval_ns;
 }
@@ -109,13 +104,14 @@ static int begin(class_t *class_, const struct class_suspension *how, struct err
     return 0;
 }
 
-// Whoever is to freeze does so without being asked again, and asking visits every process. So one
-// pass of a few asks.
+// Whoever is to freeze does so without being asked again, and asking visits every process. So every
+// other pass only looks.
 static int freeze_pass(class_t *class_, struct error *err)
 {
     struct suspension *suspension = &class_->suspension;
-    int rc = class_->ops->freeze_pass(class_, suspension->looks > 0, err);
-    suspension->looks = rc != 0 ? (suspension->looks + 1) % LOOKS_PER_ASK : 0;
+    bool asked = suspension->asked;
+    int rc = class_->ops->freeze_pass(class_, asked, err);
+    suspension->asked = rc != 0 && !asked;
     return rc;
 }
 
