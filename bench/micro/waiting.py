@@ -174,12 +174,15 @@ def ideal(seconds, cpus, options):
     return [one_s * max(1.0, options.jobs * options.ranks / cpus) / options.ranks for one_s in seconds]
 
 
+def to_the_ideal(runs, base_runs, base, cpus, options):
+    """(time, CPU time) of all jobs, as ratios to the ideal by `base`, which was run in the same turns."""
+    ones = cpus if base == "each" else 1  # whose CPU time is that of one of its runs
+    wall = ratio([run[0] for run in runs], ideal([run[0] for run in base_runs], cpus, options))
+    return wall, ratio([sum(run[1:]) for run in runs], [sum(run[1:]) / ones * options.jobs for run in base_runs])
+
+
 def show(ways, runs, options):
     seconds, user, system = ({way: [run[i] for run in runs[way]] for way in ways} for i in range(3))
-
-    def cpu_s(way):
-        return [user_s + system_s for user_s, system_s in zip(user[way], system[way])]
-
     cpus = len(os.sched_getaffinity(0))
     print(f"{options.mpi}, {options.ranks} ranks on {cpus} CPUs: {os.path.basename(options.program)}, "
           f"{options.runs} runs, seconds{f', {options.jobs} jobs at once' if options.jobs > 1 else ''}"
@@ -190,9 +193,8 @@ def show(ways, runs, options):
                 f"{statistics.median(system[way]):.2f}  ratio to {ways[0]} {ratio(seconds[way], seconds[ways[0]]):.3f}")
         for base in IDEALS:
             if base in ways and way not in IDEALS:
-                line += f"  to the ideal by {base} {ratio(seconds[way], ideal(seconds[base], cpus, options)):.3f}"
-                used = [with_s / without_s for with_s, without_s in zip(cpu_s(way), cpu_s(base))]
-                line += f", CPU {statistics.median(used) * (cpus if base == 'each' else 1) / options.jobs:.3f}"
+                wall, used = to_the_ideal(runs[way], runs[base], base, cpus, options)
+                line += f"  to the ideal by {base} {wall:.3f}, CPU {used:.3f}"
         print(line)
 
 

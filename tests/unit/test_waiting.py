@@ -1,5 +1,6 @@
-"""bench/micro/waiting.py: which programs it takes. No MPI."""
+"""bench/micro/waiting.py: which programs it takes, and what its ideals are. No MPI."""
 
+import argparse
 import os
 import sys
 import unittest
@@ -23,6 +24,32 @@ class Results(unittest.TestCase):
             self.assertTrue(waiting.is_right(form.format(good)))
             self.assertFalse(waiting.is_right(form.format(bad)))
             self.assertFalse(waiting.is_right(form.format(good) + form.format(bad)))
+
+
+class Ideals(unittest.TestCase):
+    options = argparse.Namespace(ranks=4, jobs=1)
+
+    def test_four_ranks_on_two_cpus_at_best_take_half_of_the_time_of_one(self):
+        # (seconds, user mode, kernel mode)
+        one, job = [(2.0, 1.9, 0.1)], [(1.5, 2.4, 0.2)]
+        self.assertEqual(tuple(round(ratio, 6) for ratio in waiting.to_the_ideal(job, one, "one", 2, self.options)),
+                         (1.5, 1.3))
+
+    def test_one_on_each_cpu_uses_the_time_of_as_many(self):
+        each, job = [(3.0, 3.8, 0.2)], [(1.5, 2.4, 0.2)]
+        self.assertEqual(tuple(round(ratio, 6) for ratio in waiting.to_the_ideal(job, each, "each", 2, self.options)),
+                         (1.0, 1.3))
+
+    def test_two_jobs_have_twice_the_work(self):
+        options = argparse.Namespace(ranks=2, jobs=2)
+        one, jobs = [(2.0, 2.0, 0.0)], [(3.0, 6.0, 0.0)]
+        self.assertEqual(waiting.to_the_ideal(jobs, one, "one", 2, options), (1.5, 1.5))
+
+    def test_each_cpu_has_one(self):
+        cpus = os.sched_getaffinity(0)
+        self.assertEqual(waiting.places("each", self.options), [{cpu} for cpu in sorted(cpus)])
+        self.assertEqual(waiting.places("one", argparse.Namespace(jobs=3)), [cpus])
+        self.assertEqual(waiting.places("auto", argparse.Namespace(jobs=3)), [cpus] * 3)
 
 
 if __name__ == "__main__":
