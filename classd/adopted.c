@@ -63,11 +63,11 @@ int scheduler_adopt(scheduler_t *scheduler, const struct adoption *adoption, uin
         job->page = adoption->page;
         job->page_fd = adoption->page_fd;
         worlds_take_over(&job->worlds, job->page->worlds);
-        // Frozen without a record, by a classd that died while it killed: nobody would thaw it.
-        if (!class_suspended(job->class_, &how))
-            class_resume(job->class_, NULL);
-        else
-            job->suspended = how.root == 0;
+        // A classd that died while it killed may have left it frozen, and nobody would thaw it.
+        bool suspended = class_suspended(job->class_, &how);
+        job->suspended = suspended && how.root == 0;
+        if (class_has_freezer(job->class_) && (!suspended || how.means != CLASS_BY_FREEZER))
+            class_thaw(job->class_, NULL);
         job->registered_ns = job->page->turns.registered_ns;
         if (job->registered_ns == 0 || job->registered_ns > now_ns)
             job->registered_ns = now_ns;

@@ -7,9 +7,24 @@
 
 #include <inttypes.h>
 
+// Not what a job of this node alone was told while it could not be seen yet that it is one: among
+// themselves the jobs of one node agree by any clock, and slots of any length.
+static bool slots_are_others(const struct job *job)
+{
+    struct protocol_clock *clock = &job->page->clock;
+    if (protocol_slots_are_others(clock) && jobs_is_here_alone(job))
+        *clock = (struct protocol_clock){0};
+    return protocol_slots_are_others(clock);
+}
+
+bool clocks_off(const struct job *job)
+{
+    return slots_are_others(job) || job->page->clock.ahead_ns != 0;
+}
+
 bool scheduler_clock_off(const struct process *process)
 {
-    return process->job->page->clock.ahead_ns != 0;
+    return clocks_off(process->job);
 }
 
 uint32_t clocks_count_off(const struct scheduler *scheduler)
@@ -64,7 +79,6 @@ void scheduler_report_clock(scheduler_t *scheduler, struct process *process,
     complain(job);
 }
 
-// Among themselves the jobs of one node agree by any clock.
 static uint32_t drop_slots_of_all(struct scheduler *scheduler, struct protocol_clock clock,
                                   bool before_they_agree)
 {
@@ -73,7 +87,7 @@ static uint32_t drop_slots_of_all(struct scheduler *scheduler, struct protocol_c
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         if (!engine_job_find(scheduler->engine, job->id, &view) || jobs_is_here_alone(job) ||
-            (view.slots == 0 && !before_they_agree))
+            (view.term == 0 && !before_they_agree))
             continue;
         drop_slots(scheduler, job, &clock);
         count++;
@@ -126,13 +140,9 @@ void clocks_slice_is(struct scheduler *scheduler)
 
 bool clocks_keep_slots(const struct job *job)
 {
-    struct protocol_clock *clock = &job->page->clock;
-    if (!protocol_slots_are_others(clock))
+    const struct protocol_clock *clock = &job->page->clock;
+    if (!slots_are_others(job))
         return true;
-    if (jobs_is_here_alone(job)) {
-        *clock = (struct protocol_clock){0};
-        return true;
-    }
     double longer_s = (double)clock->ahead_ns / (double)NS_PER_SEC;
     log_line(LOG_WARNING,
              "job %u/%s: slots are %.3g s %s than when it began; it has none here. Set [gang] slot "

@@ -160,6 +160,13 @@ def _sum(values):
     return sum(known) if known else None
 
 
+def _hogs_part(run):
+    """What hogs had of a CPU each while they were there, from 0 to 1; None without hogs, and where nobody can say."""
+    hogs = [job for job in run["jobs"] if workload.parse_job(job["job"]).is_hog]
+    cpus_s = sum(workload.parse_job(job["job"]).ranks * (job["end_s"] - job["start_s"]) for job in hogs)
+    return ratio(_sum(_of_all(job["cpu_s"] for job in hogs)), cpus_s)
+
+
 def measures(run, nodes):
     """The figures of one run, by name; None where there is no such figure."""
     jobs = ending(run)
@@ -176,6 +183,7 @@ def measures(run, nodes):
         "throughput_per_h": ratio(3600 * len(jobs), makespan_s),
         "cpu_s": _sum(job["cpu_s"] for job in jobs),
         "fairness": min(shares) if shares else None,
+        "hogs_part": _hogs_part(run),
         "coscheduled_fraction": run["coscheduled_fraction"],
         "switches_per_s": ratio(counters["switches"], makespan_s and makespan_s * nodes),
         **{name: counters[name] for name in COUNTERS[1:]},

@@ -43,7 +43,7 @@ def _jobs(experiment):
 def _totals(experiment):
     rows = [("workload", "value", "mpi", "scheduler", "runs", "mean response s", "mean stretch",
              "mean wait s", "makespan s", "fairness", "cosched.",
-             f"response / {experiment['baseline']}", "verified")]
+             f"response / {experiment['baseline']}", "hogs have", "verified")]
     for row in experiment["rows"]:
         if row["alone"]:
             continue
@@ -56,9 +56,14 @@ def _totals(experiment):
                      _with_range(found["mean_response_s"]), _with_range(found["mean_stretch"]),
                      _with_range(found["mean_wait_s"]), _with_range(found["makespan_s"], 1),
                      _median(found["fairness"]), _median(found["coscheduled_fraction"]),
-                     _with_range(ratios["mean_response_s"]),
+                     _with_range(ratios["mean_response_s"]), _median(found["hogs_part"], 3),
                      f"{jobs - row['unverified']}/{jobs}{hung}"))
-    return rows
+    return rows if any(row["measures"]["hogs_part"] for row in experiment["rows"]) else _without(rows, "hogs have")
+
+
+def _without(rows, name):
+    place = rows[0].index(name)
+    return [(*row[:place], *row[place + 1:]) for row in rows]
 
 
 def text(summary):

@@ -67,6 +67,7 @@ MEASURES = {
     "throughput_per_h": ("jobs per hour", ""),
     "cpu_s": ("CPU time", "s"),
     "fairness": ("fairness F", ""),
+    "hogs_part": ("what hogs have of a CPU each", ""),
     "coscheduled_fraction": ("fraction of time coscheduled", ""),
     "switches_per_s": ("switches per second", ""),
     "requests": ("requests", ""),

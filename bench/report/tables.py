@@ -60,7 +60,7 @@ def _median(statistic):
 
 def of_all(experiment):
     """Every measure of every row: median and interval, mean and interval."""
-    known = list(dict.fromkeys(name for row in experiment.rows for name in row.measures))
+    known = list(dict.fromkeys(name for row in experiment.rows for name, found in row.measures.items() if found))
     measures = [name for name in names.MEASURES if name in known] + [name for name in known
                                                                      if name not in names.MEASURES]
     header = ("case", "MPI", "scheduler", "n", "runs", "disturbed", "not verified", *map(unit_of, measures))

@@ -506,12 +506,32 @@ uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8
     return found != NULL ? office_promise(&engine->node, found, wish, due) : 0;
 }
 
+static void keep_only(engine_t *engine, struct policy_job *job, uint64_t slots)
+{
+    uint64_t before = job->slots;
+    job->slots &= slots;
+    standing_give_up(&engine->node, job, before);
+}
+
+// A suspended job takes nothing that others may hold by now. But it is of the agreement from then
+// on, with what it had of it: else no notice of its other nodes would concern this one any more.
+static uint64_t claim_suspended(engine_t *engine, struct policy_job *job, uint64_t slots,
+                                uint32_t term)
+{
+    keep_only(engine, job, slots);
+    job->term = term;
+    return job->slots;
+}
+
 uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
                       uint64_t now_ns)
 {
-    struct policy_job *found = find_runnable(engine, job);
+    struct policy_job *found = find_job(engine, job);
     account_advance(&engine->node, now_ns);
-    return found != NULL ? office_claim(&engine->node, found, slots, term) : 0;
+    if (found == NULL)
+        return 0;
+    return find_runnable(engine, job) != NULL ? office_claim(&engine->node, found, slots, term)
+                                              : claim_suspended(engine, found, slots, term);
 }
 
 bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term)
@@ -519,9 +539,7 @@ bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32
     struct policy_job *found = find_job(engine, job);
     if (found == NULL || found->term != term || (found->slots & ~slots) == 0)
         return false;
-    uint64_t before = found->slots;
-    found->slots &= slots;
-    standing_give_up(&engine->node, found, before);
+    keep_only(engine, found, slots);
     return true;
 }
 

@@ -194,7 +194,8 @@ uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8
 // The job's slots are from now on those of `slots` that were promised to it, are its own already,
 // or are free; returns them. Who had them has them no longer, but nobody is left with more than one
 // slot fewer than the job then has. What was promised before the job grew wider or was suspended is
-// promised no more. `term` numbers the agreements of a job.
+// promised no more. `term` numbers the agreements of a job. A suspended job keeps what of `slots`
+// it has, and is given nothing.
 uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
                       uint64_t now_ns);
 

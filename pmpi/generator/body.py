@@ -85,7 +85,7 @@ class Body:
             return direct
         test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
         if f.shunned:
-            test += f" && !{f.shunned.upper()}"
+            test += f" && !ON_{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
     def amounts(self, out=True, in_=True):
@@ -139,8 +139,9 @@ class Body:
             apart = "apart && (in.wire != NULL || wire_basic_size(datatype) != 0)"
             made = ["if (wait_polls()) {", *indent(self.polled_sendrecv(apart)), "} else {",
                     f"    rc = next->{name}({self.both(last)});", "}"]
+        whole = [f"rc = next->{f.name}({f.call()});"]
         return ["if (out.wire != NULL) {", *indent(made), "} else {",
-                f"    rc = next->{f.name}({f.call()});", "}"]
+                *indent(whole if f.role == "isendrecv" else within("recv", whole)), "}"]
 
     def polled_receive(self):
         """Waits for the message and then receives it. Faulty arguments are found before there is one, and
@@ -177,7 +178,8 @@ class Body:
                 "if (rc == MPI_SUCCESS) {", *indent(self.expects(in_=False)), "}",
                 "doorbell_ring(peers_world_rank(comm, dest));",
                 *self.message(in_, "recvtag", "in.count", "in.type", apart),
-                "rc = wait_sent(next, rc, &trial, &send);"]
+                "rc = wait_sent(next, rc, &trial, &send);",
+                "if (send != MPI_REQUEST_NULL)", "    header_leave(&out, &send);"]
 
     def polled(self):
         """The body of a blocking call as polls, or None where it has none. What a poll completes, or

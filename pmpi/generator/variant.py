@@ -68,10 +68,11 @@ def wrappers(functions):
     yield '#include "pmpi/variant/wire.h"'
     yield '#include "pmpi/variant/within.h"'
     yield "#ifdef OPEN_MPI"
-    yield "#define OPENMPI true"
+    yield "#define ON_OPENMPI true"
     yield "#else"
-    yield "#define OPENMPI false"
+    yield "#define ON_OPENMPI false"
     yield "#endif"
+    yield "#define ON_MPICH (!ON_OPENMPI)"
     for f in wrapped(functions):
         for entry in (0, 1):
             yield ""

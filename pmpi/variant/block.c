@@ -103,17 +103,28 @@ static uint64_t bound_ns(const struct block_wait *wait, uint64_t now)
     return bound < block.least_ns ? block.least_ns : bound > most ? most : bound;
 }
 
+// What has come before "asleep" was said rings nowhere.
+static bool is_to_be_looked_at(struct block_wait *wait)
+{
+    bool now = wait->looks_late && !wait->looked;
+    wait->looked = true;
+    return now;
+}
+
 // The end of polling: true when there is a last poll to be made before the sleep.
 static bool prepare(struct block_wait *wait, int seat, uint64_t now)
 {
-    if (sign() != BLOCK_BY_DOORBELL || doorbell_announced)
+    if (sign() != BLOCK_BY_DOORBELL)
         return false;
+    if (doorbell_announced)
+        return is_to_be_looked_at(wait);
     if (wait->rings < RINGS_MAX || in_haste(now)) {
         // Woken for something else than what is waited for, it may have answered somebody else.
         doorbell_ring(wait->rings == 0 ? seat : DOORBELL_ALL);
         wait->rings++;
     }
     doorbell_announce();
+    wait->looked = false;
     return true;
 }
 

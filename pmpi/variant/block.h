@@ -14,6 +14,7 @@
 #include "pmpi/variant/doorbell.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 // What tells a sleeping rank that something may have happened.
@@ -46,6 +47,8 @@ struct block_wait {
     uint64_t paused_ns;
     uint64_t hurried_ns;     // how long it was in haste, since that was last renewed
     uint64_t rests_until_ns; // when that may be again
+    bool looks_late;         // what a poll has found is looked at after the next pause only
+    bool looked;             // there was one for the poll before "asleep" was said
 };
 
 // After a poll that found nothing. `seat` is the peer that is waited for, or DOORBELL_ALL.

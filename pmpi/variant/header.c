@@ -459,6 +459,28 @@ void header_stop(void)
     header_on = false;
 }
 
+// The memory is in use until the request is complete, which nobody will wait for.
+static void orphan(struct wire *wire, MPI_Request *request)
+{
+    while (!orphans_take())
+        ;
+    wire->request = *request;
+    wire->next = orphans.first;
+    orphans.first = wire;
+    atomic_store_explicit(&header_orphans, true, memory_order_relaxed);
+    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
+    *request = MPI_REQUEST_NULL;
+}
+
+void header_leave(struct parcel *out, MPI_Request *request)
+{
+    if (out->wire == NULL)
+        mpi_next[1].Request_free(request);
+    else
+        orphan(out->wire, request);
+    out->wire = NULL;
+}
+
 int header_request_free(const struct mpi_next *next, MPI_Request *request)
 {
     struct wire *wire = header_on ? requests_take(&requests, (uintptr_t)*request) : NULL;
@@ -468,14 +490,7 @@ int header_request_free(const struct mpi_next *next, MPI_Request *request)
         header_release(wire);
         return next->Request_free(request);
     }
-    while (!orphans_take())
-        ;
-    wire->request = *request;
-    wire->next = orphans.first;
-    orphans.first = wire;
-    atomic_store_explicit(&header_orphans, true, memory_order_relaxed);
-    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
-    *request = MPI_REQUEST_NULL;
+    orphan(wire, request);
     return MPI_SUCCESS;
 }
 

@@ -77,6 +77,10 @@ static inline bool header_covers(MPI_Comm comm)
     return header_on && peers_spans(comm);
 }
 
+// The blocking call that began this send is over, and nobody will wait for it: its copy is in use
+// until it is complete.
+void header_leave(struct parcel *out, MPI_Request *request);
+
 // The slow paths of the functions below.
 void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, MPI_Comm comm);
 void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm);

@@ -44,6 +44,8 @@ static struct {
     struct protocol_request asked; // of which the answer is still to come
     unsigned asked_on;             // the connection
     bool asking;                   // the answer has not been fetched
+    struct protocol_request clock; // what was said of it, and
+    struct protocol_request claim; // what was taken last; of command 0: nothing
     bool tells;                    // classd says on this connection when the job's turn comes
     uint32_t sequence;
     _Atomic uint64_t last_request_ns;
@@ -190,6 +192,7 @@ int session_register(const struct session_identity *identity, struct error *err)
 {
     session.identity = *identity;
     session.pid = getpid();
+    session.clock.header.command = session.claim.header.command = 0;
     return connect_and_register(REGISTER_TIMEOUT_MS, err);
 }
 
@@ -232,6 +235,31 @@ const struct status_page *session_page(void)
     return session.page;
 }
 
+static void say(struct protocol_request *request)
+{
+    request->header.sequence = ++session.sequence;
+    client_send(session.fd, request, NULL);
+}
+
+// A classd that was not there, or ended before it had read this, left the page as it was. The
+// job's other nodes go by what was agreed: so this one is told once more.
+static void say_again(void)
+{
+    uint32_t term = slots_term_of_word(session_slots());
+    if (session.clock.header.command != 0 && session_page()->clock.ahead_ns == 0)
+        say(&session.clock);
+    if (session.claim.header.command != 0 && session.claim.claim.term != term)
+        say(&session.claim);
+}
+
+static void remember(const struct protocol_request *request)
+{
+    if (request->header.command == PROTOCOL_CLOCK)
+        session.clock = *request;
+    else if (request->header.command == PROTOCOL_CLAIM && request->claim.final != 0)
+        session.claim = *request;
+}
+
 static void renew(uint64_t now_ns)
 {
     if (now_ns < session.next_renewal_ns || session.pid != getpid())
@@ -239,7 +267,9 @@ static void renew(uint64_t now_ns)
     session.next_renewal_ns = now_ns + RENEW_INTERVAL_NS;
     drop_descriptor();
     struct error err = {0};
-    if (connect_and_register(RENEW_TIMEOUT_MS, &err) < 0 && err.code == ETIMEDOUT)
+    if (connect_and_register(RENEW_TIMEOUT_MS, &err) == 0)
+        say_again();
+    else if (err.code == ETIMEDOUT)
         session.next_renewal_ns = now_ns + 10 * RENEW_INTERVAL_NS; // it hangs: ask it rarely
 }
 
@@ -280,6 +310,7 @@ static int transact(struct protocol_request *request, struct protocol_reply *rep
         return -1;
     if (!descriptor_is_ours())
         renew(clock_now_ns());
+    remember(request);
     request->header.sequence = ++session.sequence;
     if (descriptor_is_ours()) {
         rc = client_transact(session.fd, request, reply, NULL, REGISTER_TIMEOUT_MS, NULL);
@@ -354,6 +385,7 @@ static bool ask(struct protocol_request *request, bool to_be_answered)
         return false;
     if (!descriptor_is_ours())
         renew(clock_now_ns());
+    remember(request);
     request->header.sequence = ++session.sequence;
     session.asked = *request;
     session.asked_on = session.connections;

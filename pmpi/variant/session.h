@@ -74,7 +74,8 @@ bool session_request(uint64_t now_ns);
 int session_offer(struct slots_offer *offer);
 
 // CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given;
-// 0 without an answer.
+// 0 without an answer. What is taken last is said again to a classd that comes, or comes back, and
+// has not heard it.
 uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final);
 
 // The same without waiting, one question at a time: each returns false when it could not be asked,
@@ -88,7 +89,7 @@ enum session_answer session_offered(struct slots_offer *offer);
 enum session_answer session_claimed(uint64_t *given);
 
 // CLOCK: this node's clock is off for the job, by so much; `agreeing` of its `nodes` nodes' clocks
-// agree with each other, or none.
+// agree with each other, or none. Said again as a final claim is.
 void session_report_clock(int64_t ahead_ns, size_t nodes, size_t agreeing);
 
 // NARROW: a rank of another node says what is left of the job's slots there.

@@ -1,6 +1,7 @@
 #include "pmpi/variant/strangers.h"
 
 #include "pmpi/variant/block.h"
+#include "pmpi/variant/carrier.h"
 #include "pmpi/variant/peers.h"
 
 #include <stdatomic.h>
@@ -11,6 +12,7 @@ void strangers_come(void)
 {
     atomic_store_explicit(&came, true, memory_order_relaxed);
     core_quick = false;
+    atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
     block_without_sign();
 }
 

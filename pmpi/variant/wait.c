@@ -375,7 +375,7 @@ static bool is_truncated(const struct mpi_next *next, int rc)
 }
 
 // A message that was too long says nothing of the send, whose buffer is the program's again, or
-// freed, when this returns. After another fault nobody may be there to take it.
+// freed, when this returns. After another fault nobody may be there to take it, so it is left.
 int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send)
 {
     if (*trial != MPI_REQUEST_NULL)
@@ -386,7 +386,5 @@ int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Reque
         return wait_request(next, send, MPI_STATUS_IGNORE, PEERS_UNKNOWN);
     if (is_truncated(next, rc))
         wait_request(next, send, MPI_STATUS_IGNORE, PEERS_UNKNOWN);
-    else
-        next->Request_free(send);
     return rc;
 }

@@ -129,7 +129,8 @@ int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
                      MPI_Comm comm, MPI_Count count, MPI_Datatype type, bool *apart);
 
-// The end of an MPI_Sendrecv that has come to `rc`; either request may be null.
+// The end of an MPI_Sendrecv that has come to `rc`; either request may be null. One to send may be
+// left under way: it is not null then.
 int wait_sent(const struct mpi_next *next, int rc, MPI_Request *trial, MPI_Request *send);
 
 // At the end of a call of the program, which may have moved something for `rank` of the

@@ -22,6 +22,8 @@ static bool sleeps_now(void)
 
 #ifdef OPEN_MPI
 
+enum { LOOKS_LATE = true }; // comes by between its transports and its look at what they have found
+
 // What Open MPI calls in each round of its progress, and how many events that has found.
 typedef int progress_function(void);
 
@@ -72,6 +74,8 @@ static void leave_mpi(void)
 
 #else
 
+enum { LOOKS_LATE = false };
+
 static void look(void)
 {
     if (core_within)
@@ -120,6 +124,7 @@ void within_begin_waiting(void)
         return;
     pthread_once(&comes_by, come_by);
     own_wait = wait_new();
+    own_wait.block.looks_late = LOOKS_LATE;
     for_strangers = false;
     core_within = true;
 }

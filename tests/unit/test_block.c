@@ -204,6 +204,30 @@ static void who_goes_to_sleep_rings_first(void **state)
     pthread_join(thread, NULL);
 }
 
+// How many polls are made between "asleep" and the sleep.
+static int last_polls(bool looks_late)
+{
+    struct block_wait wait = {.looks_late = looks_late};
+    uint64_t before = count_of(STATS_SLEEPS);
+    int polls = 0;
+    while (count_of(STATS_SLEEPS) == before) {
+        polls += doorbell_announced;
+        block_pause(&wait, MOCK_PEER);
+    }
+    return polls;
+}
+
+// Where that is between a poll and the look at what it has found, what came before "asleep" was
+// said, and did not ring, has not been seen by then.
+static void who_looks_late_polls_once_more_before_the_sleep(void **state)
+{
+    (void)state;
+    block.spin_limit_ns = block.least_ns = block.most_ns = 1;
+    assert_int_equal(last_polls(false), 1);
+    assert_int_equal(last_polls(true), 2);
+    assert_int_equal(last_polls(true), 2);
+}
+
 // Each that wakes for nothing and sleeps again would wake the other.
 static void two_that_wait_for_a_third_get_to_sleep(void **state)
 {
@@ -395,6 +419,7 @@ int main(void)
         TEST(every_wait_sleeps_until_it_is_rung),
         TEST(no_message_is_slept_through),
         TEST(who_goes_to_sleep_rings_first),
+        TEST(who_looks_late_polls_once_more_before_the_sleep),
         TEST(two_that_wait_for_a_third_get_to_sleep),
         TEST(auto_yields_where_nobody_else_computes),
         TEST(auto_sleeps_while_somebody_does),

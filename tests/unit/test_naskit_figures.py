@@ -136,6 +136,13 @@ class Measures(unittest.TestCase):
     def test_fairness_is_that_of_the_worst_off(self):
         self.assertEqual(self.measured([job(fairness=0.7), job(fairness=1.2)])["fairness"], 0.7)
 
+    def test_hogs_part_is_of_a_cpu_for_each_process_while_they_were_there(self):
+        hog = {"start_s": 1.0, "end_s": 6.0}
+        found = self.measured([job(cpu_s=9.0), job("hog.2", 5, cpu_s=4.0, **hog), job("hog.1", 5, cpu_s=3.5, **hog)])
+        self.assertAlmostEqual(found["hogs_part"], 7.5 / 15)
+        self.assertIsNone(self.measured([job()])["hogs_part"])
+        self.assertIsNone(self.measured([job(), job("hog.2", 5, cpu_s=None), job("hog.2", 5)])["hogs_part"])
+
     def test_switches_are_per_node_and_second(self):
         counters = {**dict.fromkeys(records.COUNTERS), "switches": 40, "requests": 7}
         found = self.measured([job(response_s=10)], counters=counters)
@@ -294,6 +301,11 @@ class Summary(unittest.TestCase):
         self.assertIn("INCOMPLETE", text)
         self.assertIn("3/3", text)
         self.assertNotIn("INCOMPLETE", tables.text({**found, "complete": True}))
+
+    def test_tables_say_what_hogs_have_where_there_are_any(self):
+        hog = job("hog.2", 4, cpu_s=3.9)
+        self.assertRegex(tables.text(summary.describe([run("cosched", [job(), hog], 0)], TWO_BY_ONE)), r"hogs have(.|\n)* 0\.4[89]\d ")
+        self.assertNotIn("hogs have", tables.text(summary.describe([run("cosched", [job()], 0)], TWO_BY_ONE)))
 
     def test_results_json_has_what_it_always_had(self):
         runs = [run("cosched", [job(), job("hog.2")], 0)]

@@ -185,6 +185,47 @@ static void a_message_too_long_ends_no_send(void **state)
     assert_memory_equal(taken, "aaa", ELEMENTS);
 }
 
+static int receive_nothing(void *buf, int count, MPI_Datatype type, int source, int tag,
+                           MPI_Comm comm, MPI_Status *status)
+{
+    (void)buf, (void)count, (void)type, (void)source, (void)tag, (void)comm, (void)status;
+    return MPI_ERR_OTHER;
+}
+
+static void exchange_in_vain(char byte)
+{
+    char both[ELEMENTS];
+    memset(both, byte, sizeof both);
+    assert_int_equal(lib.Sendrecv_replace(both, ELEMENTS, MPI_BYTE, MOCK_PEER, TAG, MOCK_PEER, TAG,
+                                          MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     MPI_ERR_OTHER);
+}
+
+// Who should have answered has failed, say, and who is sent to has not.
+static void a_send_that_is_left_keeps_its_copy(void **state)
+{
+    char sent[ELEMENTS];
+    (void)state;
+    mock_recv = mpi_next[1].Recv;
+    mpi_next[0].Recv = mpi_next[1].Recv = receive_nothing;
+    mpi_next[0].Error_class = mpi_next[1].Error_class = class_of;
+    mock_hold_sends(MPI_COMM_WORLD);
+    mock_peer_send(MPI_COMM_WORLD, TAG, "bbb", ELEMENTS);
+    exchange_in_vain('a');
+    exchange_in_vain('c');
+    mock_hold_sends(MPI_COMM_NULL);
+    assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, sent, sizeof sent), ELEMENTS);
+    assert_memory_equal(sent, "aaa", ELEMENTS);
+    assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, sent, sizeof sent), ELEMENTS);
+    assert_memory_equal(sent, "ccc", ELEMENTS);
+    mpi_next[0].Recv = mpi_next[1].Recv = mock_recv;
+    assert_int_equal(
+        lib.Recv(sent, ELEMENTS, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        MPI_SUCCESS);
+    header_look_after_orphans();
+    assert_false(header_orphans);
+}
+
 // ---- several requests
 
 static void complete_two(MPI_Request *first)
@@ -220,6 +261,7 @@ int main(void)
         cmocka_unit_test(so_does_one_with_gaps),
         cmocka_unit_test(only_the_mpi_reads_what_may_be_a_devices),
         cmocka_unit_test(a_message_too_long_ends_no_send),
+        cmocka_unit_test(a_send_that_is_left_keeps_its_copy),
         cmocka_unit_test(partitioned_requests_are_waited_for_one_by_one),
     };
     return cmocka_run_group_tests(tests, start, stop);

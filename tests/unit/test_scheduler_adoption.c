@@ -173,6 +173,33 @@ static void adoption_keeps_who_had_just_come_back_beside_the_others(void **state
     assert_int_equal(a->job->page->service_ns, 3600 * NS_PER_SEC);
 }
 
+// By a classd that died while it killed a part of it. One that is suspended by the freezer stays
+// so.
+static void who_is_frozen_and_not_by_a_suspension_is_thawed(void **state)
+{
+    static const enum protocol_means means[] = {0, PROTOCOL_MEANS_SHARE, PROTOCOL_MEANS_FREEZER};
+    struct node *node = *state;
+    pid_t pid = sleeper();
+    struct process *a = come(node, "a", pid);
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++) {
+        struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = means[i]};
+        struct tracking_result result;
+        if (means[i] != 0)
+            assert_true(scheduler_track(node->scheduler, a->job, &order, node->now_ns, &result));
+        if (means[i] != PROTOCOL_MEANS_FREEZER)
+            assert_int_equal(class_freeze(a->job->class_, NULL), 0);
+        clear(node);
+        adopt_anew(node, false);
+        const char *thawed = strstr(test_backend_log(node->backend), "thaw job-0-a\n");
+        assert_true((thawed == NULL) == (means[i] == PROTOCOL_MEANS_FREEZER));
+        a = come(node, "a", pid);
+        assert_int_equal(a->job->suspended, means[i] != 0);
+        if (means[i] != 0)
+            track(node, a->job, TRACKING_RESUME);
+    }
+    end(pid);
+}
+
 // A page of a classd that did not keep turns, or one that tells more scheduled jobs than fit.
 static void adoption_makes_the_best_of_what_pages_tell(void **state)
 {
@@ -284,6 +311,7 @@ int main(void)
         TEST(adoption_keeps_the_accounts),
         TEST(adoption_keeps_who_had_just_come_beside_the_others),
         TEST(adoption_keeps_who_had_just_come_back_beside_the_others),
+        TEST(who_is_frozen_and_not_by_a_suspension_is_thawed),
         TEST(adoption_makes_the_best_of_what_pages_tell),
         TEST(a_reused_pid_is_not_adopted),
         TEST(members_listed_twice_are_adopted_once),

@@ -111,6 +111,64 @@ static void slots_narrow_by_what_others_say(void **state)
     assert_int_equal(record.slots_agreed, 1);
 }
 
+// So many slots pass; returns how often the page told job a's processes to look.
+static unsigned pass_slots(struct node *node, const struct process *a, uint64_t *turn,
+                           unsigned count)
+{
+    uint32_t epoch = status_word_epoch(a->job->page->word);
+    for (unsigned i = 0; i < count; i++) {
+        node->now_ns += node->config.gang_slot_ns;
+        scheduler_switch(node->scheduler, node->now_ns, ++*turn * node->config.gang_slot_ns);
+    }
+    return status_word_epoch(a->job->page->word) - epoch;
+}
+
+static void suspend_or_resume(struct node *node, const struct process *process, bool suspend)
+{
+    struct tracking_order order = {.kind = suspend ? TRACKING_SUSPEND : TRACKING_RESUME,
+                                   .means = suspend ? PROTOCOL_MEANS_SHARE : 0};
+    struct tracking_result result;
+    assert_true(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+    assert_int_equal(result.fault.code, 0);
+}
+
+// Its other nodes take what was agreed; here it keeps what it has of that, so that all say the
+// same of the same agreement.
+static void a_suspended_job_is_of_the_agreement(void **state)
+{
+    struct node *node = *state;
+    struct protocol_claim all = {.slots = SLOTS_ALL, .due = 30, .term = 4, .final = 1};
+    become_gang(node);
+    struct process *a = come(node, "a", A), *b = come(node, "b", B);
+    agree_alone(node, a);
+    agree_alone(node, b);
+    uint64_t before = slots_of_word(word_of(a)), of_b = word_of(b);
+    suspend_or_resume(node, a, true);
+    assert_int_equal(scheduler_claim(node->scheduler, a, &all, node->now_ns), before);
+    assert_int_equal(word_of(a), slots_word(before, 4));
+    assert_int_equal(word_of(b), of_b);
+    all.slots = 0xff;
+    all.term = 5;
+    scheduler_claim(node->scheduler, a, &all, node->now_ns);
+    assert_int_equal(word_of(a), slots_word(before & 0xff, 5));
+    suspend_or_resume(node, a, false);
+    assert_int_equal(word_of(a), slots_word(before & 0xff, 5));
+}
+
+// Else it would never ask for any.
+static void a_job_suspended_before_it_agreed_has_slots_when_it_is_back(void **state)
+{
+    struct node *node = *state;
+    uint64_t turn = 600;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    suspend_or_resume(node, a, true);
+    assert_int_equal(agree_alone(node, a), 0);
+    suspend_or_resume(node, a, false);
+    pass_slots(node, a, &turn, 2 * SLOTS_ROUND);
+    assert_int_equal(word_of(a), slots_word(SLOTS_ALL, 3));
+}
+
 static const struct protocol_clock ahead = {
     .ahead_ns = 3 * (int64_t)NS_PER_SEC, .nodes = 3, .agreeing = 2};
 
@@ -254,6 +312,21 @@ static void a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots(void **s
     assert_int_equal(word_of(a), here);
 }
 
+// That it has none at the moment does not make the numbers right that it agrees about later.
+static void a_clock_that_is_set_costs_those_their_agreement_who_hold_no_slots(void **state)
+{
+    struct node *node = *state;
+    struct protocol_claim nothing = {.term = 3, .final = 1};
+    become_gang(node);
+    struct process *a = come(node, "a", A), *b = come(node, "b", B);
+    a->job->worlds.all->ranks = b->job->worlds.all->ranks = 2;
+    set_clock(node, 0);
+    scheduler_claim(node->scheduler, a, &nothing, node->now_ns);
+    set_clock(node, (int64_t)NS_PER_SEC);
+    assert_true(scheduler_clock_off(a));
+    assert_false(scheduler_clock_off(b)); // it is about to agree by the clock as it is now
+}
+
 static void set_slot(struct node *node, uint64_t slot_ns)
 {
     node->config.gang_slot_ns = slot_ns;
@@ -284,6 +357,21 @@ static void slots_of_another_length_cost_jobs_of_several_nodes_theirs(void **sta
     assert_true(scheduler_clock_off(b));
 }
 
+// While some of its processes have still to register it looks like a job of several nodes.
+static void slots_of_another_length_cost_a_job_of_one_node_nothing(void **state)
+{
+    struct node *node = *state;
+    become_gang(node);
+    struct process *a = come(node, "a", A);
+    a->job->worlds.all->ranks = 2;
+    set_slot(node, 500 * NS_PER_MS);
+    assert_true(scheduler_clock_off(a));
+    come(node, "a", A2);
+    assert_false(scheduler_clock_off(a));
+    agree_alone(node, a);
+    assert_int_equal(slots_of_word(word_of(a)), SLOTS_ALL);
+}
+
 // It may have been told so while it did not run, or another policy in between.
 static void slots_of_another_length_are_seen_at_the_start(void **state)
 {
@@ -299,7 +387,9 @@ static void slots_of_another_length_are_seen_at_the_start(void **state)
     node->config.gang_slot_ns = 500 * NS_PER_MS;
     adopt_anew(node, false);
     a = come(node, "a", first);
+    world_of_who_comes.ranks = 2;
     b = come(node, "b", second);
+    world_of_who_comes.ranks = 1;
     assert_int_equal(word_of(a), here);
     assert_false(scheduler_clock_off(a));
     assert_int_equal(word_of(b), 0);
@@ -336,18 +426,6 @@ static void nobody_starves_without_timerd(void **state)
         out += (flags_of(node, "a") & STATUS_SCHEDULED) != 0;
     }
     assert_in_range(out, 14, 16);
-}
-
-// So many slots pass; returns how often the page told job a's processes to look.
-static unsigned pass_slots(struct node *node, const struct process *a, uint64_t *turn,
-                           unsigned count)
-{
-    uint32_t epoch = status_word_epoch(a->job->page->word);
-    for (unsigned i = 0; i < count; i++) {
-        node->now_ns += node->config.gang_slot_ns;
-        scheduler_switch(node->scheduler, node->now_ns, ++*turn * node->config.gang_slot_ns);
-    }
-    return status_word_epoch(a->job->page->word) - epoch;
 }
 
 // Of two jobs, one of them on other nodes too if `elsewhere`, the other ends. Nobody is told
@@ -529,12 +607,16 @@ int main(void)
         TEST(slots_are_agreed_and_kept_to),
         TEST(jobs_begin_in_a_list),
         TEST(slots_narrow_by_what_others_say),
+        TEST(a_suspended_job_is_of_the_agreement),
+        TEST(a_job_suspended_before_it_agreed_has_slots_when_it_is_back),
         TEST(a_clock_that_is_off_costs_the_job_its_slots),
         TEST(where_the_clock_is_off_the_choice_is_left_to_others),
         TEST(a_job_with_its_clock_off_gets_its_part),
         TEST(adoption_keeps_what_a_job_said_about_the_clock),
         TEST(a_clock_that_is_set_costs_jobs_of_several_nodes_their_slots),
         TEST(under_other_policies_a_clock_may_be_set),
+        TEST(a_clock_that_is_set_costs_those_their_agreement_who_hold_no_slots),
+        TEST(slots_of_another_length_cost_a_job_of_one_node_nothing),
         TEST(slots_of_another_length_cost_jobs_of_several_nodes_theirs),
         TEST(slots_of_another_length_are_seen_at_the_start),
         TEST(nobody_starves_without_timerd),

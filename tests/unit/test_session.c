@@ -43,8 +43,9 @@ struct fake_classd {
     _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
     _Atomic uint64_t said; // the slots of the last claim
-    _Atomic bool tells;    // of turns
-    _Atomic bool mute;     // takes connections and packets, answers nothing: a classd that hangs
+    _Atomic int claims, clocks;
+    _Atomic bool tells; // of turns
+    _Atomic bool mute;  // takes connections and packets, answers nothing: a classd that hangs
 };
 
 static void send_reply(int socket_fd, const struct protocol_reply *reply, int fd)
@@ -77,8 +78,10 @@ static void answer_slots(struct fake_classd *fake, const struct protocol_request
         reply->offer.dummies = fake->dummies;
     } else if (request->header.command == PROTOCOL_CLAIM) {
         fake->said = request->claim.slots;
+        fake->claims++;
         reply->claimed.slots = UINT64_MAX;
     }
+    fake->clocks += request->header.command == PROTOCOL_CLOCK;
 }
 
 static bool is_news(int old, const struct protocol_request *request)
@@ -668,6 +671,66 @@ static void an_answer_may_never_come(void **state)
     assert_int_equal(eventually_offered(&offer), SESSION_LOST);
 }
 
+static void meet_another_classd(struct fake_classd *fake)
+{
+    int registered = fake->registered;
+    shutdown(fake->connection, SHUT_RDWR);
+    while (fake->registered == registered) {
+        session_request(now());
+        usleep(2000);
+    }
+    fake->scheduled = 0;
+    while (fake->scheduled == 0) { // what was said before has been read
+        session_request(now());
+        usleep(2000);
+    }
+}
+
+// It may have ended before it read the packet; by the page another one knows what it knew.
+static void what_was_taken_is_said_to_who_has_not_heard_it(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct slots_choice choice = {.slots = 0xf0, .due = 20};
+    assert_int_equal(join(fake), 0);
+    meet_another_classd(fake);
+    assert_int_equal(fake->claims, 0); // nothing was taken
+    fake->mute = true;
+    assert_true(session_ask_claim(&choice, 2, false));
+    choice.slots = 0x30;
+    assert_true(session_ask_claim(&choice, 2, true));
+    usleep(20000);
+    assert_int_equal(fake->claims, 0);
+    fake->mute = false;
+    meet_another_classd(fake);
+    assert_int_equal(fake->claims, 1);
+    assert_int_equal(fake->said, 0x30);
+    fake->page->slots = slots_word(0x10, 2); // it has, and another job has some by now
+    meet_another_classd(fake);
+    assert_int_equal(fake->claims, 1);
+}
+
+static void what_the_clock_is_is_said_to_who_has_not_heard_it(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    session_report_clock(5, 2, 0);
+    assert_int_equal(fake->clocks, 1);
+    meet_another_classd(fake);
+    assert_int_equal(fake->clocks, 2);
+    fake->page->clock.ahead_ns = 5;
+    meet_another_classd(fake);
+    assert_int_equal(fake->clocks, 2);
+}
+
+// A job has another identity, and has said nothing.
+static void what_one_job_has_said_is_not_said_for_the_next(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    meet_another_classd(fake);
+    assert_int_equal(fake->claims + fake->clocks, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -693,7 +756,10 @@ int main(void)
         TEST(nobody_home_is_an_answer),
         TEST(a_classd_that_hangs_is_given_up),
         TEST(a_forked_child_does_not_speak_for_its_parent),
-        TEST(an_answer_may_never_come), // the last, as connections are renewed once a second
+        TEST(an_answer_may_never_come), // one of the last, as connections are renewed once a second
+        TEST(what_was_taken_is_said_to_who_has_not_heard_it),
+        TEST(what_the_clock_is_is_said_to_who_has_not_heard_it),
+        TEST(what_one_job_has_said_is_not_said_for_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

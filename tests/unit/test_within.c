@@ -92,6 +92,15 @@ static int detach(void *buffer, int *size)
     return MPI_SUCCESS;
 }
 
+static int exchange(void *buf, int count, MPI_Datatype type, int dest, int out_tag, int source,
+                    int in_tag, MPI_Comm comm, MPI_Status *status)
+{
+    (void)buf, (void)count, (void)type, (void)dest, (void)out_tag, (void)source, (void)in_tag;
+    (void)comm, (void)status;
+    poll_in_vain();
+    return MPI_SUCCESS;
+}
+
 static uint64_t yields(void)
 {
     return atomic_load(&stats_counters[STATS_YIELDS]);
@@ -128,6 +137,10 @@ static void the_cpu_is_given_away_inside(void **state)
     assert_true(yields() - before > POLLS / 2);
     before = yields();
     lib.Buffer_detach((void *)&buffer, &size);
+    assert_true(yields() - before > POLLS / 2);
+    before = yields(); // of what there can be no copy
+    lib.Sendrecv_replace(MPI_BOTTOM, 1, MPI_BYTE, MOCK_PEER, 1, MOCK_PEER, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
     assert_true(yields() - before > POLLS / 2);
 }
 
@@ -272,6 +285,15 @@ static void who_waits_for_strangers_sleeps(void **state)
                      0);
 }
 
+// The call that brings them may be left, and only a whole one ends it: there is no short one then.
+static void no_call_is_settled_after_strangers(void **state)
+{
+    (void)state;
+    atomic_store(&carrier.settled, STATUS_WORD_FREE);
+    sleeps_in_a_spawn(true, MPI_THREAD_SINGLE);
+    assert_int_equal(carrier.settled, 0);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -287,6 +309,7 @@ static int start(void **state)
         next->Ireduce_scatter = reduce_and_scatter_polled;
         next->Comm_split = split;
         next->Comm_spawn = spawn;
+        next->Sendrecv_replace = exchange;
         next->Query_thread = query_level;
         next->Buffer_detach = detach;
         next->Barrier = leave;
@@ -309,6 +332,7 @@ int main(void)
         cmocka_unit_test(nobody_sleeps_where_other_threads_may_need_mpi),
         cmocka_unit_test(a_rank_of_an_idle_job_sleeps_inside),
         cmocka_unit_test(who_waits_for_strangers_sleeps),
+        cmocka_unit_test(no_call_is_settled_after_strangers),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }
