@@ -85,7 +85,7 @@ class Body:
             return direct
         test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
         if f.shunned:
-            test += f" && !ON_{f.shunned.upper()}"
+            test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
     def amounts(self, out=True, in_=True):

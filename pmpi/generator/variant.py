@@ -68,11 +68,10 @@ def wrappers(functions):
     yield '#include "pmpi/variant/wire.h"'
     yield '#include "pmpi/variant/within.h"'
     yield "#ifdef OPEN_MPI"
-    yield "#define ON_OPENMPI true"
+    yield "#define OPENMPI true"
     yield "#else"
-    yield "#define ON_OPENMPI false"
+    yield "#define OPENMPI false"
     yield "#endif"
-    yield "#define ON_MPICH (!ON_OPENMPI)"
     for f in wrapped(functions):
         for entry in (0, 1):
             yield ""

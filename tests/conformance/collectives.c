@@ -293,22 +293,6 @@ CASE(alltoallw_in_place_of_some)
         EQUAL(counts[i] > 0 ? i * 10 + rank : rank * 10 + i, both[i]);
 }
 
-// Ranks may say in different ways that they have nothing to exchange. Blocking only: MPICH 4.0's
-// nonblocking ones hang.
-CASE(nothing_is_the_same_in_any_type)
-{
-    int none[RANKS_MAX] = {0}, one[RANKS_MAX], places[RANKS_MAX] = {0}, number = 7;
-    MPI_Datatype nothing;
-    OK(MPI_Type_contiguous(0, MPI_INT, &nothing));
-    OK(MPI_Type_commit(&nothing));
-    for (int i = 0; i < ranks; i++)
-        one[i] = 1;
-    OK(MPI_Gatherv(&number, 0, MPI_INT, &number, one, places, nothing, 0, comm));
-    OK(MPI_Scatterv(&number, none, places, MPI_INT, &number, 1, nothing, 0, comm));
-    EQUAL(7, number);
-    OK(MPI_Type_free(&nothing));
-}
-
 CASE_EACH(reduce, hows)
 {
     double mine[3] = {rank + 1, rank, 2}, all[3] = {-1, -1, -1};
