@@ -58,11 +58,13 @@ static uint64_t inode_of(const char *path)
 }
 
 // The record of this class with the path of its group: 1, 0 when there is none or its group is
-// gone, or the limit of that (then the record goes, too, if `tidy`), or -1.
+// gone, or the limit of that, or -1: EBADMSG when it is no record. (In these cases it goes, if
+// `tidy`.)
 static int find_record(const struct cgroup_backend *backend, const char *name, bool tidy,
                        struct limit_record *record, char **path, struct error *err)
 {
-    int rc = record_read(backend->records, name, record, err);
+    struct error fault = {0};
+    int rc = record_read(backend->records, name, record, &fault);
     if (rc > 0) {
         *path = group_path(&backend->hierarchies[0], record->group);
         if (*path == NULL)
@@ -75,10 +77,11 @@ static int find_record(const struct cgroup_backend *backend, const char *name, b
     } else if (rc == 0) {
         return 0;
     }
-    // One that says nothing is no use to anybody.
-    if (tidy)
+    // One that says nothing is no use to anybody. One that cannot be read now may be the only one
+    // who knows the group's own limit.
+    if (tidy && (rc == 0 || fault.code == EBADMSG))
         record_remove(backend->records, name);
-    return rc;
+    return rc == 0 ? 0 : error_set(err, fault.code, "%s", fault.text);
 }
 
 struct overlap {
@@ -307,7 +310,10 @@ static int open_group(struct cgroup_backend *backend, const char *name, struct l
     if (record->inode == 0)
         return error_set(err, ENOENT, "there is no group %s", group);
     // What stayed behind knows the own limit; that in force may be ours.
-    bool fresh = find_record(backend, name, true, &old, &old_path, NULL) <= 0;
+    struct error fault = {0};
+    bool fresh = find_record(backend, name, true, &old, &old_path, &fault) <= 0;
+    if (fault.code != 0 && fault.code != EBADMSG)
+        return error_set(err, fault.code, "%s", fault.text);
     if (!fresh && strcmp(old.group, group) != 0)
         return error_set(err, EBUSY, "class %s is in place in %s still", name, old.group);
     struct in_place *class_ = new_class(backend, name, &path, fresh ? record : &old);

@@ -245,8 +245,9 @@ static int compare_born(const void *left, const void *right)
     return (a->parent > b->parent) - (a->parent < b->parent);
 }
 
-static int scan(const char *proc, struct born **all, size_t *count, struct error *err)
+static int scan(const struct descent *descent, struct born **all, size_t *count, struct error *err)
 {
+    const char *proc = descent->proc;
     cleanup_closedir DIR *directory = opendir(proc);
     size_t room = 0;
     if (directory == NULL)
@@ -254,7 +255,11 @@ static int scan(const char *proc, struct born **all, size_t *count, struct error
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         struct born one = {.parent = 0};
         pid_t pid = pid_of_name(entry->d_name);
-        if (pid == 0 || !read_stat(proc, pid, &one.parent, &one.process) || one.parent == 0)
+        if (pid == 0)
+            continue;
+        if (take_look(descent, err) != 0)
+            return -1;
+        if (!read_stat(proc, pid, &one.parent, &one.process) || one.parent == 0)
             continue;
         if (*count == room) {
             room = room != 0 ? room * 2 : 256;
@@ -302,7 +307,7 @@ static int descend_by_parents(const struct descent *descent, const struct proces
     const struct process_list *list = descent->list;
     cleanup_free struct born *all = NULL;
     size_t count = 0;
-    if (scan(descent->proc, &all, &count, err) != 0)
+    if (scan(descent, &all, &count, err) != 0)
         return -1;
     if (count > 0)
         qsort(all, count, sizeof *all, compare_born);
@@ -320,10 +325,17 @@ int processes_descendants(const char *proc, const struct process_id *root, size_
                           size_t *looks, struct process_list *list, bool *exact, struct error *err)
 {
     const struct descent descent = {proc, limit, looks, list};
+    int rc;
     list->count = 0;
-    *exact = !has_children_files(proc, root->pid);
-    int rc =
-        *exact ? descend_by_parents(&descent, root, err) : descend_by_children(&descent, root, err);
+    // Whoever is gone has no descendants, nor has he such files.
+    bool lives = processes_is(proc, root);
+    *exact = !lives || !has_children_files(proc, root->pid);
+    if (!lives)
+        rc = take_look(&descent, err);
+    else if (*exact)
+        rc = descend_by_parents(&descent, root, err);
+    else
+        rc = descend_by_children(&descent, root, err);
     process_list_sort(list);
     return rc == 0 ? 0 : error_context(err, "process %d", (int)root->pid);
 }

@@ -29,6 +29,9 @@ void test_backend_set_period(backend_t *backend, uint64_t period_ns);
 // Whether processes live in a group of their job's own from now on; at first they do not.
 void test_backend_offer_place(backend_t *backend, bool offer);
 
+// From now on whoever places `above` places `below`, too, as its descendant.
+void test_backend_bring_along(backend_t *backend, pid_t above, pid_t below);
+
 // From now on there is no freezer; at first there is.
 void test_backend_take_freezer(backend_t *backend);
 

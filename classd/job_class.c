@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void job_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id)
@@ -58,6 +59,49 @@ int job_class_remove(class_t *class_, unsigned *waits, struct error *err)
     return error_set(err, EBUSY, "%s", fault.text);
 }
 
+// Null where they cannot be told: then everybody is placed by himself.
+static size_t members_of(class_t *class_, pid_t **pids)
+{
+    size_t count = 0, room = 0;
+    free(*pids);
+    *pids = NULL;
+    if (class_members(class_, NULL, 0, &room, NULL) != 0 || room == 0 ||
+        (*pids = malloc(room * sizeof **pids)) == NULL ||
+        class_members(class_, *pids, room, &count, NULL) != 0)
+        return 0;
+    return count < room ? count : room;
+}
+
+static bool has(const pid_t *pids, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (pids[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+// Whoever came along with one that he descends from is not followed again, or a chain of processes
+// would be as often as it is long. Nor is anybody after one of them had too many descendants.
+static void place_all(struct job *job)
+{
+    pid_t *members = NULL;
+    size_t count = 0;
+    struct error err = {0};
+    for (uint32_t i = 0; i < job->process_count && err.code != E2BIG; i++) {
+        const struct process *process = job->processes[i];
+        if (has(members, count, process->pid))
+            continue;
+        if (class_place_known(job->class_, process->pid, process->start_time, &err) < 0 &&
+            err.code != ESRCH)
+            log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,
+                     job->job_id, (int)process->pid, err.text);
+        else
+            count = members_of(job->class_, &members);
+    }
+    free(members);
+}
+
 // The job is not alone any more in the group that was made for it, or that has no limit any more,
 // so that its processes go to a class of its own. False when they must stay where they are.
 static bool displace(const struct config *config, struct job *job, const struct error *why)
@@ -69,20 +113,15 @@ static bool displace(const struct config *config, struct job *job, const struct 
         return false;
     bool known = class_usage(job->class_, &before_ns, NULL) == 0;
     if (class_displace(&job->class_, &err) < 0) {
-        log_line(LOG_WARNING, "job %u/%s cannot leave its group: %s", (unsigned)job->uid,
-                 job->job_id, err.text);
+        if (!job->share_failed) // else it has been said
+            log_line(LOG_WARNING, "job %u/%s cannot leave its group: %s", (unsigned)job->uid,
+                     job->job_id, err.text);
         return false;
     }
     job->phase = (struct phase){0};
     log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s is moved out of its group: %s",
              (unsigned)job->uid, job->job_id, why->text);
-    for (uint32_t i = 0; i < job->process_count; i++) {
-        const struct process *process = job->processes[i];
-        if (class_place_known(job->class_, process->pid, process->start_time, &err) < 0 &&
-            err.code != ESRCH)
-            log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,
-                     job->job_id, (int)process->pid, err.text);
-    }
+    place_all(job);
     if (known && class_usage(job->class_, &after_ns, NULL) == 0)
         job->usage_before_ns += before_ns - after_ns;
     return true;

@@ -15,24 +15,45 @@ typedef void fortran_send(void *, integer *, integer *, integer *, integer *, in
 typedef void fortran_recv(void *, integer *, integer *, integer *, integer *, integer *, integer *,
                           integer *);
 
-// Stands in for the real functions while the bindings are tried. Nobody else calls MPI meanwhile.
+// Stand in for the real functions while this thread tries the bindings; another one may already
+// communicate, or still, on a session's communicator.
+static _Thread_local bool tries;
 static int seen;
+static __typeof__(mpi_next->Send) real_send[2];
+static __typeof__(mpi_next->Recv) real_recv[2];
 
-static int see_send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+static int see_send(int entry, const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                     MPI_Comm comm)
 {
-    (void)buf, (void)count, (void)datatype, (void)dest, (void)tag, (void)comm;
+    if (!tries)
+        return real_send[entry](buf, count, datatype, dest, tag, comm);
     seen++;
     return MPI_SUCCESS;
 }
 
-static int see_recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                    MPI_Status *status)
+static int see_recv(int entry, void *buf, int count, MPI_Datatype datatype, int source, int tag,
+                    MPI_Comm comm, MPI_Status *status)
 {
-    (void)buf, (void)count, (void)datatype, (void)source, (void)tag, (void)comm, (void)status;
+    if (!tries)
+        return real_recv[entry](buf, count, datatype, source, tag, comm, status);
     seen++;
     return MPI_SUCCESS;
 }
+
+#define STAND_INS(entry)                                                                           \
+    static int see_send_##entry(const void *buf, int count, MPI_Datatype datatype, int dest,       \
+                                int tag, MPI_Comm comm)                                            \
+    {                                                                                              \
+        return see_send(entry, buf, count, datatype, dest, tag, comm);                             \
+    }                                                                                              \
+    static int see_recv_##entry(void *buf, int count, MPI_Datatype datatype, int source, int tag,  \
+                                MPI_Comm comm, MPI_Status *status)                                 \
+    {                                                                                              \
+        return see_recv(entry, buf, count, datatype, source, tag, comm, status);                   \
+    }
+
+STAND_INS(0)
+STAND_INS(1)
 
 // Sequential libraries bring along functions of these names that lead to no MPI, as MUMPS does,
 // whose end the program. If they are linked into the program itself, which comes first, it seems to
@@ -92,19 +113,26 @@ bool bindings_bypass_us(void)
     fortran_recv *const recv = (fortran_recv *)find("mpi_recv_");
     if (send == NULL || recv == NULL)
         return false;
-    struct mpi_next real[2] = {mpi_next[0], mpi_next[1]};
     for (int entry = 0; entry < 2; entry++) {
-        mpi_next[entry].Send = see_send;
-        mpi_next[entry].Recv = see_recv;
+        real_send[entry] = mpi_next[entry].Send;
+        real_recv[entry] = mpi_next[entry].Recv;
     }
+    mpi_next[0].Send = see_send_0;
+    mpi_next[1].Send = see_send_1;
+    mpi_next[0].Recv = see_recv_0;
+    mpi_next[1].Recv = see_recv_1;
     integer count = 0, type = fortran_type(MPI_BYTE), nobody = MPI_PROC_NULL, tag = 0;
     integer comm = fortran_comm(MPI_COMM_SELF), error = 0;
     integer status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
     char nothing = 0;
     seen = 0;
+    tries = true;
     send(&nothing, &count, &type, &nobody, &tag, &comm, &error);
     recv(&nothing, &count, &type, &nobody, &tag, &comm, status, &error);
-    mpi_next[0] = real[0];
-    mpi_next[1] = real[1];
+    tries = false;
+    for (int entry = 0; entry < 2; entry++) {
+        mpi_next[entry].Send = real_send[entry];
+        mpi_next[entry].Recv = real_recv[entry];
+    }
     return seen != 2;
 }

@@ -11,6 +11,8 @@
 // How long MPI_Finalize waits for requests that the program freed while they were active.
 #define ORPHANS_NS UINT64_C(1000000000)
 
+enum { ORPHANS_AT_ONCE = 64 };
+
 enum { BSEND_ALIGNMENT = 16 }; // what an MPI may add to the header of each buffered message
 
 enum { PLACE_TAG = 2 }; // on the private communicator, from this process to itself
@@ -28,8 +30,10 @@ static int message_mark; // its address stands for "this message has a header"
 
 static struct {
     struct wire *first; // of requests that the program freed
+    unsigned count;
+    unsigned look_at; // from so many on those that free some look after them
     atomic_flag busy;
-} orphans = {.busy = ATOMIC_FLAG_INIT};
+} orphans = {.look_at = ORPHANS_AT_ONCE, .busy = ATOMIC_FLAG_INIT};
 
 static struct {
     void *users;
@@ -441,12 +445,14 @@ void header_look_after_orphans(void)
             continue;
         }
         *at = wire->next;
+        orphans.count--;
         if (wire->incoming)
             header_arrived(wire, rc, &status);
         if (wire->request != MPI_REQUEST_NULL)
             mpi_next[1].Request_free(&wire->request);
         header_release(wire);
     }
+    orphans.look_at = 2 * orphans.count + ORPHANS_AT_ONCE; // each look costs as much as there are
     atomic_store_explicit(&header_orphans, orphans.first != NULL, memory_order_relaxed);
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
 }
@@ -459,7 +465,8 @@ void header_stop(void)
     header_on = false;
 }
 
-// The memory is in use until the request is complete, which nobody will wait for.
+// The memory is in use until the request is complete, which nobody will wait for. Nor may the
+// program make any call that looks after it but those that send and free.
 static void orphan(struct wire *wire, MPI_Request *request)
 {
     while (!orphans_take())
@@ -467,9 +474,12 @@ static void orphan(struct wire *wire, MPI_Request *request)
     wire->request = *request;
     wire->next = orphans.first;
     orphans.first = wire;
+    bool many = ++orphans.count >= orphans.look_at;
     atomic_store_explicit(&header_orphans, true, memory_order_relaxed);
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
     *request = MPI_REQUEST_NULL;
+    if (many)
+        header_look_after_orphans();
 }
 
 void header_leave(struct parcel *out, MPI_Request *request)

@@ -6,6 +6,7 @@
 #include "tests/unit/mock_bindings.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,11 +23,47 @@ struct outcome {
     bool bypassed;
     int sent, received;
     int other; // calls that were not of nothing and with nobody
+    int lost;  // of another thread's messages
 };
 
 static struct outcome *outcome;
 
 static bool comes_by; // the bindings call MPI_Send and MPI_Recv
+
+static int others_sent, others_received;
+
+static int send_of_another(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                           MPI_Comm comm)
+{
+    (void)buf, (void)type, (void)dest, (void)tag, (void)comm;
+    others_sent += count;
+    return MPI_SUCCESS;
+}
+
+static int receive_of_another(void *buf, int count, MPI_Datatype type, int source, int tag,
+                              MPI_Comm comm, MPI_Status *status)
+{
+    (void)buf, (void)type, (void)source, (void)tag, (void)comm, (void)status;
+    others_received += count;
+    return MPI_SUCCESS;
+}
+
+static void *communicate(void *nothing)
+{
+    for (int entry = 0; entry < 2; entry++) {
+        mpi_next[entry].Send(NULL, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        mpi_next[entry].Recv(NULL, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return nothing;
+}
+
+// Another thread does, on a session's communicator.
+static void communicate_meanwhile(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, communicate, NULL) == 0)
+        pthread_join(thread, NULL);
+}
 
 static bool nothing_with_nobody(const int64_t integers[MOCK_BINDINGS_INTEGERS])
 {
@@ -39,6 +76,7 @@ void mock_bindings_send(const int64_t integers[MOCK_BINDINGS_INTEGERS])
 {
     outcome->sent++;
     outcome->other += !nothing_with_nobody(integers);
+    communicate_meanwhile();
     if (comes_by)
         mpi_next[0].Send(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF);
 }
@@ -60,8 +98,13 @@ static void try_with(const char *bindings)
     if (child == 0) {
         if (dlopen(bindings, RTLD_NOW | RTLD_GLOBAL) == NULL)
             _exit(1);
+        for (int entry = 0; entry < 2; entry++) {
+            mpi_next[entry].Send = send_of_another;
+            mpi_next[entry].Recv = receive_of_another;
+        }
         outcome->bypassed = bindings_bypass_us();
-        _exit(mpi_next[0].Send != NULL || mpi_next[1].Recv != NULL);
+        outcome->lost = 4 * outcome->sent - others_sent - others_received;
+        _exit(mpi_next[0].Send != send_of_another || mpi_next[1].Recv != receive_of_another);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
@@ -92,6 +135,7 @@ static void bindings_are_tried_once_with_integers_of_any_size(void **state)
         assert_int_equal(outcome->sent, 1);
         assert_int_equal(outcome->received, 1);
         assert_int_equal(outcome->other, 0);
+        assert_int_equal(outcome->lost, 0);
     }
 }
 

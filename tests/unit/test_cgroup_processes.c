@@ -120,7 +120,7 @@ static void numbers_used_again(void **state)
     put_process(20, "b", 11, 102);
     assert_descendants(10, "11 20 ", false);
     put_process(10, "root's", 1, 300);
-    assert_descendants(10, "", false);
+    assert_descendants(10, "", true); // who is gone has none
     char path[128];
     snprintf(path, sizeof path, "%s/10/task/10/children", proc);
     assert_int_equal(unlink(path), 0);
@@ -185,6 +185,50 @@ static void no_more_looks_than_are_left(void **state)
         assert_int_equal(processes_descendants(proc, &root, 8, &left, &list, &exact, &err), -1);
         assert_int_equal(err.code, E2BIG);
     }
+    process_list_free(&list);
+}
+
+// Where the kernel says nobody's children, each process is looked at.
+static void a_search_of_all_processes_takes_looks(void **state)
+{
+    (void)state;
+    enum { OTHERS = 100 };
+    const struct process_id root = {10, 100};
+    struct process_list list = {0};
+    struct error err;
+    bool exact;
+    put_process(10, "sh", 1, 100);
+    put_process(11, "child", 10, 101);
+    for (int i = 0; i < OTHERS; i++)
+        put_process(100 + i, "other", 1, 100);
+    looks = OTHERS + 2;
+    assert_int_equal(processes_descendants(proc, &root, 8, &looks, &list, &exact, &err), 0);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(looks, 0);
+    looks = OTHERS + 1;
+    assert_int_equal(processes_descendants(proc, &root, 8, &looks, &list, &exact, &err), -1);
+    assert_int_equal(err.code, E2BIG);
+    process_list_free(&list);
+}
+
+// A client could have thousands of them, one search each.
+static void nobody_is_searched_for_below_who_is_gone(void **state)
+{
+    (void)state;
+    const struct process_id gone = {10, 100};
+    struct process_list list = {0};
+    struct error err;
+    bool exact = false;
+    for (int i = 0; i < 10; i++)
+        put_process(100 + i, "other", 1, 100);
+    looks = 3;
+    assert_int_equal(processes_descendants(proc, &gone, 8, &looks, &list, &exact, &err), 0);
+    assert_true(exact);
+    assert_int_equal(looks, 2);
+    put_process(10, "another", 1, 200); // has the number now
+    assert_int_equal(processes_descendants(proc, &gone, 8, &looks, &list, &exact, &err), 0);
+    assert_int_equal(looks, 1);
+    assert_int_equal(list.count, 0);
     process_list_free(&list);
 }
 
@@ -332,6 +376,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(numbers_used_again, set_up, clean_up),
         cmocka_unit_test_setup_teardown(no_more_than_the_limit, set_up, clean_up),
         cmocka_unit_test_setup_teardown(no_more_looks_than_are_left, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_search_of_all_processes_takes_looks, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(nobody_is_searched_for_below_who_is_gone, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_process_is_number_and_start, set_up, clean_up),
         cmocka_unit_test_setup_teardown(where_a_process_lives, set_up, clean_up),
         cmocka_unit_test_setup_teardown(members_of_groups, set_up, clean_up),

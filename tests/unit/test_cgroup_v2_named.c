@@ -38,6 +38,29 @@ static void a_record_is_written_as_soon_as_there_is_space(void **state)
     assert_limit("user.slice", "300000 100000\n");
 }
 
+// It may be the only one who knows the group's own limit, and can be read again later.
+static void a_record_that_cannot_be_read_now_stays(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    class_t *class_ = NULL;
+    char record[128];
+    struct stat status;
+    put_class("user.slice");
+    open_backend_with_records();
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, NULL), 0);
+    assert_int_equal(class_set_share(class_, 50000, NULL), 0);
+    class_close(class_);
+    snprintf(record, sizeof record, "%s/records/placed/s", mount);
+    assert_int_equal(unlink(record), 0);
+    assert_int_equal(symlink("s", record), 0);
+    assert_int_equal(class_open_named(backend, "s", "user.slice", &class_, &err), -1);
+    assert_int_equal(err.code, ELOOP);
+    assert_int_equal(lstat(record, &status), 0);
+    assert_limit("user.slice", "20000 100000\n");
+    assert_int_equal(unlink(record), 0);
+}
+
 // As when systemd takes the controller away from a slice in which no unit wants it any more.
 static void a_limit_that_is_gone_needs_no_lifting(void **state)
 {
@@ -139,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         on_files(a_named_group_is_limited_in_place),
         on_files(a_record_is_written_as_soon_as_there_is_space),
+        on_files(a_record_that_cannot_be_read_now_stays),
         on_files(a_limit_that_is_gone_needs_no_lifting),
         on_files(limits_are_lifted_whatever_became_of_the_root),
     };

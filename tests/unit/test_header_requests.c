@@ -127,6 +127,24 @@ static void freed_sends_arrive(void **state)
     assert_int_equal(mock_requests_left(), 0);
 }
 
+// A program that does nothing else would fill its memory with those that have arrived.
+static void who_only_sends_and_frees_keeps_few(void **state)
+{
+    enum { SENDS = 2000, FEW = 200 };
+    unsigned char bytes[8] = {0}, got[64];
+    (void)state;
+    mock_hold_sends(MPI_COMM_WORLD);
+    for (int i = 0; i < SENDS; i++) {
+        MPI_Request request;
+        lib.Isend(bytes, sizeof bytes, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+        lib.Request_free(&request);
+        mock_peer_receive(MPI_COMM_WORLD, TAG, got, sizeof got);
+        assert_in_range(mock_requests_left(), 0, FEW);
+    }
+    header_look_after_orphans();
+    assert_int_equal(mock_requests_left(), 0);
+}
+
 // Null, not started, the library's own kind, and one that it knows nothing of.
 struct mixture {
     MPI_Request requests[6];
@@ -383,6 +401,7 @@ int main(void)
         TEST(a_persistent_receive_that_an_error_ends_is_forgotten),
         TEST(a_freed_receive_is_looked_after),
         TEST(freed_sends_arrive),
+        TEST(who_only_sends_and_frees_keeps_few),
         TEST(any_of_mixed_requests),
         TEST(some_of_mixed_requests),
         TEST(all_of_mixed_requests),

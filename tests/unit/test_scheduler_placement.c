@@ -74,6 +74,36 @@ static void a_stranger_makes_it_move(void **state)
     assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
 }
 
+// A chain of processes is followed once, and not from each of them on.
+static void who_came_along_is_not_placed_again(void **state)
+{
+    struct node *node = *state;
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    come(node, "a", A2);
+    come(node, "b", B);
+    test_backend_bring_along(node->backend, A, A2);
+    clear(node);
+    test_backend_fail(node->backend, "share", EXDEV, 1);
+    next_slice(node);
+    const char *expected = "displace job-0-a\nplace job-0-a 5000001\nshare job-0-a 10000\n";
+    assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
+}
+
+static void nobody_is_followed_after_one_had_too_many_descendants(void **state)
+{
+    struct node *node = *state;
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    come(node, "a", A2);
+    come(node, "b", B);
+    clear(node);
+    test_backend_fail(node->backend, "share", EXDEV, 1);
+    test_backend_fail(node->backend, "place", E2BIG, 1);
+    next_slice(node);
+    assert_null(strstr(test_backend_log(node->backend), "\nplace job-0-a"));
+}
+
 // On cgroup v2 it goes when the group above does not pass cpu on any more.
 static void a_group_without_a_limit_makes_it_move(void **state)
 {
@@ -153,6 +183,8 @@ int main(void)
         TEST(placement_move_does_not_ask),
         TEST(placement_in_place_never_moves),
         TEST(a_stranger_makes_it_move),
+        TEST(who_came_along_is_not_placed_again),
+        TEST(nobody_is_followed_after_one_had_too_many_descendants),
         TEST(a_group_without_a_limit_makes_it_move),
         TEST(a_rank_that_lives_elsewhere_makes_it_move),
         TEST(what_cannot_move_is_not_limited),
