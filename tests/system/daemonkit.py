@@ -216,12 +216,17 @@ class Speaker:
                 self.socket.send(packet(REGISTER, register_body(job)))
             except (BrokenPipeError, ConnectionResetError):
                 break
+        hung_up = select.poll()
+        hung_up.register(self.socket, select.POLLHUP)
+        if not hung_up.poll(DEADLINE_S * 1000):  # before anything is read
+            raise AssertionError("classd does not hang up")
         pages = 0
-        try:
-            while True:
+        while True:
+            try:
                 pages += len(self.take()[1])
-        except ConnectionResetError:
-            return pages
+            except ConnectionResetError as end:
+                if end.errno is None:  # nothing is left
+                    return pages
 
     def read_page(self):
         word, = struct.unpack_from("=Q", self.page, 8)
