@@ -7,24 +7,18 @@
 
 #include <inttypes.h>
 
-// Not what a job of this node alone was told while it could not be seen yet that it is one: among
-// themselves the jobs of one node agree by any clock, and slots of any length.
-static bool slots_are_others(const struct job *job)
+// What a job of this node alone was told while it could not be seen yet that it is one: among
+// themselves the jobs of one node agree by any clock, and about slots of any length.
+static void forget_where_alone(const struct job *job)
 {
-    struct protocol_clock *clock = &job->page->clock;
-    if (protocol_slots_are_others(clock) && jobs_is_here_alone(job))
-        *clock = (struct protocol_clock){0};
-    return protocol_slots_are_others(clock);
-}
-
-bool clocks_off(const struct job *job)
-{
-    return slots_are_others(job) || job->page->clock.ahead_ns != 0;
+    if (protocol_slots_are_others(&job->page->clock) && jobs_is_here_alone(job))
+        job->page->clock = (struct protocol_clock){0};
 }
 
 bool scheduler_clock_off(const struct process *process)
 {
-    return clocks_off(process->job);
+    forget_where_alone(process->job);
+    return process->job->page->clock.ahead_ns != 0;
 }
 
 uint32_t clocks_count_off(const struct scheduler *scheduler)
@@ -141,7 +135,8 @@ void clocks_slice_is(struct scheduler *scheduler)
 bool clocks_keep_slots(const struct job *job)
 {
     const struct protocol_clock *clock = &job->page->clock;
-    if (!slots_are_others(job))
+    forget_where_alone(job);
+    if (!protocol_slots_are_others(clock))
         return true;
     double longer_s = (double)clock->ahead_ns / (double)NS_PER_SEC;
     log_line(LOG_WARNING,

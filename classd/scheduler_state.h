@@ -132,9 +132,6 @@ uint32_t clocks_count_off(const struct scheduler *scheduler);
 // agreed about with other nodes are other times here: as where the clock was set.
 void clocks_slice_is(struct scheduler *scheduler);
 
-// Whether the job has no slots here, as its other nodes have them at other times.
-bool clocks_off(const struct job *job);
-
 // Whether a job that is adopted, all of whose processes have been entered, has the slots of its
 // page; not those that were of another length.
 bool clocks_keep_slots(const struct job *job);
