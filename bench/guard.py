@@ -6,7 +6,7 @@ import select
 import signal
 import sys
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 STATUS = 128 + signal.SIGPIPE  # what a shell says of a program that the signal ended
 
 
@@ -27,19 +27,27 @@ def _discard(stream):
     os.close(nowhere)
 
 
-def _unwind(number, _frame):
+def _unwind(number, frame):
     for other in ENDING:
-        signal.signal(other, signal.SIG_IGN)  # what was made is put away now
+        signal.signal(other, signal.SIG_IGN)  # what was made is put away now, by programs, too, that are started for that
+    if number == signal.SIGINT:
+        signal.default_int_handler(number, frame)
     sys.exit(128 + number)
+
+
+def unwind_by_signals():
+    """From now on SIGTERM and SIGHUP unwind this program by SystemExit, and SIGINT as ever by KeyboardInterrupt, so that what
+    it has made does not outlive it; a second one changes nothing. One that is ignored stays so, as nohup does it."""
+    for number in ENDING:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _unwind)
 
 
 def guarded(main, *arguments):
     """What main(*arguments) returns; STATUS, without a word, when standard output or standard error has no reader any more.
-    The signal itself would end a program that still has something to put away: this unwinds it, and so do SIGTERM and
-    SIGHUP, by SystemExit. Any other BrokenPipeError, as of a process that has died, passes through."""
-    for number in ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
-            signal.signal(number, _unwind)
+    The signal itself would end a program that still has something to put away: this unwinds it, and so do those of
+    unwind_by_signals(). Any other BrokenPipeError, as of a process that has died, passes through."""
+    unwind_by_signals()
     try:
         try:
             return main(*arguments)

@@ -4,33 +4,39 @@
 # Of a folder of bench/run_nas.sh, with --against it compares the ratios of two sessions instead: status 1 where
 # intervals do not overlap. With --together it says for how long jobs held some of their nodes only, in each recorded
 # run; with --repetitions it prints what each run says, repetition by repetition; with --equal-speed it compares
-# only runs during which the machine was as fast.
-# Usage: bench/run_report.sh RESULTS_DIR [--against OTHER_DIR | --together | --repetitions | --equal-speed]
+# only runs during which the machine was as fast. With --reckon it first reckons all figures of either's folder anew
+# from what it has of each run, as an older version may have reckoned otherwise.
+# Usage: bench/run_report.sh RESULTS_DIR [--against OTHER_DIR | --together | --repetitions | --equal-speed | --reckon]
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 case ${1:-} in
 -h | --help)
-    sed -n '2,8s/^# //p' "$0"
+    sed -n '2,10s/^# //p' "$0"
     exit 0
     ;;
 esac
 case $#:${2:-} in
-1: | 2:--together | 2:--repetitions | 2:--equal-speed | 3:--against) ;;
+1: | 2:--together | 2:--repetitions | 2:--equal-speed | 2:--reckon | 3:--against) ;;
 *)
     echo "run_report.sh: needs one results folder, or two with --against between them, or one and --together," \
-        "--repetitions or --equal-speed; try --help" >&2
+        "--repetitions, --equal-speed or --reckon; try --help" >&2
     exit 2
     ;;
 esac
-program=report
-if [ "${2:-}" = --repetitions ]; then
-    program=naskit.repetitions
-elif [ "${2:-}" = --equal-speed ]; then
-    program=naskit.equal_speed
-elif [ $# = 1 ] && grep -qs '"waits"' -- "$1/summary.json"; then
-    program=dcskit # whose summary alone says how ranks waited
+program=report kit=naskit
+if grep -qs '"waits"' -- "$1/summary.json"; then
+    kit=dcskit # whose summary alone says how ranks waited
 fi
-[ -n "${2:-}" ] || command -v gnuplot >/dev/null || "$root/tests/install_packages.sh" packages_report.txt
+case ${2:-} in
+--repetitions) program=naskit.repetitions ;;
+--equal-speed) program=naskit.equal_speed ;;
+'' | --reckon) [ "$kit" = naskit ] || program=dcskit ;;
+esac
+[ -n "${2:-}" ] && [ "${2:-}" != --reckon ] || command -v gnuplot >/dev/null || "$root/tests/install_packages.sh" packages_report.txt
 # Safe: not what lies in the current folder and is called report, too.
 export PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1 PYTHONPATH="$root/bench"
+if [ "${2:-}" = --reckon ]; then
+    python3 -m "$kit.reckon" "$1"
+    set -- "$1"
+fi
 exec python3 -m "$program" "$@"

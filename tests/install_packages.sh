@@ -3,6 +3,7 @@
 # Usage: tests/install_packages.sh [LIST]
 set -e
 list=$(dirname -- "$0")/${1:-packages.txt}
+[ -r "$list" ] || { echo "install_packages.sh: there is no list $list to read; see $(dirname -- "$0")/packages*.txt" >&2; exit 2; }
 missing=
 for package in $(sed 's/#.*//' "$list"); do
     status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)

@@ -28,7 +28,6 @@ import time
 import asked
 from guard import guarded
 from labkit import cgroups
-from labkit.processes import terminate_by_exception
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 SWITCH_SIZES = ((2, 1), (8, 1), (64, 1), (8, 64), (64, 64))
@@ -127,21 +126,20 @@ class Classd:
                 daemon.send_signal(signal.SIGTERM)
             daemon.wait()
         subprocess.run(["rm", "-r", self.folder], check=False)
-        for place in cgroup_roots():
-            remove_group(os.path.join(place, f"cosched-bench-{os.getpid()}"))
+        self._remove_groups()
         self.service.remove()
+
+    def _remove_groups(self):
+        """Also those of jobs, which a classd that was ended before it was told to shut down leaves."""
+        tops = [os.path.join(place, f"cosched-bench-{os.getpid()}") for place in cgroup_roots()]
+        left = cgroups.end([top for top in tops if os.path.isdir(top)])
+        if left:
+            print(f"run_daemon.sh: could not remove {', '.join(left)}", file=sys.stderr)
 
 
 def cgroup_roots():
     with open("/proc/mounts", encoding="ascii") as mounts:
         return [line.split()[1] for line in mounts if line.split()[2] in ("cgroup", "cgroup2")]
-
-
-def remove_group(path):
-    try:
-        os.rmdir(path)
-    except OSError:
-        pass  # there is none in this hierarchy
 
 
 class Awake:
@@ -238,7 +236,6 @@ def main():
     asked.needs_root(parser, "a classd of its own, with cgroups,")
     for program in ("classd/classd", "timerd/timerd", "ctl/coschedctl", "bench/daemon/stubs"):
         asked.needs_program(parser, os.path.join(options.build, program))
-    terminate_by_exception()
     results = []
     try:
         for found in measure(options.build, options.count):

@@ -21,10 +21,10 @@ def parser():
                      help="3, 4, 6, 7 or 8; may be repeated (default: all)")
     top.add_argument("--mpi", choices=list(MPIS), default="mpich", help="default: mpich")
     top.add_argument("--variants", metavar="LIST", help="of " + ", ".join(variants.VARIANTS) + " (default: all)")
-    top.add_argument("--competitors", default="1,2,3", metavar="LIST",
-                     help="how many sequential competitors on each node (default: 1,2,3; none is always run)")
-    top.add_argument("--as", dest="kinds", default="users,jobs", metavar="LIST",
-                     help="what competitors are: users (processes of the sequential class), jobs (default: both)")
+    top.add_argument("--competitors", metavar="LIST",
+                     help="how many sequential competitors on each node (default: 1,2,3, with --quick 1; none is always run)")
+    top.add_argument("--as", dest="kinds", metavar="LIST",
+                     help="what competitors are: users (processes of the sequential class), jobs (default: both, with --quick users)")
     top.add_argument("--runs", type=int, metavar="N", help="repetitions (default: 3)")
     top.add_argument("--scale", type=float, metavar="F", help="make programs F times as long")
     top.add_argument("--spread", type=int, default=0, metavar="PCT",
@@ -81,8 +81,10 @@ def _check_settings(texts):
 
 def check(options):
     """Fills in what was left out, and turns texts into values."""
-    if options.quick:
-        options.competitors, options.kinds = "1", workloads.USERS
+    if options.competitors is None:
+        options.competitors = "1" if options.quick else "1,2,3"
+    if options.kinds is None:
+        options.kinds = workloads.USERS if options.quick else f"{workloads.USERS},{workloads.JOBS}"
     options.figures = sorted(set(options.figure or workloads.FIGURES))
     options.mpi = MPIS[options.mpi]
     options.variants = variants.choose(options.variants)

@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
+import guard  # noqa: E402
 from labkit import LabError, cgroups, cli, cluster, launch, processes, state  # noqa: E402
 
 
@@ -20,7 +21,7 @@ def parser():
 
 def main():
     options = parser().parse_args()
-    processes.terminate_by_exception()
+    guard.unwind_by_signals()
     options.mpi = "none"
     try:
         lab = state.Store(options.lab).require()

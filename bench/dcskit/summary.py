@@ -45,11 +45,16 @@ def _ending(run):
 
 def alone(runs):
     """{(sitting, mpi, experiment, job): {"response_s", "cpu_s"}}, medians of the runs of the job alone; with its number behind
-    that of each repetition. Between sittings the machine may have become another."""
+    that of each repetition. Between sittings the machine may have become another. A run that was disturbed says nothing where
+    there are others."""
     found = {}
-    for run in runs:
-        for job in _ending(run) if _is_alone(run) else ():
+    lone = [run for run in runs if _is_alone(run)]
+    quiet = {_place(run, job) for run in lone if not run["disturbed"] for job in _ending(run)}
+    for run in lone:
+        for job in _ending(run):
             key = _place(run, job)
+            if run["disturbed"] and key in quiet:
+                continue
             for one in (key, (*key, run["repetition"])):
                 of_job = found.setdefault(one, {"response_s": [], "cpu_s": []})
                 of_job["response_s"].append(_response(run, job))
@@ -131,14 +136,27 @@ def _unknown_rows(group):
 
 
 def _batches(runs):
-    """{(sitting, mpi, repetition): until the last program ended}, of all programs one after the other."""
-    return {(records.sitting(run), run["mpi"], run["repetition"]): run["makespan_s"] for run in runs
-            if run["scheduler"] == plan.ALONE}
+    """{(sitting, mpi, repetition): until the last program ended}, of all programs one after the other; without the repetition,
+    the median of the sitting. As alone()."""
+    found = {}
+    batches = [run for run in runs if run["scheduler"] == plan.ALONE]
+    quiet = {(records.sitting(run), run["mpi"]) for run in batches if not run["disturbed"]}
+    for run in batches:
+        key = records.sitting(run), run["mpi"]
+        if not (run["disturbed"] and key in quiet):
+            for one in (key, (*key, run["repetition"])):
+                found.setdefault(one, []).append(run["makespan_s"])
+    return {key: statistic.describe(values)["median"] for key, values in found.items()}
+
+
+def _batch_s(run, batches):
+    key = records.sitting(run), run["mpi"]
+    return batches.get((*key, run["repetition"]), batches.get(key))
 
 
 def _over_batch(group, batches):
-    return statistic.describe([records.ratio(run["makespan_s"], batches.get(
-        (records.sitting(run), run["mpi"], run["repetition"]))) for run in group if run["experiment"] == "mixed"])
+    return statistic.describe([records.ratio(run["makespan_s"], _batch_s(run, batches)) for run in group
+                               if run["experiment"] == "mixed"])
 
 
 def _key(run):

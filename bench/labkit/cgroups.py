@@ -121,14 +121,23 @@ def users_group(lab, node):
     return f"{lab}/{node}-users"
 
 
+def users_lists(lab, node):
+    """The files that a process of the node's sequential class is written to."""
+    return _lists(lab, users_group(lab, node))
+
+
 def enter_users_group(lab, node):
     """This process, and what it becomes and starts, is the node's sequential class."""
     _enter(lab, users_group(lab, node))
 
 
+def _lists(lab, group):
+    return [os.path.join(os.path.dirname(top), group, "cgroup.procs") for top in existing(lab)]
+
+
 def _enter(lab, group):
-    for top in existing(lab):
-        _write(os.path.join(os.path.dirname(top), group, "cgroup.procs"), str(os.getpid()))
+    for path in _lists(lab, group):
+        _write(path, str(os.getpid()))
 
 
 def existing(lab):

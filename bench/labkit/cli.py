@@ -138,6 +138,8 @@ def command_mpiexec(store, options):
     options.environment = parse_variables(options.env)
     if options.gate and not launch.wait_for_gate():
         return 130
+    if options.users:
+        cgroups.enter_users_group(lab["name"], launch.chosen(lab, options.on)["nodes"][0]["name"])
     report = launch.run(store, lab, options)
     if options.report:
         launch.write_report(report, options.report)
@@ -195,6 +197,8 @@ def parser():
     mpiexec = command("mpiexec", command_mpiexec, "run an MPI job across the nodes")
     mpiexec.add_argument("--transport", choices=list(launch.TRANSPORTS), default="tcp",
                          help="between ranks of one node: TCP, as between nodes, or shared memory")
+    mpiexec.add_argument("--users", action="store_true",
+                         help="in each node's group of its sequential class, as a user's program that nobody schedules")
     mpiexec.add_argument("--on", metavar="NODE,...", help="the ranks' nodes (default: all)")
     launch.add_options(mpiexec)
     return top
@@ -202,7 +206,6 @@ def parser():
 
 def main(arguments=None):
     options = parser().parse_args(arguments)
-    processes.terminate_by_exception()
     try:
         if getattr(options, "nodes", 1) < 1 or getattr(options, "cpus_per_node", 1) < 1:
             raise LabError("a lab has at least one node, and a node one CPU")

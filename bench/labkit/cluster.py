@@ -10,6 +10,8 @@ from . import LabError, cgroups, processes
 
 NAMESPACES = ["--net", "--uts", "--ipc", "--mount"]
 RUNTIME_DIR = "/run/cosched"
+# Set for the launchers when a job is to be in its nodes' groups of users.
+AMONG_USERS = "COSCHED_LAB_AMONG_USERS"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Runs inside a node. $1 host name, $2 runtime directory, $3 the node's private directory (a tmpfs).
@@ -214,7 +216,8 @@ def enter(node):
 def _write_agent(store, lab):
     """The remote shell of the launchers: `agent HOST COMMAND...` runs COMMAND as ssh would, with a
     login's environment and none of the caller's."""
-    cases = [f"{node['name']}|{node['address']}) set -- {shlex.join(enter(node))} \"$@\" ;;"
+    cases = [f"{node['name']}|{node['address']}) set -- {shlex.join(enter(node))} \"$@\"; "
+             f"groups={shlex.quote(' '.join(cgroups.users_lists(store.name, node['name'])))} ;;"
              for node in lab["nodes"]]
     variables = [f"{key}={value}" for key, value in
                  clean_environment(lab, store.file("private", "tmp")).items()]
@@ -228,6 +231,7 @@ def _write_agent(store, lab):
         *cases,
         "*) echo \"lab agent: no node $host\" >&2; exit 255 ;;",
         "esac",
+        f"[ -z \"${{{AMONG_USERS}:-}}\" ] || for group in $groups; do echo $$ >\"$group\" || exit 255; done",
         "exec \"$@\"",
     ]) + "\n"
     with open(store.file("agent"), "w", encoding="utf-8") as file:

@@ -85,6 +85,8 @@ def command_line(store, lab, job):
     variables["TMPDIR"] = store.file("private", "tmp")
     variables["PATH"] = cluster.PATH
     variables[processes.MARKER] = f"{lab['name']}:{lab['id']}"
+    if job.users:
+        variables[cluster.AMONG_USERS] = "yes"
     if "COSCHED_RUNTIME_DIR" in os.environ:  # the caller's is not the node's
         variables["COSCHED_RUNTIME_DIR"] = cluster.RUNTIME_DIR
     preload = []

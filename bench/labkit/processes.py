@@ -188,13 +188,3 @@ def reap():
     except ChildProcessError:
         return True
     return False
-
-
-def terminate_by_exception():
-    """SIGTERM and SIGHUP unwind this program, so that labs and jobs do not outlive it."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)
-
-
-def _terminated(number, _frame):
-    raise SystemExit(128 + number)

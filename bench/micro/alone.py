@@ -18,7 +18,6 @@ import asked
 import interleave
 import ratios
 from guard import guarded
-from labkit import processes
 
 
 def main():
@@ -44,7 +43,6 @@ def main():
     asked.needs_mpi(parser, options.mpi)
     for program in (options.program, shortest[0]):
         asked.needs_program(parser, program)
-    processes.terminate_by_exception()
 
     variants = [interleave.Variant("without"),
                 interleave.Variant("with", *([] if options.against_itself else ["--preload"]))]

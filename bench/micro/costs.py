@@ -25,7 +25,6 @@ import interleave
 import ratios
 import standing
 from guard import guarded
-from labkit import processes
 
 BENCH = standing.BENCH
 FAMILIES = ("mpich", "openmpi")
@@ -441,6 +440,11 @@ def parse(arguments):
     options.rounds = options.rounds or (4 if options.quick else 40)
     options.sittings = options.sittings or min(options.rounds, 2 if options.quick else 8)
     options.case = options.case or [case.name for case in CASES] + [KERNELS] * (not options.quick)
+    if options.kernel == ["lu"] and not options.npb_dir:
+        parser.error("--kernel lu: is one of the official NPB's; say where they are with --npb-dir")
+    for name in ("kernel", "npb_dir", "no_again"):
+        if getattr(options, name) and KERNELS not in options.case:
+            parser.error(f"--{name.replace('_', '-')}: {KERNELS} are not run here; say --case {KERNELS}")
     if options.npb_dir:
         options.npb_dir = os.path.abspath(options.npb_dir)
     if not 1 <= options.sittings <= options.rounds:
@@ -501,7 +505,6 @@ def keep(results, path):
 
 def main():
     options = parse(sys.argv[1:])
-    processes.terminate_by_exception()
     try:
         run(options)
     except standing.Failed as failure:

@@ -18,7 +18,6 @@ import time
 import asked
 from guard import guarded
 from fair_parts import fair_parts
-from labkit import processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-gang"]
@@ -52,11 +51,16 @@ def run_jobs(place, options, chance, results):
              "--preload", "--timeout", str(10 * length_s + GRACE_S), "--done-pattern", "verified=yes",
              "--grace-cpu", "20", program, options.size, "--seconds", str(length_s)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        results.append(("verified=yes" in done.stdout, done.returncode, done.stdout))
+        results.append((done.returncode == 0 and "verified=yes" in done.stdout, done.returncode, done.stdout))
 
 
 def records(status):
-    """{node: {job: record}} of what `lab status --json` prints."""
+    """{node: {job: record}} of what `lab status --json` prints. Ends this program when a daemon has ended by itself: jobs
+    would run on, uncoordinated, and overlap nowhere."""
+    for node in json.loads(status)["nodes"]:
+        for title in ("classd", "timerd"):
+            if title not in node["daemons"]:
+                sys.exit(f"gang: {title} of {node['name']} has ended by itself")
     return {node["name"]: {job["job_id"]: job for job in node["jobs"]}
             for node in json.loads(status)["nodes"] if node["jobs"] is not None}
 
@@ -273,7 +277,6 @@ def main():
                         help="write every look there, a line of JSON each")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
-    processes.terminate_by_exception()
     if options.looks:
         try:
             looks = [json.loads(line) for line in options.looks]

@@ -16,7 +16,6 @@ import time
 import asked
 import two_jobs
 from guard import guarded
-from labkit import processes
 
 import gang
 
@@ -125,7 +124,6 @@ def main():
     options.build, options.out = os.path.abspath(options.build), os.path.abspath(options.out)
     two_jobs.check_place(parser, options, asked.kernel(options, "cg"))
     asked.new_folder(parser, options.out)
-    processes.terminate_by_exception()
     lab = two_jobs.Lab("gang-trace")
     try:
         with lab.up(options, "scheduler.policy=gang", f"gang.slot={options.slot}ms",

@@ -14,7 +14,6 @@ import sys
 import asked
 import two_jobs
 from guard import guarded
-from labkit import processes
 
 HOG = "while :; do :; done"
 
@@ -57,7 +56,6 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
-    processes.terminate_by_exception()
     print(f"{two_jobs.title(options)}, interactive_share {options.share}", flush=True)
     try:
         measure(two_jobs.Lab("interactive"), options)

@@ -17,7 +17,6 @@ import time
 import asked
 import two_jobs
 from guard import guarded
-from labkit import processes
 
 SHIFT_S = 0.4
 
@@ -66,7 +65,6 @@ def main():
     parser.add_argument("--seconds", type=asked.at_least(1, float), default=60, metavar="S", help="of recording, for each alignment")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
-    processes.terminate_by_exception()
     apart = f", one rank of the second {options.apart[0]} and {options.apart[1]} times" if options.apart else ""
     try:
         for align in ("yes", "no") if options.align == "both" else (options.align,):

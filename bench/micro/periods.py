@@ -15,7 +15,6 @@ import sys
 import asked
 import two_jobs
 from guard import guarded
-from labkit import processes
 
 PERIOD_S = 0.1
 SLOT_S = 0.05  # a longer piece is of the class's own slice
@@ -72,7 +71,6 @@ def main():
     parser.add_argument("--seconds", type=asked.at_least(1, float), default=30, metavar="S", help="of each of the two")
     options = parser.parse_args()
     two_jobs.check_options(parser, options)
-    processes.terminate_by_exception()
     print(f"{two_jobs.title(options)}; TOGETHER: 1 is always, 2 is never", flush=True)
     print(f"{'align_periods':14} {'PERIODS':>8} {'MEDIAN':>11} {'P90':>11} {'MAX':>11} {'TOGETHER':>10}")
     lab = two_jobs.Lab("periods")

@@ -20,7 +20,6 @@ import asked
 import two_jobs
 from sleepers import sleepers
 from guard import guarded
-from labkit import processes
 
 SCHEDULED, SWITCH = 3, 8  # kinds of events, of common/protocol.h
 NS_PER_S = 1_000_000_000
@@ -113,7 +112,6 @@ def main():
         lengths = [slot_ns(slot) for slot in slots]
     except argparse.ArgumentTypeError as error:
         parser.error(str(error))
-    processes.terminate_by_exception()
     print(f"{options.mpi} {' + '.join(options.kernels)}, class {options.npb_class}, policy gang, "
           f"{options.seconds:.0f} s each; wanted: p99 of 2 ms")
     print(f"{'SLOT':8} {'SWITCHES':>8} {'MEDIAN':>11} {'P90':>11} {'P99':>11} {'MAX':>11} {'P99 LATE':>11} {'ALONE':>6}",

@@ -97,6 +97,7 @@ def taken_up(stored):
 
 def _state(options, kept_mib, sitting):
     return {"sitting": sitting, "kernel": platform.release(), "load_before": os.getloadavg()[0],
+            "build": plain(_from_root(options.build)),
             "mpi": {mpi: _mpi_version(mpi) for mpi in options.mpi}, "git_commit": _first_line("git", "rev-parse", "HEAD"),
             "git_changed": bool(_first_line("git", "status", "--porcelain", "--untracked-files=no")),
             "cpu": _cpu_model(), "memory_kept_mib": kept_mib, "page_us": round(memory.page_us(PAGES_MIB), 2),

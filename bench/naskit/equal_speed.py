@@ -54,11 +54,16 @@ class Alone:
         return records.mean(found) if found and None not in found else None
 
 
+def _sequence(run):
+    return [(job["job"], job["arrival_s"]) for job in run["jobs"]]
+
+
 def _over(run, found, bases):
-    """{measure: ratio} to the baseline's runs at this one's speed; of the same value or, where it has none, of all."""
+    """{measure: ratio} to the baseline's runs at this one's speed, of the same jobs in the same order; of the same value or,
+    where it has none, of all."""
     near = [other for base, other in bases
             if (base["workload"], base["mpi"]) == (run["workload"], run["mpi"]) and base["value"] in (run["value"], None)
-            and as_fast(run, base)]
+            and _sequence(base) == _sequence(run) and as_fast(run, base)]
     # As pairs, one by one: each of them says whether there is such a ratio.
     return {measure: _median(summary.ratio(measure, found, other) for other in near) for measure in RATIOS}
 

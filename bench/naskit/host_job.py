@@ -7,7 +7,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-from labkit import launch, processes  # noqa: E402
+import guard  # noqa: E402
+from labkit import launch  # noqa: E402
 
 
 def mpich(hosts, options):
@@ -44,7 +45,7 @@ def parser():
 
 def main():
     options = parser().parse_args()
-    processes.terminate_by_exception()
+    guard.unwind_by_signals()
     if options.gate and not launch.wait_for_gate():
         return 130
     line, environment = command(options)

@@ -168,7 +168,10 @@ class LabSite:
 
     def job_command(self, job, mpi, program, arguments):
         """The command that runs a job and reports on it; `arguments` are those of the launcher."""
-        return [LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(job.ranks),
+        # Without daemons, which make a group for it, it is where its node's hogs are, and each process weighs the same. Else
+        # the kernel would weigh sessions, and that of a job on several nodes, which are one kernel's here, but once.
+        group = [] if self.daemons else ["--users"]
+        return [LAB, "--name", self.name, "mpiexec", "--mpi", mpi, "-n", str(job.ranks), *group,
                 "--done-pattern", output.DONE, *arguments, *program]
 
     def preload(self):

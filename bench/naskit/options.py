@@ -196,7 +196,7 @@ def _check_times(options, requested):
                              ("slot", given.get("gang.slot"), "--set gang.slot")):
         heeding = [_heeds(request, scheduler, name) for request in requested for scheduler in request.schedulers
                    if scheduler.cosched or scheduler.script]
-        if text and heeding and not any(heeding):
+        if text and not any(heeding):
             raise NasError(f"{said}: nothing of this heeds it, as the experiment or its schedulers say their own, or their "
                            "policies have none; leave it out")
 

@@ -172,7 +172,7 @@ def measures(run, nodes):
     jobs = ending(run)
     makespan_s = run["makespan_s"]
     counters = run["counters"]
-    shares = [job["fairness"] for job in run["jobs"] if job["fairness"] is not None]
+    shares = [job["fairness"] for job in jobs if job["fairness"] is not None]
     return {
         "mean_response_s": mean(job["response_s"] for job in jobs),
         "mean_wait_s": mean(job["wait_s"] for job in jobs),

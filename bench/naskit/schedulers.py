@@ -111,7 +111,8 @@ def parse_list(text):
     found = {}
     for word in filter(None, (word.strip() for word in text.split(","))):
         scheduler = parse(word)
-        found.setdefault(scheduler.name, scheduler)
+        if found.setdefault(scheduler.name, scheduler).script != scheduler.script:
+            raise NasError(f"scheduler {word!r}: another script of that name, {scheduler.name}, is there: name the file otherwise")
     if not found:
         raise NasError("--schedulers: name at least one")
     return found

@@ -110,4 +110,5 @@ class Session(sitting.Sitting):
         return described
 
     def failed(self):
-        return [(run, job) for run in records.valid(self.runs) for job in records.unverified(run)]
+        """(run, job) of each job that did not verify, also where the run does not count."""
+        return [(run, job) for run in self.runs for job in records.unverified(run)]

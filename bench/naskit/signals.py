@@ -43,6 +43,7 @@ def kept():
 
 
 def catch():
-    """From now on they raise Interrupted."""
+    """From now on they raise Interrupted; one that is ignored stays so, as nohup does it."""
     for number in ENDING:
-        signal.signal(number, _interrupted)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupted)

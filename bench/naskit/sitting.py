@@ -81,7 +81,10 @@ class Sitting:
 
     def _is_parted(self, place):
         """Whether it was run, and all that it is compared with, but never in one sitting: an interruption came between."""
-        sittings = [{records.sitting(run) for run in self._runs_of(one)} for one in (place, *self.bases_of(place))]
+        ran = {}
+        for run in records.valid(self.runs):  # one that does not count is compared with nothing
+            ran.setdefault(run["place"], set()).add(records.sitting(run))
+        sittings = [ran.get(one, set()) for one in (place, *self.bases_of(place))]
         return all(sittings) and not set.intersection(*sittings)
 
     def parted(self):

@@ -123,7 +123,7 @@ def _states(environment, key):
 
 def _differing(environment):
     """What was not the same in all sittings of a session, in words."""
-    return [word for word, key in (("commit", "git_commit"), ("kernel", "kernel"), ("CPU", "cpu"))
+    return [word for word, key in (("commit", "git_commit"), ("build", "build"), ("MPI", "mpi"), ("kernel", "kernel"), ("CPU", "cpu"))
             if len(set(map(str, _states(environment, key)))) > 1]
 
 

@@ -97,7 +97,7 @@ def best_wait(experiment, kind, facts, mpi):
         ratio = row.ratios[kind.ratio].median
         text += (f". Had sharing cost these jobs nothing, their wait would be {numbers.plain(ideal.median)} times that in the queue; it is "
                  f"{numbers.plain(ratio)}")
-        if ratio < ideal.median:
+        if ratio < ideal.median and makespan.kind != "missing" and row.ratios["makespan_s"].median < 1:
             text += ", as they took less of the nodes' time than in the queue"
     paper = (facts or {}).get("best_gain")
     return text + (f". The paper saw up to {paper['less_pct']} % less wait." if paper else ".")

@@ -18,7 +18,7 @@ import tempfile
 import asked
 import model
 from guard import guarded
-from labkit import cgroups, processes
+from labkit import cgroups
 
 MEANS = ("share", "freezer", "signals")
 LEVELS = (2, 3, 4)
@@ -172,7 +172,6 @@ def main():
     asked.needs_program(parser, os.path.join(options.build, "bench", "tracking", "switch"))
     if options.svg:
         asked.needs_program(parser, "gnuplot", "install it (Debian: gnuplot-nox), or leave --svg out")
-    processes.terminate_by_exception()
     group = cgroups.DaemonsGroup(f"cosched-bench-tracking-{os.getpid()}-daemons")
     try:
         with tempfile.TemporaryDirectory(prefix="cosched-bench-tracking-", dir=RECORDS) as records:

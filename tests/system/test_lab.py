@@ -107,6 +107,18 @@ class Nodes(LabTest):
         for top in status()["cgroups"]:
             self.assertTrue(os.path.isdir(os.path.join(top, "node1")), top)
 
+    def test_a_job_may_be_among_the_users_of_each_of_its_nodes(self):
+        up()
+        tops = len(status()["cgroups"])
+        for family in FAMILIES:
+            for users in ([], ["--users"]):
+                said = lab("mpiexec", "--mpi", family, "-n", "2", *users, "sh", "-c",
+                           'echo "$(hostname) $(grep -o "/$0/.*" /proc/self/cgroup | sort -u | tr "\\n" " ")"', NAME)
+                with self.subTest(family=family, users=users):
+                    self.assertEqual(sorted(line.split() for line in said.splitlines()),
+                                     [[node, f"/{NAME}/{node}-users"] if users else [node] for node in ("node0", "node1")])
+        self.assertGreater(tops, 0)
+
     def test_exec_keeps_directory_and_status(self):
         up()
         self.assertEqual(lab("exec", "1", "pwd").strip(), os.getcwd())

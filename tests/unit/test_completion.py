@@ -37,17 +37,20 @@ fi
 """
 
 
-def completed(*words):
-    with tempfile.TemporaryDirectory() as folder:
+def completed(*words, files=()):
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as here:
+        for name in files:
+            with open(os.path.join(here, name), "w", encoding="ascii"):
+                pass
         program = os.path.join(folder, "coschedctl")
         with open(program, "w", encoding="ascii") as file:
             file.write(CTL)
         os.chmod(program, 0o755)
         script = '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _coschedctl; printf "%s\\n" "${COMPREPLY[@]}"'
         done = subprocess.run(["bash", "-c", script, "bash", COMPLETION, "coschedctl", *words], text=True, check=True,
-                              capture_output=True, timeout=60,
+                              capture_output=True, timeout=60, cwd=here,
                               env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
-    return done.stdout.split()
+    return done.stdout.splitlines()
 
 
 class Completion(unittest.TestCase):
@@ -59,6 +62,10 @@ class Completion(unittest.TestCase):
     def test_commands_and_their_words(self):
         self.assertEqual(completed("re"), ["resume", "reload", "release"])
         self.assertEqual(completed("suspend", "--means", "s"), ["share", "signals"])
+
+    def test_files_have_blanks_and_stars(self):
+        self.assertEqual(completed("--config", "a", files=["a b", "b c"]), ["a b"])
+        self.assertEqual(completed("trace", "export", "svg", "*", files=["* one", "two"]), ["* one"])
 
 
 if __name__ == "__main__":

@@ -110,6 +110,9 @@ class Plan(unittest.TestCase):
         self.assertEqual({unit.key for unit in first}, {unit.key for unit in other})
 
     def test_what_is_ideal_is_always_learnt(self):
+        self.assertEqual(asked("--quick").kinds, ["users"])
+        self.assertEqual(asked("--quick", "--as", "jobs").kinds, ["jobs"])
+        self.assertEqual(asked("--quick", "--competitors", "2").competitors, [2])
         units = plan.build(asked("--variants", "dcs", "--figure", "3", "--quick"))
         self.assertEqual({unit.key for unit in units}, {("latency", "", 0, "mpich", variants.BASE),
                                                         ("latency", "users", 1, "mpich", "dcs")})
@@ -268,6 +271,21 @@ class Summary(unittest.TestCase):
                                sum((1.5 / 0.99, 1.5, 1.5 / 1.01, 1.2 / 0.99)) / 4)
         beside.update(repetition=5)  # which has none of its own
         self.assertEqual(self.row(described([*runs, *slower]), count=1)["slowdown"]["n"], 4)
+
+    def test_a_disturbed_run_alone_says_nothing_where_there_are_others(self):
+        runs = list(latency_runs({"spin": (1.5,)}))
+        alone = next(one for one in runs if not one["value"] and one["repetition"] == 1)
+        alone["disturbed"] = True
+        alone["jobs"][-1]["program_s"] = 20.0
+        self.assertGreater(self.row(described(runs), count=1)["slowdown"]["bootstrap"][0], 1.4)
+        mixed = list(mixed_runs())
+        for one in mixed:
+            one["makespan_s"] = {plan.ALONE: 10.0, "spin": 12.0, "dcs-spin-block": 11.0}[one["scheduler"]]
+        alone = next(one for one in mixed if one["scheduler"] == plan.ALONE)
+        alone.update(disturbed=True, makespan_s=20.0)
+        row, = figures.chosen(described(mixed, (7,))["rows"], program="sor", variant="spin")
+        self.assertAlmostEqual(row["over_batch"]["bootstrap"][0], 1.2)
+        self.assertEqual(row["over_batch"]["n"], 3)
 
     def test_all_programs_are_compared_with_one_after_the_other_of_the_same_repetition(self):
         runs = list(mixed_runs())

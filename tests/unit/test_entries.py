@@ -188,6 +188,10 @@ class Report(Entries):
         for name in ("dcs", "dcs-openmpi"):
             folder = os.path.join(ROOT, "doc", "results", name)
             self.assertEqual(self.run_entry("bench/run_report.sh", folder)[3], [f"python3 -m dcskit {folder}"])
+            self.assertEqual(self.run_entry("bench/run_report.sh", folder, "--reckon")[3],
+                             [f"python3 -m dcskit.reckon {folder}", f"python3 -m dcskit {folder}"])
+        self.assertEqual(self.run_entry("bench/run_report.sh", "results", "--reckon")[3],
+                         ["python3 -m naskit.reckon results", "python3 -m report results"])
 
 
 class Packages(Entries):
@@ -199,6 +203,9 @@ class Packages(Entries):
         self.assertRegex(error, r"\A[^\n]*no apt-get here: install what corresponds to \S*packages_report.txt, build, .*--build DIR\n\Z")
         self.program("path/dpkg-query", "#!/bin/sh\nprintf installed\n")
         self.assertEqual(self.run_entry("tests/install_packages.sh", "packages_report.txt")[0::2], (0, ""))
+        status, _, error, _ = self.run_entry("tests/install_packages.sh", "packages_reports.txt")
+        self.assertEqual(status, 2)
+        self.assertRegex(error, r"\A[^\n]*no list \S*packages_reports.txt to read[^\n]*\n\Z")
 
 
 if __name__ == "__main__":

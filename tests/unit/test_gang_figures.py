@@ -5,10 +5,12 @@ import contextlib
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
 sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
@@ -53,6 +55,25 @@ class Sets(unittest.TestCase):
         self.assertEqual(gang.longest_s([(2, "a"), (5, "")], set), 3)
         self.assertEqual(gang.longest_s([(0, ""), (2, "a")], set), 2)
         self.assertEqual(gang.longest_s([(0, ""), (2, "a"), (5, "b"), (6, "")], set), 5)
+
+
+class Nodes(unittest.TestCase):
+    def test_a_daemon_that_has_ended_is_a_failure(self):
+        def status(*daemons, jobs=None):
+            return json.dumps({"nodes": [{"name": "n", "daemons": dict.fromkeys(daemons, {}), "jobs": jobs}]})
+        self.assertEqual(gang.records(status("classd", "timerd", jobs=[{"job_id": "a"}])), {"n": {"a": {"job_id": "a"}}})
+        self.assertEqual(gang.records(status("classd", "timerd")), {})  # it was slow to answer
+        for daemons in ((), ("timerd",), ("classd",)):
+            with self.assertRaisesRegex(SystemExit, "of n has ended by itself"):
+                gang.records(status(*daemons))
+
+    def test_a_job_that_crashes_at_its_end_is_not_verified(self):
+        options = argparse.Namespace(build="/", kernel="cg", mpi="mpich", size="S", seconds=0.3, pause=0, shortest=0, longest=0)
+        for status, good in ((0, True), (139, False)):
+            results = []
+            with mock.patch.object(gang, "LAB", ["sh", "-c", f"echo verified=yes; sleep 0.2; exit {status}"]):
+                gang.run_jobs(["n"], options, random.Random(1), results)
+            self.assertEqual({verified for verified, *_ in results}, {good})
 
 
 class Verdict(unittest.TestCase):

@@ -60,12 +60,30 @@ def main():
         signal.raise_signal(signal.SIGTERM)
         print('put away')
 sys.exit(guarded(main))"""
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(signal=number), subprocess.Popen(program(text), stdout=subprocess.PIPE, text=True) as begun:
-                self.assertEqual(begun.stdout.readline(), "made\n")
-                begun.send_signal(number)
-                self.assertEqual(begun.stdout.read(), "put away\n")
-                self.assertEqual(begun.wait(timeout=60), 128 + number)
+        for number, status in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGHUP, 128 + signal.SIGHUP),
+                               (signal.SIGINT, -signal.SIGINT)):
+            for again in (number, signal.SIGTERM):
+                with self.subTest(signal=number, again=again), subprocess.Popen(
+                        program(text.replace("signal.SIGTERM", str(int(again)))), stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL, text=True) as begun:
+                    self.assertEqual(begun.stdout.readline(), "made\n")
+                    begun.send_signal(number)
+                    self.assertEqual(begun.stdout.read(), "put away\n")
+                    self.assertEqual(begun.wait(timeout=60), status)
+
+    def test_what_nohup_ignores_stays_ignored(self):
+        ways = {"guarded": "sys.exit(guarded(main))",
+                "naskit": "from naskit import ending\nsys.exit(guarded(lambda: ending.guarded('x', main)))"}
+        for name, way in ways.items():
+            text = f"""
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def main():
+    signal.raise_signal(signal.SIGHUP)
+    print('went on')
+{way}"""
+            with self.subTest(name):
+                self.assertEqual(ended(program(text), ()), (0, "went on\n", ""))
 
     def test_what_was_made_is_put_away(self):
         status, _, said = ended(program("""

@@ -74,8 +74,7 @@ class Refused(unittest.TestCase):
         self.check()
 
     def test_a_picture_of_gang(self):
-        with mock.patch.object(sys, "argv", ["gang_trace", "--out", self.folder]), \
-                mock.patch.object(gang_trace.processes, "terminate_by_exception"), self.assertRaises(SystemExit):
+        with mock.patch.object(sys, "argv", ["gang_trace", "--out", self.folder]), self.assertRaises(SystemExit):
             gang_trace.main()
         self.check()
 

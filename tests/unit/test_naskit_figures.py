@@ -132,6 +132,7 @@ class Measures(unittest.TestCase):
         self.assertEqual(found["makespan_s"], 6)
         self.assertEqual(found["throughput_per_h"], 1200)
         self.assertEqual(found["cpu_s"], 2)
+        self.assertEqual(found["fairness"], 1.0)
 
     def test_fairness_is_that_of_the_worst_off(self):
         self.assertEqual(self.measured([job(fairness=0.7), job(fairness=1.2)])["fairness"], 0.7)
@@ -422,6 +423,13 @@ class EqualSpeed(unittest.TestCase):
         self.assertEqual(found["w", "cosched"][3:], ("uncoordinated", "0.50 (0.50..0.50)", "-", "0.50 (0.50..0.50)",
                                                      "0.50 (0.50..0.50)"))
         self.assertNotIn(("w", "uncoordinated"), found)
+
+    def test_the_same_jobs_in_another_order_are_no_baseline(self):
+        jobs = [job(name, response_s=4.0, degree=2.0) for name in ("cg.A.2", "lu.A.2")]
+        base, same, other = (run(scheduler, list(found), place, pace_s=44e-6, repetition=place + 1) for place, (scheduler, found) in
+                             enumerate((("uncoordinated", jobs), ("cosched", jobs), ("cosched", reversed(jobs)))))
+        self.assertEqual(self.rows([base, same])["w", "cosched"][3], "uncoordinated")
+        self.assertNotIn(("w", "cosched"), self.rows([base, other]))
 
     def test_more_than_one_place_has_a_row_of_all(self):
         runs = [self.alone(2.0, 44e-6, 0), self.shared(4.0, 44e-6, 1, value=2), self.shared(4.4, 44e-6, 2, value=3)]

@@ -31,6 +31,7 @@ class Asked(unittest.TestCase):
     def test_what_would_be_ignored_is_refused(self):
         for words in (["--library", "/opt/own.so"], ["--time-slice", "2s", "slice"], ["--gmet", "1s", "gmet"],
                       ["--time-slice", "2s", "batch"], ["--gmet", "1s", "mpl"],
+                      ["--time-slice", "4s", "--schedulers", "dedicated,uncoordinated"],
                       ["--gmet", "1s", "--schedulers", "cosched", "--set", "scheduler.policy=gang"],
                       ["--time-slice", "2s", "--schedulers", "dedicated,cosched:uncoordinated"],
                       ["--gmet", "100ms", "--schedulers", "dedicated,cosched:dcs"],
@@ -51,6 +52,18 @@ class Asked(unittest.TestCase):
             self.asked("--build", "/home/a b")
         with self.assertRaisesRegex(NasError, "LD_PRELOAD cannot name"):
             options.move_build(argparse.Namespace(build="/x", preloaded="/x/pmpi/libcosched_pmpi.so"), "/a:b")
+
+    def test_scripts_of_one_name_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name, "mine.sh") for name in "ab"]
+            for path in paths:
+                os.mkdir(os.path.dirname(path))
+                with open(path, "w", encoding="ascii") as file:
+                    file.write("#!/bin/sh\n")
+                os.chmod(path, 0o755)
+            self.assertTrue(self.asked("--schedulers", f"{paths[0]},{paths[0]}"))
+            with self.assertRaisesRegex(NasError, "another script of that name, mine"):
+                self.asked("--schedulers", ",".join(paths))
 
     def test_workloads_of_one_name_are_told_apart_or_refused(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -222,6 +222,20 @@ class SessionTest(unittest.TestCase):
         self.session(jobs, names).run()
         self.assertEqual(len(self.results.runs()), len(again.runs))
 
+    def test_what_a_later_attempt_took_the_place_of_is_compared_with_nothing(self):
+        jobs, names = "jobs = cg.S.2\n", "dedicated,uncoordinated,cosched"
+        self.session(jobs, names).run()
+        runs = self.results.runs()
+        for run in runs:
+            run["pace_s"] = 0.01 if run["scheduler"] == "uncoordinated" else 0.001
+        with open(self.results.path("runs.jsonl"), "w", encoding="ascii") as file:
+            file.writelines(json.dumps(run) + "\n" for run in runs)
+        again = self.session(jobs, names)
+        again.run()
+        self.assertEqual(again.parted(), 0)
+        row = again.described()["experiments"]["quick"]["rows"][-1]
+        self.assertEqual((row["scheduler"], row["ratios"]["mean_response_s"]["n"]), ("cosched", 1))
+
     def test_what_has_no_ratio_for_want_of_time_is_counted(self):
         jobs, names = "jobs = cg.S.2\n", "uncoordinated,cosched"
         self.session(jobs, names).run()
@@ -358,7 +372,7 @@ class SessionTest(unittest.TestCase):
 
     def test_each_sitting_has_its_entry_in_the_environment(self):
         options = argparse.Namespace(resume=None, mpi=["mpich"], time_slice=None)
-        for options.resume in (None, "here"):
+        for options.resume, options.build in ((None, "/one"), ("here", "/other")):
             made = self.session("jobs = cg.S.2\n", "uncoordinated", runs=2, lasting="500ms")
             made.progress.nominal_s = lambda unit: 0.4
             environment.write(self.results, options, 0, made.number)
@@ -367,6 +381,7 @@ class SessionTest(unittest.TestCase):
         entries = [known, *known["resumed"]]
         self.assertEqual([entry["sitting"] for entry in entries], [1, 2])
         self.assertEqual([list(entry["mpi"]) for entry in entries], [["mpich"], ["mpich"]])
+        self.assertEqual([entry["build"] for entry in entries], ["/one", "/other"])
         self.assertEqual([run["sitting"] for run in self.results.runs()], [1, 2])
         self.assertTrue(all(entry["classd"] == {"scheduler.policy": "yoo-jette"} for entry in entries))
 
@@ -456,6 +471,11 @@ class SessionTest(unittest.TestCase):
     def test_a_job_that_is_wrong_is_told(self):
         made = self.session("jobs = cg.S.2, is.S.2\n", "uncoordinated")
         made.run()
+        self.assertEqual([job["job"] for _, job in made.failed()], ["is.S.2"])
+        # Also where that run was disturbed and another one, that verified, counts.
+        wrong, = made.runs
+        good = {**wrong, "attempt": 2, "jobs": [{**job, "verified": True} for job in wrong["jobs"]]}
+        made.runs = [{**wrong, "disturbed": True}, good]
         self.assertEqual([job["job"] for _, job in made.failed()], ["is.S.2"])
 
     def test_a_missing_program_is_named_before_the_first_run(self):

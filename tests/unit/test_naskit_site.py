@@ -36,6 +36,15 @@ class Daemons(unittest.TestCase):
         site.down()
         self.assertEqual(said, [("down", "--owner", str(os.getpid()))])
 
+    def test_without_daemons_jobs_are_where_hogs_are(self):
+        site = self.site("/")
+        site.name = "cosched-lab-x"
+        job = argparse.Namespace(ranks=2)
+        for daemons, together in (({"scheduler.gmet": "1s"}, False), (None, True), ({}, True)):
+            site.daemons = daemons
+            self.assertTrue(all("--users" in command for command in site.hog_commands(job)))
+            self.assertEqual("--users" in site.job_command(job, "mpich", ["program"], []), together)
+
     def test_nodes_that_share_cpus_are_told(self):
         for cpus, said in (({0, 1}, ""), ({3}, "2 CPUs together, and there are 1")):
             site = self.site("/")

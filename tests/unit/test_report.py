@@ -189,6 +189,9 @@ class Pages(unittest.TestCase):
                 self.assertEqual("had 2 sittings, not all with the same commit (" in page, said)
         page, _ = self.pages(summary, {**here, "resumed": [{**here, "kernel": "9", "git_commit": "x"}]})
         self.assertIn("with the same commit and kernel (", page)
+        page, _ = self.pages(summary, {**here, "build": "a", "mpi": {"mpich": "4"}, "resumed":
+                                       [{**here, "build": "b", "mpi": {"mpich": "5"}}]})
+        self.assertIn("with the same build and MPI (", page)
         page, _ = self.pages(summary, {**here, "cpu": "A", "resumed": [{**here, "cpu": "B"}]})
         self.assertIn("with the same CPU (", page)
         old = {key: value for key, value in here.items() if key != "cpu"}

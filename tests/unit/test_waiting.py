@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import unittest
+from unittest import mock
 
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
 sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
@@ -24,6 +25,16 @@ class Results(unittest.TestCase):
             self.assertTrue(waiting.is_right(form.format(good)))
             self.assertFalse(waiting.is_right(form.format(bad)))
             self.assertFalse(waiting.is_right(form.format(good) + form.format(bad)))
+
+
+class Environment(unittest.TestCase):
+    def test_without_daemons_also_where_there_are_some(self):
+        options = argparse.Namespace(mpi="mpich", ranks=2, jobs=1, hogs=0, program="x", arguments=[], preloaded="l.so")
+        seen = []
+        with mock.patch.object(waiting, "together", lambda command, places, environment, *_: seen.append(environment)):
+            waiting.run("auto", options)
+        self.assertEqual(seen[0]["LD_PRELOAD"], "l.so")
+        self.assertEqual(seen[0]["COSCHED_RUNTIME_DIR"], "/nonexistent")
 
 
 class Ideals(unittest.TestCase):
