@@ -8,8 +8,9 @@
 //
 // A class is a group below `root`, into which processes are moved, or a group that somebody else
 // has made, in place: for the job alone, or one that the admin has named. Nothing outside the
-// subtree `root` is ever changed, except the limits of classes in place, and that a removed class's
-// last processes return to where they came from.
+// subtree `root` is ever changed, except the limits of classes in place, on v2 which groups above
+// pass the cpu controller on, and that a removed class's last processes return to where they came
+// from.
 #ifndef COSCHED_CGROUP_BACKEND_BACKEND_H
 #define COSCHED_CGROUP_BACKEND_BACKEND_H
 

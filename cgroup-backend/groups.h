@@ -40,7 +40,7 @@ struct cgroup_class {
     struct group groups[HIERARCHIES_MAX]; // in the order of the backend's hierarchies
     int limit_fd;                         // -1 from the first step of its removal on
     int usage_fd;
-    uint64_t period_us; // v1: that is in force, whoever set it
+    uint64_t period_us; // v1: the last that was known to be in force
 };
 
 // A backend without hierarchies, and one more hierarchy for it. groups_backend_close() frees both.

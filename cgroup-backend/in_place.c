@@ -141,6 +141,9 @@ static int check_line(struct in_place *class_, pid_t pid, const struct pid_list 
         return not_alone(class_, top, err);
     class_->job.top = top->pid;
     class_->job.starter = top->parent;
+    uint64_t start_time = processes_start_time("/proc", top->pid);
+    if (class_->job.start_time == 0 || start_time < class_->job.start_time)
+        class_->job.start_time = start_time;
     return 0;
 }
 
@@ -171,6 +174,7 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
         if (pid_list_has(&class_->known, members.pids[i]) ||
             !processes_look("/proc", members.pids[i], &process))
             continue;
+        process.start_time = processes_start_time("/proc", process.pid);
         if (process.pid == getpid() ||
             !placement_accepts(&class_->job, &process, pid_list_has(&members, process.parent)))
             return not_alone(class_, &process, err);

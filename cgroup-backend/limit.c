@@ -117,7 +117,7 @@ int limit_write(const struct limit_files *files, const char *path, const struct 
 // Or one on the way between the two, see put_in_pieces().
 bool limit_is_ours(const struct limit_record *record, const struct limit *limit)
 {
-    return limit_same(limit, &record->set[0]) || limit_same(limit, &record->set[1]) ||
+    return limit_record_has_set(record, limit) ||
            (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
 }
 

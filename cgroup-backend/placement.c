@@ -141,7 +141,10 @@ bool placement_accepts(const struct placement_job *job, const struct placement_p
         return strcmp(process->name, "slurmstepd") != 0;
     if (inside || process->pid == job->top)
         return true;
-    // Started as the job was, or an orphan of the job's; but another launcher is another job.
-    bool started_alike = job->starter != 0 && process->parent == job->starter;
-    return (started_alike || process->parent == 1) && !placement_is_launcher(process->name);
+    // Started as the job was, or an orphan of the job's; but another launcher is another job, and
+    // who was there before the job is none of its orphans, such as the unit's own program.
+    bool started_alike = job->starter > 1 && process->parent == job->starter;
+    bool orphan = process->parent == 1 &&
+                  (process->start_time == 0 || process->start_time >= job->start_time);
+    return (started_alike || orphan) && !placement_is_launcher(process->name);
 }

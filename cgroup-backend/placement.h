@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { PLACEMENT_NAME_MAX = 16 }; // of a process, as the kernel keeps it
@@ -13,7 +14,8 @@ enum { PLACEMENT_NAME_MAX = 16 }; // of a process, as the kernel keeps it
 struct placement_process {
     pid_t pid;
     pid_t parent;
-    uid_t uid; // the real one
+    uid_t uid;           // the real one
+    uint64_t start_time; // in the kernel's clock ticks; 0: not known
     char name[PLACEMENT_NAME_MAX];
 };
 
@@ -43,8 +45,9 @@ size_t placement_line(const struct placement_process *chain, size_t count, size_
 struct placement_job {
     enum placement_manager manager;
     uid_t uid;
-    pid_t top;     // the highest process of the group above a registered one; 0: not known
-    pid_t starter; // its parent, outside the group
+    pid_t top;           // the highest process of the group above a registered one; 0: not known
+    pid_t starter;       // its parent, outside the group
+    uint64_t start_time; // of `top`, or of an earlier one; 0: not known
 };
 
 // Whether a process of the group is of this job. `inside`: its parent is in the group, too, and is

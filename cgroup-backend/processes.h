@@ -84,7 +84,7 @@ int processes_of_subtree(const char *directory, struct pid_list *list, struct er
 int processes_members(const char *directory, size_t limit, struct process_list *list,
                       struct error *err);
 
-// Reads what `proc` says about a process; false when it is gone.
+// Reads what `proc` says about a process, but for its start time; false when it is gone.
 bool processes_look(const char *proc, pid_t pid, struct placement_process *process);
 
 // The process, its parent, and so on, as far as they can be seen and at most `limit`. Returns how

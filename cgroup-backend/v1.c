@@ -80,11 +80,13 @@ static bool is_there(const struct cgroup_class *class_)
 static int read_period(struct cgroup_class *class_, struct error *err)
 {
     char text[32];
+    uint64_t period_us = 0;
     const char *path = class_->groups[0].path;
     if (file_read(path, "cpu.cfs_period_us", text, sizeof text, err) != 0)
         return -1;
-    if (sscanf(text, "%" SCNu64, &class_->period_us) != 1 || class_->period_us == 0)
+    if (sscanf(text, "%" SCNu64, &period_us) != 1 || period_us == 0)
         return error_set(err, EBADMSG, "%s/cpu.cfs_period_us is not a number", path);
+    class_->period_us = period_us;
     return 0;
 }
 
@@ -173,6 +175,9 @@ static int v1_set_share(class_t *base, uint32_t share_ppm, struct error *err)
     uint64_t period_us = v1_period_us(base, share_ppm);
     if (share_ppm == BACKEND_UNLIMITED)
         return write_text(class_, "-1\n", err);
+    // A kernel whose timer comes too late doubles both. Where it cannot be read, it is as we know
+    // it.
+    (void)read_period(class_, NULL);
     if (class_->period_us != period_us &&
         (write_text(class_, "-1\n", err) != 0 || write_period(class_, period_us, err) != 0))
         return -1;

@@ -169,11 +169,11 @@ int main(int argc, char **argv)
     }
     if (options.mode == MODE_VERSION) {
         puts("classd " COSCHED_VERSION);
-        return EXIT_SUCCESS;
+        return output_end("classd");
     }
     if (options.mode == MODE_HELP) {
         options_print_help();
-        return EXIT_SUCCESS;
+        return output_end("classd");
     }
     log_init("classd", "info");
     if (execute(&options, &config, &err) == 0 && output_finish(&err) == 0)

@@ -74,7 +74,11 @@ void sequential_carry_out(struct scheduler *scheduler, bool scheduled, bool limi
                           uint32_t share_ppm)
 {
     bool held = limited && (!scheduled || scheduler->config->strict);
-    sequential_class_limit(scheduler->sequential.class_, &scheduler->moment, held, share_ppm);
+    sequential_class_t *class_ = scheduler->sequential.class_;
+    unsigned groups = sequential_class_open_groups(class_);
+    // In their turn the kernel divides it, by who computes.
+    uint32_t each_ppm = scheduled || groups == 0 ? share_ppm : share_ppm / groups;
+    sequential_class_limit(class_, &scheduler->moment, held, each_ppm);
     if (log_wants(LOG_DEBUG))
         log_line(LOG_DEBUG, "sequential processes: %s, %s%.1f%% of the node",
                  scheduled ? "scheduled" : "idle", limited ? "" : "no limit, ",

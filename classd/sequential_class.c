@@ -158,10 +158,9 @@ static void limit_group(struct group *group, const struct phase_moment *moment, 
 void sequential_class_limit(sequential_class_t *class_, const struct phase_moment *moment,
                             bool limited, uint32_t share_ppm)
 {
-    unsigned open = sequential_class_open_groups(class_);
     for (unsigned i = 0; i < class_->count; i++) {
         if (class_->groups[i].class_ != NULL)
-            limit_group(&class_->groups[i], moment, limited ? share_ppm / open : BACKEND_UNLIMITED);
+            limit_group(&class_->groups[i], moment, limited ? share_ppm : BACKEND_UNLIMITED);
     }
 }
 

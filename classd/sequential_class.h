@@ -27,8 +27,7 @@ unsigned sequential_class_open_groups(const sequential_class_t *class_);
 // that has vanished is closed.
 uint64_t sequential_class_usage(sequential_class_t *class_);
 
-// Limits the groups together to share_ppm of the node, the same for each of them, or lifts the
-// limits.
+// Limits each of the groups to share_ppm of the node, or lifts the limits.
 void sequential_class_limit(sequential_class_t *class_, const struct phase_moment *moment,
                             bool limited, uint32_t share_ppm);
 

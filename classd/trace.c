@@ -11,6 +11,7 @@ struct trace {
     uint64_t end; // number of the next event
     bool recording;
     struct protocol_event_job jobs[TRACE_JOBS_MAX];
+    uint64_t last[TRACE_JOBS_MAX]; // number of the last event of each
     uint32_t job_count;
 };
 
@@ -54,22 +55,41 @@ bool trace_recording(const trace_t *trace)
     return trace->recording;
 }
 
+static uint32_t find_name(const struct trace *trace, uint64_t job)
+{
+    uint32_t i = 0;
+    while (i < trace->job_count && trace->jobs[i].job != job)
+        i++;
+    return i;
+}
+
 void trace_event(trace_t *trace, enum protocol_event_kind kind, uint64_t job, uint32_t value,
                  uint64_t now_ns)
 {
     if (!trace->recording)
         return;
+    uint32_t name = job != 0 ? find_name(trace, job) : trace->job_count;
+    if (name < trace->job_count)
+        trace->last[name] = trace->end;
     trace->ring[trace->end++ % trace->capacity] = (struct protocol_event){
         .at_ns = now_ns, .job = job, .kind = (uint32_t)kind, .value = value};
 }
 
-static bool is_named(const struct trace *trace, uint64_t job)
+static uint64_t oldest_of(const struct trace *trace)
 {
+    return trace->end > trace->capacity ? trace->end - trace->capacity : 0;
+}
+
+// Where the name goes: in place of one that no event needs any more, when there is no more room.
+static struct protocol_event_job *place_name(struct trace *trace)
+{
+    if (trace->job_count < TRACE_JOBS_MAX)
+        return &trace->jobs[trace->job_count++];
     for (uint32_t i = 0; i < trace->job_count; i++) {
-        if (trace->jobs[i].job == job)
-            return true;
+        if (trace->last[i] < oldest_of(trace))
+            return &trace->jobs[i];
     }
-    return false;
+    return NULL;
 }
 
 void trace_job(trace_t *trace, uint64_t job, uid_t uid, const char *job_id, uint32_t width,
@@ -77,19 +97,28 @@ void trace_job(trace_t *trace, uint64_t job, uid_t uid, const char *job_id, uint
 {
     if (!trace->recording)
         return;
-    if (trace->job_count < TRACE_JOBS_MAX && !is_named(trace, job)) {
-        struct protocol_event_job *named = &trace->jobs[trace->job_count++];
+    struct protocol_event_job *named =
+        find_name(trace, job) == trace->job_count ? place_name(trace) : NULL;
+    if (named != NULL) {
         *named = (struct protocol_event_job){.job = job, .uid = (uint32_t)uid};
         snprintf(named->job_id, sizeof named->job_id, "%s", job_id);
     }
     trace_event(trace, PROTOCOL_EVENT_CAME, job, width, now_ns);
 }
 
-void trace_read(const trace_t *trace, uint64_t first, struct protocol_events *events)
+uint64_t trace_number(uint32_t low, uint64_t oldest, uint64_t end)
 {
-    uint64_t oldest = trace->end > trace->capacity ? trace->end - trace->capacity : 0;
-    if (first < oldest)
-        first = oldest;
+    const uint64_t turn = UINT64_C(1) << 32;
+    uint64_t number = oldest / turn * turn + low;
+    if (number < oldest)
+        number = number + turn < end ? number + turn : oldest;
+    // Below the last multiple, from which on the oldest are: gone as well.
+    return number > end && oldest >= turn ? oldest : number;
+}
+
+void trace_read(const trace_t *trace, uint32_t low, struct protocol_events *events)
+{
+    uint64_t first = trace_number(low, oldest_of(trace), trace->end);
     events->first = first;
     events->end = trace->end;
     events->count = 0;

@@ -13,7 +13,9 @@
 enum {
     TRACE_CAPACITY_DEFAULT = 1 << 15, // 768 KiB: a quarter of an hour of a hundred events a second
     TRACE_CAPACITY_MAX = PROTOCOL_TRACE_EVENTS_MAX,
-    TRACE_JOBS_MAX = 1024, // that events can name; events of later ones have a number only
+    // That events can name. One whose events are all overwritten makes room for another; where none
+    // is, the events of a later one have a number only.
+    TRACE_JOBS_MAX = 1024,
 };
 
 typedef struct trace trace_t;
@@ -36,8 +38,12 @@ void trace_event(trace_t *trace, enum protocol_event_kind kind, uint64_t job, ui
 void trace_job(trace_t *trace, uint64_t job, uid_t uid, const char *job_id, uint32_t width,
                uint64_t now_ns);
 
-// Fills in everything but wall_offset_ns. Events are numbered from 0 at each start.
-void trace_read(const trace_t *trace, uint64_t first, struct protocol_events *events);
+// Fills in everything but wall_offset_ns. Events are numbered from 0 at each start; `low` is the
+// low 32 bits of the first one wanted: it means one that is kept where it can, else the oldest.
+void trace_read(const trace_t *trace, uint32_t low, struct protocol_events *events);
+
+// The number that trace_read() begins with when those from `oldest` on are kept and `end` is next.
+uint64_t trace_number(uint32_t low, uint64_t oldest, uint64_t end);
 
 // The job at `index` of those that were named; false behind the last.
 bool trace_job_at(const trace_t *trace, uint32_t index, struct protocol_event_job *job);

@@ -10,11 +10,8 @@
 #include <string.h>
 
 enum {
-    LAST_PASSES = 5,      // of KILL, when the job ends and has no freezer
-    PASSES_AT_LEAST = 20, // signals mostly get a level of the tree further by one
+    LAST_PASSES = 5, // of KILL, when the job ends and has no freezer
 };
-
-#define LEAST_LIMIT_NS (2 * NS_PER_SEC)
 
 static struct tracking_result finish(struct scheduler *scheduler, struct job *job,
                                      const struct error *fault, uint64_t now_ns)
@@ -34,8 +31,7 @@ static struct tracking_result finish(struct scheduler *scheduler, struct job *jo
 // From then on it is a failure: a suspension is undone, the rest reported.
 static uint64_t limit_ns(const struct scheduler *scheduler)
 {
-    uint64_t passes_ns = PASSES_AT_LEAST * scheduler->config->retry_interval_ns;
-    return passes_ns > LEAST_LIMIT_NS ? passes_ns : LEAST_LIMIT_NS;
+    return config_tracking_limit_ns(scheduler->config);
 }
 
 // ---- one pass of each work. True when it is done, and *result says how.

@@ -1,6 +1,6 @@
 // The users who are connected, and how much of the daemon's time each may take: so many
 // connections, so many packets a second, and so much CPU time. One table of at most as many entries
-// as there are connections.
+// as there are connections, and some of users who have left with a debt.
 #ifndef COSCHED_CLASSD_USERS_H
 #define COSCHED_CLASSD_USERS_H
 

@@ -573,6 +573,13 @@ bool config_is_gang(const struct config *config)
     return strcmp(config->policy, "gang") == 0;
 }
 
+uint64_t config_tracking_limit_ns(const struct config *config)
+{
+    // Signals mostly get a level of the tree further by one pass.
+    const uint64_t passes_ns = 20 * config->retry_interval_ns, least_ns = 2 * NS_PER_SEC;
+    return passes_ns > least_ns ? passes_ns : least_ns;
+}
+
 uint64_t config_slice_ns(const struct config *config)
 {
     return config_is_gang(config) ? config->gang_slot_ns : config->time_slice_ns;

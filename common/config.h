@@ -88,6 +88,9 @@ uint64_t config_slice_ns(const struct config *config);
 uint64_t config_gmet_ns(const struct config *config);
 bool config_is_gang(const struct config *config);
 
+// How long suspending, resuming or killing a job may take; taking a suspension back, as long again.
+uint64_t config_tracking_limit_ns(const struct config *config);
+
 // Writes a configuration file with every key, its documentation as a comment and its value.
 void config_print(const struct config *config, FILE *stream);
 

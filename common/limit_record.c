@@ -13,6 +13,20 @@ bool limit_same(const struct limit *a, const struct limit *b)
     return a->quota_us == b->quota_us && a->period_us == b->period_us;
 }
 
+static bool same_but_doubled(struct limit set, const struct limit *limit)
+{
+    while (set.period_us > 0 && set.period_us <= limit->period_us / 2) {
+        set.period_us *= 2;
+        set.quota_us *= 2;
+    }
+    return limit_same(&set, limit);
+}
+
+bool limit_record_has_set(const struct limit_record *record, const struct limit *limit)
+{
+    return same_but_doubled(record->set[0], limit) || same_but_doubled(record->set[1], limit);
+}
+
 int limit_record_format_set(char text[LIMIT_RECORD_SET_LENGTH + 1],
                             const struct limit_record *record)
 {

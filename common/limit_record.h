@@ -35,6 +35,10 @@ enum {
 
 bool limit_same(const struct limit *a, const struct limit *b);
 
+// Whether the limit is one that the record names as set by us, or what the kernel has made of one:
+// where its timer comes too late it doubles period and quota, as often as needed.
+bool limit_record_has_set(const struct limit_record *record, const struct limit *limit);
+
 // Writes record->set as the first line, which has always the same length: it is overwritten in one
 // write. Returns that length, another one when it does not fit.
 int limit_record_format_set(char text[LIMIT_RECORD_SET_LENGTH + 1],

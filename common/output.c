@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int output_finish(struct error *err)
 {
@@ -10,4 +11,13 @@ int output_finish(struct error *err)
         return 0;
     // A write that failed earlier has not left its reason.
     return error_errno(err, errno != 0 ? errno : EIO, "write to standard output");
+}
+
+int output_end(const char *program)
+{
+    struct error err = {0};
+    if (output_finish(&err) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "%s: %s\n", program, err.text);
+    return EXIT_FAILURE;
 }

@@ -8,4 +8,8 @@
 // through (a full disk), so that nobody takes half of it for the whole.
 int output_finish(struct error *err);
 
+// The same, for a program that has nothing else to do: returns its exit status, and says in a line
+// why it is a failure.
+int output_end(const char *program);
+
 #endif

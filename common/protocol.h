@@ -66,8 +66,8 @@ enum protocol_means {
 enum protocol_query {
     PROTOCOL_QUERY_NODE = 1, // one node record
     PROTOCOL_QUERY_JOB = 2,  // the job record at `index`, ENOENT in `status` behind the last
-    // Of the recording, for root and the service user: the events from number `index` on, and the
-    // job at `index` of those that the events name (ENOENT behind the last).
+    // Of the recording, for root and the service user: the events from number `index` on (its low
+    // 32 bits), and the job at `index` of those that the events name (ENOENT behind the last).
     PROTOCOL_QUERY_TRACE = 3,
     PROTOCOL_QUERY_TRACE_JOB = 4,
     // The job record of the sender's job of `world`: which processes of it are of, or of one that

@@ -30,35 +30,40 @@ static void name_job(const struct recording_job *job, char text[JOB_TEXT_MAX])
     snprintf(text, JOB_TEXT_MAX, "%s of %s", job->job_id, user);
 }
 
-static void add_names(json_t *events, const struct timeline *timeline)
+// Returns 0, or -1 when something had no room; so do the two below.
+static int add_names(json_t *events, const struct timeline *timeline)
 {
+    int rc = 0;
     for (size_t i = 0; i < timeline->node_count; i++)
-        json_array_append_new(events, json_pack("{s:s, s:s, s:i, s:{s:s}}", "name", "process_name",
-                                                "ph", "M", "pid", (int)i, "args", "name",
-                                                timeline->recordings[i].node));
+        rc |= json_array_append_new(
+            events, json_pack("{s:s, s:s, s:i, s:{s:s}}", "name", "process_name", "ph", "M", "pid",
+                              (int)i, "args", "name", timeline->recordings[i].node));
     for (size_t i = 0; i < timeline->lane_count; i++) {
         const struct lane *lane = &timeline->lanes[i];
         char name[JOB_TEXT_MAX];
         name_job(&timeline->jobs[lane->job], name);
-        json_array_append_new(events, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name",
-                                                "thread_name", "ph", "M", "pid", (int)lane->node,
-                                                "tid", (int)lane->job, "args", "name", name));
+        rc |= json_array_append_new(
+            events, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name", "thread_name", "ph", "M",
+                              "pid", (int)lane->node, "tid", (int)lane->job, "args", "name", name));
     }
+    return rc;
 }
 
-static void add_spans(json_t *events, const struct timeline *timeline)
+static int add_spans(json_t *events, const struct timeline *timeline)
 {
+    int rc = 0;
     for (size_t i = 0; i < timeline->lane_count; i++) {
         const struct lane *lane = &timeline->lanes[i];
         for (size_t k = 0; k < lane->span_count; k++) {
             const struct span *span = &lane->spans[k];
-            json_array_append_new(
+            rc |= json_array_append_new(
                 events, json_pack("{s:s, s:s, s:i, s:i, s:f, s:f}", "name", state_name(span->state),
                                   "ph", "X", "pid", (int)lane->node, "tid", (int)lane->job, "ts",
                                   micros(timeline, span->from_ns), "dur",
                                   micros(timeline, span->to_ns) - micros(timeline, span->from_ns)));
         }
     }
+    return rc;
 }
 
 static const char *instant_name(uint32_t kind)
@@ -75,8 +80,9 @@ static const char *instant_name(uint32_t kind)
     }
 }
 
-static void add_instants(json_t *events, const struct timeline *timeline)
+static int add_instants(json_t *events, const struct timeline *timeline)
 {
+    int rc = 0;
     for (size_t i = 0; i < timeline->node_count; i++) {
         const struct recording *recording = &timeline->recordings[i];
         for (size_t k = 0; k < recording->event_count; k++) {
@@ -86,22 +92,25 @@ static void add_instants(json_t *events, const struct timeline *timeline)
             while (job < timeline->job_count && timeline->jobs[job].job != event->job)
                 job++;
             if (name != NULL)
-                json_array_append_new(
+                rc |= json_array_append_new(
                     events, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f}", "name", name, "ph", "i",
                                       "s", event->job == 0 ? "p" : "t", "pid", (int)i, "tid",
                                       (int)job, "ts", micros(timeline, event->at_ns)));
         }
     }
+    return rc;
 }
 
 int chart_json(const struct timeline *timeline, FILE *stream, struct error *err)
 {
     json_t *events = json_array();
-    add_names(events, timeline);
-    add_spans(events, timeline);
-    add_instants(events, timeline);
+    int left_out =
+        add_names(events, timeline) | add_spans(events, timeline) | add_instants(events, timeline);
     json_t *whole = json_pack("{s:s, s:o}", "displayTimeUnit", "ms", "traceEvents", events);
-    int rc = whole != NULL ? json_dumpf(whole, stream, JSON_COMPACT | JSON_REAL_PRECISION(15)) : -1;
+    errno = 0;
+    int rc = whole != NULL && left_out == 0
+                 ? json_dumpf(whole, stream, JSON_COMPACT | JSON_REAL_PRECISION(15))
+                 : -1;
     json_decref(whole);
     if (rc < 0 || fputc('\n', stream) == EOF || fflush(stream) == EOF)
         return error_errno(err, errno != 0 ? errno : ENOMEM, "write the chart");

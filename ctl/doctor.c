@@ -351,15 +351,16 @@ struct bindings {
     size_t count;
 };
 
-// Remembers which CPUs the processes of a class are bound to, where each is bound to less than the
-// node.
+// Remembers which CPUs the processes of a job are bound to, where each is bound to less than the
+// node. Groups of the sequential class are no jobs, whatever is bound there.
 static int look_at_class(const char *name, void *user)
 {
     struct bindings *bindings = user;
     class_t *class_ = NULL;
     static pid_t pids[MEMBERS_MAX];
     size_t count = 0;
-    if (bindings->count == CLASSES_MAX || class_open(bindings->backend, name, &class_, NULL) < 0)
+    if (strncmp(name, "job-", 4) != 0 || bindings->count == CLASSES_MAX ||
+        class_open(bindings->backend, name, &class_, NULL) < 0)
         return 0;
     struct bound *bound = &bindings->list[bindings->count];
     CPU_ZERO(&bound->cpus);

@@ -155,7 +155,7 @@ static int do_shutdown(const struct config *config, const struct wishes *wishes,
     cleanup_close int fd = talk_connect(config, err);
     if (fd < 0 || talk_shutdown(fd, err) < 0)
         return -1;
-    puts(wishes->json ? "{\"shutdown\": true}" : "classd has ended; no job is limited");
+    puts(wishes->json ? "{\"shutdown\": true}" : "classd has ended");
     return 0;
 }
 
@@ -343,10 +343,10 @@ int main(int argc, char **argv)
             break;
         case 'v':
             puts("coschedctl " COSCHED_VERSION);
-            return EXIT_SUCCESS;
+            return output_end("coschedctl");
         case 'h':
             print_help();
-            return EXIT_SUCCESS;
+            return output_end("coschedctl");
         default:
             return EXIT_USAGE;
         }

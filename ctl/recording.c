@@ -12,8 +12,6 @@
 
 enum { TIMEOUT_MS = 3000, EVENTS_MAX = 1 << 22, JOBS_MAX = 1 << 16, JOB_TEXT_MAX = 24 };
 
-#define NODE_RULE "the node's name must be UTF-8 of at most %d bytes, without control characters"
-
 // Of UTF-8, in which U+0080 to U+009F are two bytes each.
 static bool moves_no_cursor(const char *text)
 {
@@ -24,12 +22,17 @@ static bool moves_no_cursor(const char *text)
     return true;
 }
 
-bool recording_node_valid(const char *node)
+int recording_check_node(const char *node, struct error *err)
 {
     bool fits = strlen(node) < RECORDING_NODE_MAX && moves_no_cursor(node);
     json_t *text = fits ? json_string(node) : NULL; // UTF-8 only
     json_decref(text);
-    return text != NULL;
+    if (text != NULL)
+        return 0;
+    return error_set(err, EINVAL,
+                     "the node's name must be UTF-8 of at most %d bytes, without control "
+                     "characters",
+                     RECORDING_NODE_MAX - 1);
 }
 
 void recording_free(struct recording *recording)
@@ -87,7 +90,17 @@ static struct recording_event event_of(const struct protocol_event *event, int64
                                     .value = event->value};
 }
 
-static int fetch_events(int fd, struct recording *recording, struct error *err)
+// What was overwritten while it was read is lost with all that came before: an event is followed by
+// the one that came next.
+static void drop_before(struct recording *recording, uint64_t next, uint64_t first)
+{
+    if (first == next)
+        return;
+    recording->lost += first - next + recording->event_count;
+    recording->event_count = 0;
+}
+
+static int fetch_events(int fd, struct recording *recording, bool *goes_on, struct error *err)
 {
     size_t room = 0;
     uint64_t next = 0, end = UINT64_MAX; // what is added meanwhile is left for the next time
@@ -100,12 +113,14 @@ static int fetch_events(int fd, struct recording *recording, struct error *err)
         if (end == UINT64_MAX) {
             end = events->end;
             wall_offset_ns = events->wall_offset_ns;
+            *goes_on = events->recording != 0;
         }
+        if (events->end < end || (events->count == 0 && next < end))
+            return error_set(err, EAGAIN,
+                             "the trace was started anew while it was read: read it again");
         if (events->first < next)
             return error_set(err, EPROTO, "classd's trace is not in order");
-        recording->lost += events->first - next;
-        if (events->count == 0)
-            break; // it was started anew
+        drop_before(recording, next, events->first);
         for (uint32_t i = 0; i < events->count; i++) {
             struct recording_event event = event_of(&events->events[i], wall_offset_ns);
             if (add_event(recording, &room, &event, err) < 0)
@@ -130,23 +145,25 @@ static int fetch_jobs(int fd, struct recording *recording, struct error *err)
     return 0;
 }
 
-// No earlier than the last event, whatever has become of the clock.
-static uint64_t read_until_ns(const struct recording *recording)
+// What came after the first question is not all there. A stopped recording knows of nothing after
+// its last event, and no recording ends before that, whatever has become of the clock.
+static uint64_t known_until_ns(const struct recording *recording, uint64_t asked_ns, bool goes_on)
 {
-    uint64_t now_ns = clock_wall_ns();
     uint64_t last_ns =
         recording->event_count > 0 ? recording->events[recording->event_count - 1].at_ns : 0;
-    return now_ns > last_ns ? now_ns : last_ns;
+    return goes_on && asked_ns > last_ns ? asked_ns : last_ns;
 }
 
 int recording_fetch(int fd, const char *node, struct recording *recording, struct error *err)
 {
     *recording = (struct recording){0};
-    if (!recording_node_valid(node))
-        return error_set(err, EINVAL, NODE_RULE, RECORDING_NODE_MAX - 1);
+    if (recording_check_node(node, err) < 0)
+        return -1;
     snprintf(recording->node, sizeof recording->node, "%s", node);
-    if (fetch_events(fd, recording, err) == 0 && fetch_jobs(fd, recording, err) == 0) {
-        recording->until_ns = read_until_ns(recording);
+    uint64_t asked_ns = clock_wall_ns();
+    bool goes_on = false;
+    if (fetch_events(fd, recording, &goes_on, err) == 0 && fetch_jobs(fd, recording, err) == 0) {
+        recording->until_ns = known_until_ns(recording, asked_ns, goes_on);
         return 0;
     }
     recording_free(recording);
@@ -174,22 +191,25 @@ static bool parse_number(const char *text, uint64_t *number)
 int recording_write(const struct recording *recording, FILE *stream, struct error *err)
 {
     json_t *jobs = json_array(), *events = json_array();
+    int left_out = 0;
     for (size_t i = 0; i < recording->job_count; i++) {
         const struct recording_job *job = &recording->jobs[i];
-        json_array_append_new(jobs, json_pack("{s:o, s:I, s:s}", "job", json_number(job->job),
-                                              "uid", (json_int_t)job->uid, "job_id", job->job_id));
+        left_out |= json_array_append_new(
+            jobs, json_pack("{s:o, s:I, s:s}", "job", json_number(job->job), "uid",
+                            (json_int_t)job->uid, "job_id", job->job_id));
     }
     for (size_t i = 0; i < recording->event_count; i++) {
         const struct recording_event *event = &recording->events[i];
-        json_array_append_new(events, json_pack("[I, o, I, I]", (json_int_t)event->at_ns,
-                                                json_number(event->job), (json_int_t)event->kind,
-                                                (json_int_t)event->value));
+        left_out |= json_array_append_new(
+            events, json_pack("[I, o, I, I]", (json_int_t)event->at_ns, json_number(event->job),
+                              (json_int_t)event->kind, (json_int_t)event->value));
     }
     json_t *whole =
         json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o}", "format", "cosched trace", "version", 1,
                   "node", recording->node, "lost", (json_int_t)recording->lost, "until",
                   (json_int_t)recording->until_ns, "jobs", jobs, "events", events);
-    int rc = whole != NULL ? json_dumpf(whole, stream, JSON_COMPACT) : -1;
+    errno = 0;
+    int rc = whole != NULL && left_out == 0 ? json_dumpf(whole, stream, JSON_COMPACT) : -1;
     json_decref(whole);
     if (rc < 0 || fputc('\n', stream) == EOF || fflush(stream) == EOF)
         return error_errno(err, errno != 0 ? errno : ENOMEM, "write the trace");
@@ -249,6 +269,7 @@ static int read_whole(const json_t *whole, struct recording *recording, struct e
     const char *format = NULL, *node = NULL;
     json_int_t version = 0, lost = 0, until = 0;
     json_t *jobs = NULL, *events = NULL;
+    struct error fault = {0};
     if (json_unpack((json_t *)whole, "{s:s, s:I, s:s, s:I, s?I, s:o, s:o}", "format", &format,
                     "version", &version, "node", &node, "lost", &lost, "until", &until, "jobs",
                     &jobs, "events", &events) < 0 ||
@@ -257,8 +278,8 @@ static int read_whole(const json_t *whole, struct recording *recording, struct e
     if (version != 1)
         return error_set(err, EBADMSG, "trace of version %d; this program reads version 1",
                          (int)version);
-    if (!recording_node_valid(node)) // it may have been written by anybody
-        return error_set(err, EBADMSG, NODE_RULE, RECORDING_NODE_MAX - 1);
+    if (recording_check_node(node, &fault) < 0) // it may have been written by anybody
+        return error_set(err, EBADMSG, "%s", fault.text);
     snprintf(recording->node, sizeof recording->node, "%s", node);
     recording->lost = lost > 0 ? (uint64_t)lost : 0;
     recording->until_ns = until > 0 ? (uint64_t)until : 0;

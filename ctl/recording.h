@@ -28,15 +28,15 @@ struct recording_job {
 struct recording {
     char node[RECORDING_NODE_MAX];
     uint64_t lost;     // events that were overwritten before they were read
-    uint64_t until_ns; // time of day when it was read: what came later is not in it. 0: unknown
+    uint64_t until_ns; // time of day up to which it has everything. 0: unknown
     struct recording_job *jobs;
     size_t job_count;
     struct recording_event *events; // in order of time
     size_t event_count;
 };
 
-// Whether a node may be called so: its name is printed as it is.
-bool recording_node_valid(const char *node);
+// Whether a node may be called so: its name is printed as it is. Returns 0, or -1 with EINVAL.
+int recording_check_node(const char *node, struct error *err);
 
 // Reads what classd has recorded so far. `node` is the name that the node gets.
 int recording_fetch(int fd, const char *node, struct recording *recording, struct error *err);

@@ -1,11 +1,13 @@
 #include "ctl/talk.h"
 
+#include "common/units.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 enum {
     TIMEOUT_MS = 3000,
-    TRACK_TIMEOUT_MS = 15000,
+    TRACK_MARGIN_MS = 11000, // over what classd takes by its own count
     SHUTDOWN_TIMEOUT_MS = 10000,
     JOBS_MAX = 4096,
     LISTINGS_MAX = 5
@@ -112,13 +114,19 @@ int talk_reload(int fd, struct error *err)
     return -1;
 }
 
-int talk_track(int fd, enum protocol_command command, const struct protocol_target *target,
-               struct protocol_tracked *tracked, struct error *err)
+unsigned talk_track_timeout_ms(const struct config *config)
+{
+    return TRACK_MARGIN_MS + (unsigned)(2 * config_tracking_limit_ns(config) / NS_PER_MS);
+}
+
+int talk_track(int fd, const struct config *config, enum protocol_command command,
+               const struct protocol_target *target, struct protocol_tracked *tracked,
+               struct error *err)
 {
     struct protocol_request request = protocol_request_new(command, 1);
     struct protocol_reply reply;
     request.target = *target;
-    if (client_transact(fd, &request, &reply, NULL, TRACK_TIMEOUT_MS, err) == 0) {
+    if (client_transact(fd, &request, &reply, NULL, talk_track_timeout_ms(config), err) == 0) {
         *tracked = reply.tracked;
         return 0;
     }

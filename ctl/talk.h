@@ -13,8 +13,13 @@
 int talk_connect(const struct config *config, struct error *err);
 
 // SUSPEND, RESUME or KILL; returns when it is done. err says why it is not.
-int talk_track(int fd, enum protocol_command command, const struct protocol_target *target,
-               struct protocol_tracked *tracked, struct error *err);
+int talk_track(int fd, const struct config *config, enum protocol_command command,
+               const struct protocol_target *target, struct protocol_tracked *tracked,
+               struct error *err);
+
+// How long that waits for classd: longer than it takes a classd of the same configuration to do it,
+// or to fail and to take it back.
+unsigned talk_track_timeout_ms(const struct config *config);
 
 int talk_node(int fd, struct protocol_node_record *node, struct error *err);
 

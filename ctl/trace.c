@@ -117,6 +117,32 @@ static void tell_lost(const struct recording *recordings, size_t count)
     }
 }
 
+static size_t count_unnamed(const struct recording *recording, const struct timeline *timeline)
+{
+    size_t unnamed = 0;
+    for (size_t i = 0; i < recording->event_count; i++) {
+        const uint64_t number = recording->events[i].job;
+        size_t job = 0;
+        while (job < timeline->job_count && timeline->jobs[job].job != number)
+            job++;
+        unnamed += number != 0 && job == timeline->job_count;
+    }
+    return unnamed;
+}
+
+static void tell_unnamed(const struct timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->node_count; i++) {
+        const struct recording *recording = &timeline->recordings[i];
+        size_t unnamed = count_unnamed(recording, timeline);
+        if (unnamed > 0)
+            fprintf(stderr,
+                    "coschedctl: %s: %zu events are left out, as they are of jobs that the trace "
+                    "has no room to name; start it anew\n",
+                    recording->node, unnamed);
+    }
+}
+
 static int draw(const char *what, const struct recording *recordings, size_t count,
                 struct error *err)
 {
@@ -124,6 +150,7 @@ static int draw(const char *what, const struct recording *recordings, size_t cou
     tell_lost(recordings, count);
     if (timeline_build(recordings, count, &timeline, err) < 0)
         return -1;
+    tell_unnamed(&timeline);
     int rc = strcmp(what, "json") == 0       ? chart_json(&timeline, stdout, err)
              : strcmp(what, "svg") == 0      ? chart_svg(&timeline, stdout, err)
              : strcmp(what, "delays") == 0   ? print_delays(&timeline, err)
@@ -183,8 +210,10 @@ int trace_check(int count, char *const *arguments, struct error *err)
                    : 0;
     if (strcmp(what, "start") == 0 && count == 2)
         return parse_capacity(arguments[1], &capacity, err);
+    if (strcmp(what, "dump") == 0 && count == 2)
+        return recording_check_node(arguments[1], err);
     if ((strcmp(what, "start") == 0 && count == 1) || (strcmp(what, "stop") == 0 && count == 1) ||
-        (strcmp(what, "dump") == 0 && count <= 2))
+        (strcmp(what, "dump") == 0 && count == 1))
         return 0;
     return error_set(err, EINVAL,
                      "trace start [EVENTS], stop, dump [NODE], export json|svg [FILE...], "

@@ -83,7 +83,7 @@ int track_run(const struct config *config, const struct track_wish *wish, bool j
     if (parse(wish, &target, err) != 0 || find_user(wish->job, &target.uid, err) != 0)
         return -1;
     cleanup_close int fd = talk_connect(config, err);
-    if (fd < 0 || talk_track(fd, wish->command, &target, &tracked, err) != 0)
+    if (fd < 0 || talk_track(fd, config, wish->command, &target, &tracked, err) != 0)
         return -1;
     const char *what = wish->command == PROTOCOL_SUSPEND  ? "suspended"
                        : wish->command == PROTOCOL_RESUME ? "resumed"

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/config.h"
+#include "common/output.h"
 #include "timerd/outage.h"
 #include "timerd/pulse.h"
 #include "timerd/tick.h"
@@ -229,10 +230,10 @@ int main(int argc, char **argv)
             config_file = optarg;
         } else if (option == 'v') {
             puts("timerd " COSCHED_VERSION);
-            return EXIT_SUCCESS;
+            return output_end("timerd");
         } else if (option == 'h') {
             print_help();
-            return EXIT_SUCCESS;
+            return output_end("timerd");
         } else {
             fputs("Try \"timerd --help\".\n", stderr);
             return EXIT_USAGE;

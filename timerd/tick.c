@@ -49,7 +49,8 @@ bool tick_take(int tick, uint64_t slice_ns, bool align)
     uint64_t expired;
     if (read(tick, &expired, sizeof expired) == sizeof expired)
         return true;
-    if (errno == ECANCELED)
-        arm(tick, slice_ns, align);
+    // It may be set once more meanwhile.
+    while (errno == ECANCELED && arm(tick, slice_ns, align) != 0)
+        ;
     return false;
 }

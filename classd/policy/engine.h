@@ -1,5 +1,5 @@
 // The scheduling decisions of a node, pure: no system call, no clock, no global state. The daemon,
-// the tests and the simulator feed it events and carry out what it returns.
+// and the tests, which simulate nodes, feed it events and carry out what it returns.
 //
 // Terms and rules: Yoo & Jette, sections 2.1 and 2.2.3. A job is one scheduling unit on this node;
 // scheduled jobs hold the node's CPUs, every idle job keeps `idle_share`, or its part of

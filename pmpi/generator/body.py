@@ -84,8 +84,6 @@ class Body:
         if not polled:
             return direct
         test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
-        if f.shunned:
-            test += f" && !{f.shunned.upper()}"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
     def amounts(self, out=True, in_=True):
@@ -200,7 +198,7 @@ class Body:
         arguments = [self.replace.get(a, a) for a in f.arguments]
         lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
         if f.role != "waitsome":
-            at = {"probe": 3, "mprobe": 3, "win_wait": 1, "wait": 1, "waitall": 2, "waitany": 3}[f.role]
+            at = {"probe": 3, "mprobe": 3, "wait": 1, "waitall": 2, "waitany": 3}[f.role]
             arguments.insert(at, "&flag")
             lines.append("int flag = 0;")
             unfinished = "!flag"

@@ -11,13 +11,13 @@ QUICK_BEFORE = {
     "collective": "quick_look(word) && quick_collective({comm})",
     "icollective": "quick_look(word) && quick_collective({comm})",
     # Two peers, or what is rare: only where all is settled.
-    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "win_wait", "imrecv", "start",
+    **dict.fromkeys(["sendrecv", "isendrecv", "probe", "mprobe", "rma_sync", "imrecv", "start",
                      "get_status", "request_free"], "false"),
     **dict.fromkeys(["mrecv", "wait", "waitall", "waitany", "waitsome", "iprobe", "improbe", "test",
                      "testone", "testall", "testany", "testsome", "look"], "quick_look(word)"),
 }
 QUICK_AFTER = {"recv", "sendrecv", "collective", "mrecv", "probe", "mprobe", "wait", "waitall", "waitany", "waitsome",
-               "rma_sync", "win_wait"}
+               "rma_sync"}
 
 ENTRY = "static int entry_"
 NOINLINE = "static __attribute__((noinline)) int "

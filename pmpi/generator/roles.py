@@ -20,7 +20,6 @@ BEFORE = {
     "window": "block_without_sign(); carrier_collective(comm);",
     "look": "carrier_look();",
     "rma_sync": "carrier_look();",
-    "win_wait": "carrier_look();",
     "comm_free": "bool known = carrier_forget(*comm);",
 }
 AFTER = {
@@ -41,7 +40,6 @@ AFTER = {
     "waitsome": "carrier_arrived();",
     "collective": "carrier_arrived();",
     "rma_sync": "carrier_arrived();",
-    "win_wait": "carrier_arrived();",
     "creation": "peers_learn(*newcomm);",
     "dup": "peers_learn_duplicate(*newcomm, comm);",
     "idup": "peers_learn_like(*newcomm, comm);",
@@ -64,7 +62,7 @@ INTRODUCES = {"Intercomm_create", "Intercomm_create_from_groups"}
 MERGES = {"Intercomm_merge", "Comm_create_from_group"}
 BLOCKING = {
     "send", "recv", "mrecv", "sendrecv", "probe", "mprobe", "wait", "waitall", "waitany",
-    "waitsome", "collective", "creation", "dup", "rma_sync", "win_wait",
+    "waitsome", "collective", "creation", "dup", "rma_sync",
 }
 
 # Of these some, or all, are left to the MPI as a whole.

@@ -7,7 +7,7 @@ import zlib
 ROLES = (
     "init finalize send isend send_init start recv mrecv irecv recv_init imrecv sendrecv isendrecv probe "
     "mprobe iprobe improbe test wait waitall waitany waitsome testone testall testany testsome get_status "
-    "request_free buffer part look collective icollective creation dup idup comm_free window rma_sync win_wait "
+    "request_free buffer part look collective icollective creation dup idup comm_free window rma_sync "
     "internal"
 ).split()
 
@@ -22,7 +22,6 @@ class Function:
         self.twin = twin
         self.parameters = parameters
         self.suffix = suffix  # "_c": counts are MPI_Count
-        self.shunned = None  # the family of MPI whose twin is not to be used
         if parameters == "void":
             self.arguments = []
         else:
@@ -58,9 +57,7 @@ def large_count(parameters):
 def expand(role, name, flags, twin, parameters):
     """The function of a line and those that its flags stand for."""
     since = 4 if "4" in flags else 3
-    twin, _, shunned = (twin or "").partition("!")
-    functions = [Function(role, name, since, twin or None, parameters)]
-    functions[0].shunned = shunned or None
+    functions = [Function(role, name, since, twin, parameters)]
     if "i" in flags:
         immediate = f"I{name[0].lower()}{name[1:]}"
         functions.append(Function("icollective", immediate, 3, None, parameters + ", MPI_Request *request"))
@@ -71,7 +68,6 @@ def expand(role, name, flags, twin, parameters):
         for f in list(functions):
             functions.append(Function(f.role, f.name + "_c", 4, f.twin and f.twin + "_c",
                                       large_count(f.parameters), "_c"))
-            functions[-1].shunned = f.shunned
     return functions
 
 

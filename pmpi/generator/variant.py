@@ -67,11 +67,6 @@ def wrappers(functions):
     yield '#include "pmpi/variant/wait.h"'
     yield '#include "pmpi/variant/wire.h"'
     yield '#include "pmpi/variant/within.h"'
-    yield "#ifdef OPEN_MPI"
-    yield "#define OPENMPI true"
-    yield "#else"
-    yield "#define OPENMPI false"
-    yield "#endif"
     for f in wrapped(functions):
         for entry in (0, 1):
             yield ""

@@ -16,12 +16,24 @@
 
 _Static_assert(sizeof(struct announcement) == PROTOCOL_JOB_ID_MAX, "as older libraries have it");
 
+// From here on, steps are no launches of programs, but shells and scripts that may launch several.
+#define SLURM_STEPS_MAX UINT64_C(0xfffffff0)
+
+// Nor is a step that somebody types in, who may launch several there.
+static bool is_one_launch(const char *slurm_step)
+{
+    char *end;
+    uint64_t step = strtoull(slurm_step, &end, 10);
+    return end != slurm_step && *end == '\0' && step < SLURM_STEPS_MAX &&
+           getenv("SLURM_PTY_PORT") == NULL;
+}
+
 static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
 {
     const char *slurm_job = getenv("SLURM_JOB_ID"), *slurm_step = getenv("SLURM_STEP_ID");
     uint64_t random = 0;
     memset(id, 0, PROTOCOL_JOB_ID_MAX);
-    if (slurm_job != NULL && slurm_step != NULL) {
+    if (slurm_job != NULL && slurm_step != NULL && is_one_launch(slurm_step)) {
         snprintf(id, PROTOCOL_JOB_ID_MAX, "slurm-%s.%s", slurm_job, slurm_step);
         if (protocol_job_id_valid(id))
             return;

@@ -17,7 +17,7 @@
 
 // A library that polls other collectives than this one must not be taken for one like it, nor take
 // this one for it: the modes have other numbers here, and what has none spins.
-enum { POLLED_SET = WAIT_MODES };
+enum { POLLED_SET = 2 * WAIT_MODES };
 
 static uint8_t wait_ballot(enum wait_mode mode)
 {

@@ -64,7 +64,7 @@ static void look_behind(const char *records, uint64_t inode, struct limit *limit
             !read_text(path, text, sizeof text) || limit_record_parse(text, &record) != 0 ||
             record.inode != inode)
             continue;
-        if (limit_same(limit, &record.set[0]) || limit_same(limit, &record.set[1]))
+        if (limit_record_has_set(&record, limit))
             *limit = record.own;
         return;
     }

@@ -386,6 +386,14 @@ static void finish_carrier(void)
     carrier_stop();
 }
 
+// What all ranks do, though outsiders may have this one yield.
+static const char *wait_name(void)
+{
+    if (wait_blocks && !wait_adapts)
+        return "block";
+    return (wait_adapts ? job.crowded : wait_yields) ? "yield" : "spin";
+}
+
 static void print_stats(void)
 {
     uint64_t own[STATS_COUNTERS], all[STATS_COUNTERS] = {0};
@@ -404,10 +412,7 @@ static void print_stats(void)
             header_on    ? "header"
             : carrier.on ? "notice"
                          : "off",
-            wait_blocks && !wait_adapts ? "block"
-            : wait_collectives_polled   ? "yield"
-                                        : "spin",
-            all[STATS_MESSAGES], all[STATS_NOTICES], all[STATS_REQUESTS],
+            wait_name(), all[STATS_MESSAGES], all[STATS_NOTICES], all[STATS_REQUESTS],
             (double)all[STATS_WAITED_NS] / 1e9, (double)all[STATS_OWN_NS] / 1e9, all[STATS_YIELDS],
             all[STATS_SLEEPS], all[STATS_OVERSLEPT]);
 }

@@ -90,6 +90,17 @@ bool wait_polls_on(MPI_Comm comm);
 // is), and all members have made it: so who has seen none there need not look for them elsewhere.
 void wait_merged(MPI_Comm comm);
 
+// Open MPI's nonblocking collectives are a component of their own, and wrong where its blocking ones
+// are right: 4.1 takes one base address of both buffers for MPI_IN_PLACE, hangs on types of size 0
+// and beside ranks that have nothing to exchange, mixes up neighbours, and gives each operation
+// another tag, of which there are so many, and which MPI_Dist_graph_create receives, too. So none
+// is polled there: within.h has the blocking ones give the CPU away.
+#ifdef OPEN_MPI
+enum { WAIT_CAN_POLL_COLLECTIVES = false };
+#else
+enum { WAIT_CAN_POLL_COLLECTIVES = true };
+#endif
+
 static inline bool wait_polls_collectives(MPI_Comm comm)
 {
     return wait_collectives_polled && (comm == MPI_COMM_WORLD || wait_polls_on(comm));

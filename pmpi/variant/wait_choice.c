@@ -27,7 +27,8 @@ void wait_choice_make(const struct ballot *ballots, struct crowding_place *place
         places[i] = ballots[i].place;
     job.crowded = crowding_anywhere(places, job.size);
     wait_blocks = count[WAIT_BLOCK] == job.size;
-    wait_yields = wait_collectives_polled = wait_blocks || count[WAIT_YIELD] == job.size;
+    wait_yields = wait_blocks || count[WAIT_YIELD] == job.size;
+    wait_collectives_polled = WAIT_CAN_POLL_COLLECTIVES && wait_yields;
     if (count[WAIT_AUTO] != job.size) {
         if (job.rank == 0 && !wait_yields && count[WAIT_SPIN] != job.size)
             fprintf(
@@ -39,7 +40,7 @@ void wait_choice_make(const struct ballot *ballots, struct crowding_place *place
     }
     wait_adapts = true;
     wait_yields = crowding_at(places, job.size, &job.place);
-    wait_collectives_polled = job.crowded;
+    wait_collectives_polled = WAIT_CAN_POLL_COLLECTIVES && job.crowded;
     wait_blocks = job.crowded;
 }
 

@@ -293,6 +293,52 @@ CASE(alltoallw_in_place_of_some)
         EQUAL(counts[i] > 0 ? i * 10 + rank : rank * 10 + i, both[i]);
 }
 
+// By whom data goes, it is of another type. Blocking only: MPICH 4.0's nonblocking one takes what
+// goes to oneself for the type of what goes to others.
+CASE(alltoallw_in_place_of_types)
+{
+    int counts[RANKS_MAX], places[RANKS_MAX], both[RANKS_MAX];
+    MPI_Datatype types[RANKS_MAX];
+    for (int i = 0; i < ranks; i++) {
+        both[i] = rank * 10 + i;
+        counts[i] = i != rank;
+        places[i] = i * 4;
+        types[i] = i == rank ? MPI_BYTE : MPI_INT;
+    }
+    OK(MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, both, counts, places, types, comm));
+    for (int i = 0; i < ranks; i++)
+        EQUAL(i * 10 + rank, both[i]);
+}
+
+#ifdef OPEN_MPI // MPICH refuses buffers that begin at one address
+// What is sent and what is received are columns of one matrix. Blocking only: Open MPI's
+// nonblocking ones take that for MPI_IN_PLACE.
+CASE(columns_of_one_matrix)
+{
+    int matrix[RANKS_MAX][2], one = 1;
+    MPI_Aint at = sizeof(int);
+    MPI_Datatype integer = MPI_INT, second, first_column, second_column;
+    OK(MPI_Type_create_resized(MPI_INT, 0, sizeof matrix[0], &first_column));
+    OK(MPI_Type_create_struct(1, &one, &at, &integer, &second));
+    OK(MPI_Type_create_resized(second, 0, sizeof matrix[0], &second_column));
+    OK(MPI_Type_commit(&first_column));
+    OK(MPI_Type_commit(&second_column));
+    for (int i = 0; i < ranks; i++) {
+        matrix[i][0] = rank * 10 + i;
+        matrix[i][1] = -1;
+    }
+    OK(MPI_Alltoall(matrix, 1, first_column, matrix, 1, second_column, comm));
+    for (int i = 0; i < ranks; i++)
+        EQUAL(i * 10 + rank, matrix[i][1]);
+    OK(MPI_Allgather(matrix, 1, first_column, matrix, 1, second_column, comm));
+    for (int i = 0; i < ranks; i++)
+        EQUAL(i * 10, matrix[i][1]);
+    OK(MPI_Type_free(&second_column));
+    OK(MPI_Type_free(&first_column));
+    OK(MPI_Type_free(&second));
+}
+#endif
+
 CASE_EACH(reduce, hows)
 {
     double mine[3] = {rank + 1, rank, 2}, all[3] = {-1, -1, -1};

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TAG = 15, LENGTH = 4096 };
 
@@ -94,6 +95,40 @@ CASE(post_start_complete_wait)
     OK(MPI_Group_free(&other));
     OK(MPI_Group_free(&all));
     OK(MPI_Win_free(&window.win));
+}
+
+// Who waits for the end of an epoch answers meanwhile whoever sends to it before. In shared memory
+// where that can be: Open MPI's MPI_Win_test makes no progress there.
+CASE(a_wait_for_an_epoch_makes_progress)
+{
+    int *memory, in = 0, out = 5, together = 0, peer = 1 - rank;
+    MPI_Comm near;
+    MPI_Win window;
+    MPI_Group all, other;
+    OK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near));
+    OK(MPI_Comm_size(near, &together));
+    OK(MPI_Comm_free(&near));
+    OK((together == 2 ? MPI_Win_allocate_shared : MPI_Win_allocate)(
+        sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &window));
+    OK(MPI_Comm_group(comm, &all));
+    OK(MPI_Group_incl(all, 1, &peer, &other));
+    if (rank == 0) {
+        MPI_Request request;
+        OK(MPI_Irecv(&in, 1, MPI_INT, 1, 0, comm, &request));
+        OK(MPI_Win_post(other, 0, window));
+        OK(MPI_Win_wait(window));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        EQUAL(5, in);
+    } else {
+        struct timespec until_it_waits = {.tv_nsec = 50000000};
+        OK(MPI_Win_start(other, 0, window));
+        nanosleep(&until_it_waits, NULL);
+        OK(MPI_Ssend(&out, 1, MPI_INT, 0, 0, comm));
+        OK(MPI_Win_complete(window));
+    }
+    OK(MPI_Group_free(&other));
+    OK(MPI_Group_free(&all));
+    OK(MPI_Win_free(&window));
 }
 
 static const struct parameter locks[] = {{"shared", MPI_LOCK_SHARED},

@@ -33,7 +33,7 @@ SHOWN_MAX = 25  # differences of one run
 # What differs must differ from so many runs without the library: how mpiexec ends when a program never
 # calls MPI_Finalize, say, is chance.
 PLAIN_RUNS_MAX = 6
-# Processes that a program has spawned are another job, beside which their parents take turns.
+# Jobs that programs connect to are others, beside which they take turns.
 SHORT_TURNS = ["--set=scheduler.time_slice=500ms", "--set=scheduler.gmet=100ms"]
 DONE = r"^end: "
 DIED = "the program died"
@@ -455,13 +455,14 @@ def say(*lines):
         print(line, flush=True)
 
 
-def supported(suite, place, family, variant):
-    """Whether the library runs this variant as asked; a carrier that it does not know is skipped."""
+def supported(options, suite, place, family, variant):
+    """Whether the library runs this variant as asked; a carrier that was asked for and that it does not
+    know, as older ones, is skipped."""
     probe = PROGRAMS[0]
     suite.compile(family, probe)
     done = place.run(family, variant, probe.ranks, [suite.path(family, probe), "--only", "basic.blocking/8"],
                      60, COSCHED_STATS="1")
-    if f"COSCHED_PIGGYBACK={variant.carrier} is not one of" in done.stderr:
+    if options.carrier and f"COSCHED_PIGGYBACK={variant.carrier} is not one of" in done.stderr:
         say(f"skipped: {family}, {place.name}, {variant.name}: the library has no carrier "
             f"{variant.carrier}")
         return False
@@ -503,7 +504,7 @@ def run_all(options, suite, table):
 def run_family(options, suite, table, place, family, programs, only_case):
     chosen = options.carrier or default_variants(place.name)
     variants = [variant for variant in chosen
-                if variant.preload and supported(suite, place, family, variant)]
+                if variant.preload and supported(options, suite, place, family, variant)]
     for program in programs:
         if program.compiler is None and python_of(family) is None:
             say(f"skipped: {program.name}, {family}: python3-mpi4py for this MPI is not installed")

@@ -57,11 +57,10 @@ sanitizers=abort_on_error=1:symbolize=0:halt_on_error=1
 run_afl() {
     rm -rf "$build/afl/$target"
     mkdir -p "$build/afl/$target"
-    options="-m none -t 10000 -V $seconds"
-    [ ! -f "$here/$target.dict" ] || options="$options -x $here/$target.dict"
-    # shellcheck disable=SC2086 # a list of words
+    set -- -m none -t 10000 -V "$seconds"
+    [ ! -f "$here/$target.dict" ] || set -- "$@" -x "$here/$target.dict"
     if ! ASAN_OPTIONS=$sanitizers:detect_leaks=0 UBSAN_OPTIONS=$sanitizers \
-        afl-fuzz $options -i "$seeds" -o "$build/afl/$target" "$top/build/afl/tests/fuzz/fuzz_$target" >"$log" 2>&1; then
+        afl-fuzz "$@" -i "$seeds" -o "$build/afl/$target" "$top/build/afl/tests/fuzz/fuzz_$target" >"$log" 2>&1; then
         status=1
         tail -n 5 "$log"
         return
@@ -80,10 +79,9 @@ run_afl() {
 
 run_libfuzzer() {
     program=$build/tests/fuzz/fuzz_$target
-    options="-max_len=1024 -timeout=120 -artifact_prefix=$build/findings/$target-"
-    [ ! -f "$here/$target.dict" ] || options="$options -dict=$here/$target.dict"
-    # shellcheck disable=SC2086 # a list of words
-    if ! "$program" $options -max_total_time="$seconds" "$found" "$seeds" >"$log" 2>&1; then
+    set -- -max_len=1024 -timeout=120 "-artifact_prefix=$build/findings/$target-"
+    [ ! -f "$here/$target.dict" ] || set -- "$@" "-dict=$here/$target.dict"
+    if ! "$program" "$@" -max_total_time="$seconds" "$found" "$seeds" >"$log" 2>&1; then
         status=1
         grep -E 'not so|SUMMARY|Test unit' "$log" || tail -n 5 "$log"
     fi

@@ -296,6 +296,15 @@ class Programs(unittest.TestCase):
                 self.assertEqual(run.returncode, 1)
                 self.assertIn("write to standard output: No space left on device", run.stderr)
 
+    def test_half_of_a_help_is_a_failure(self):
+        for program in (CLASSD, TIMERD, CTL):
+            for option in ("--help", "--version"):
+                with self.subTest(program=program, option=option), open("/dev/full", "wb") as full:
+                    run = subprocess.run([program, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S,
+                                         check=False)
+                    self.assertEqual(run.returncode, 1)
+                    self.assertEqual(run.stderr, f"{os.path.basename(program)}: write to standard output: No space left on device\n")
+
     def test_a_missing_config_is_an_error_when_named(self):
         for program, run in self.run_all("--config", "/nonexistent", *()):
             with self.subTest(program=program):

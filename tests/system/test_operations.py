@@ -78,6 +78,16 @@ class Reload(Node):
         self.assertIn("[cgroup] root", answer.stderr)
         self.assertIn("unmanaged", answer.stderr)
         self.assert_shares("a", "b")
+        for key, value in (("daemon__runtime_dir", "/run/elsewhere"), ("cgroup__backend", "v2" if daemonkit.BACKEND == "v1" else "v1"),
+                           ("daemon__service_user", "nobody"), ("cgroup__period", "50ms"), ("cgroup__placement", "in-place"),
+                           ("sequential__groups", "elsewhere"), ("scheduler__cpus", 63)):
+            with self.subTest(key=key, value=value):
+                self.configure(**{key: value})
+                answer = self.ctl_with(good, "reload")
+                self.assertEqual(answer.returncode, 1)
+                section, _, name = key.partition("__")
+                self.assertIn(f"[{section}] {name}", answer.stderr)
+        self.assert_shares("a", "b")
 
     def test_descriptors_are_raised_with_the_connections(self):
         hard = resource.prlimit(self.classd.pid, resource.RLIMIT_NOFILE)[1]
@@ -216,6 +226,8 @@ class Trace(Node):
         b = self.record()
         self.assertEqual(self.ctl("trace", "stop").returncode, 0)
         before = self.ctl("trace", "dump").stdout
+        # When it was stopped is not known: it says nothing of the time after its last event.
+        self.assertEqual(json.loads(before)["until"], json.loads(before)["events"][-1][0])
         b.schedule()
         self.client().simple(SWITCH)
         self.assertEqual(len(json.loads(before)["events"]),
@@ -361,6 +373,22 @@ class Installed(unittest.TestCase):
                         self.assertTrue(program.startswith(prefix + "/"), program)
                         self.assertTrue(os.access(top + program, os.X_OK), program)
                 self.assertNotIn("libcosched_pmpi.so", self.doctor(top + prefix))  # it is found
+
+    def test_a_configuration_that_was_edited_is_kept(self):
+        with tempfile.TemporaryDirectory() as top:
+            def install():
+                subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", "/usr"], check=True, stdout=subprocess.DEVNULL,
+                               env={**os.environ, "DESTDIR": top})
+                found = {}
+                for path in glob.glob(f"{top}/etc/cosched.ini*"):
+                    with open(path, encoding="utf-8") as file:
+                        found[os.path.basename(path)] = file.read()
+                return found
+            fresh = install()
+            self.assertEqual(list(fresh), ["cosched.ini"])
+            with open(f"{top}/etc/cosched.ini", "w", encoding="utf-8") as file:
+                file.write("[scheduler]\ntime_slice = 2s\n")
+            self.assertEqual(install(), {"cosched.ini": "[scheduler]\ntime_slice = 2s\n", "cosched.ini.new": fresh["cosched.ini"]})
 
     def test_what_is_generated_is_so_below_any_path(self):
         source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))

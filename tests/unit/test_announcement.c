@@ -22,6 +22,7 @@ static int without_slurm(void **state)
     (void)state;
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_STEP_ID");
+    unsetenv("SLURM_PTY_PORT");
     return 0;
 }
 
@@ -55,9 +56,24 @@ static void ids_differ(void **state)
 static void the_largest_numbers_of_slurm_leave_room(void **state)
 {
     (void)state;
-    as_in_slurm("4294967295", "4294967295");
+    as_in_slurm("4294967295", "4294967279");
     struct announcement said = announcement_new(NOW);
-    assert_int_not_equal(hear(&said, "slurm-4294967295.4294967295"), 0);
+    assert_int_not_equal(hear(&said, "slurm-4294967295.4294967279"), 0);
+}
+
+// Two launches in a shell of salloc's, or of srun --pty, are two jobs.
+static void launches_in_a_shell_of_slurm_differ(void **state)
+{
+    static const char *const steps[] = {"4294967290", "4294967291", "0", "x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        as_in_slurm("12", steps[i]);
+        if (strcmp(steps[i], "0") == 0)
+            setenv("SLURM_PTY_PORT", "40123", 1);
+        struct announcement one = announcement_new(NOW), other = announcement_new(NOW);
+        assert_memory_equal(one.job_id, "mpi-", 4);
+        assert_memory_not_equal(one.job_id, other.job_id, sizeof one.job_id);
+    }
 }
 
 static void a_long_id_has_no_time(void **state)
@@ -107,6 +123,7 @@ int main(void)
         cmocka_unit_test_setup(the_time_is_soon, without_slurm),
         cmocka_unit_test_setup(ids_differ, without_slurm),
         cmocka_unit_test_setup(the_largest_numbers_of_slurm_leave_room, without_slurm),
+        cmocka_unit_test_setup(launches_in_a_shell_of_slurm_differ, without_slurm),
         cmocka_unit_test_setup(a_long_id_has_no_time, without_slurm),
         cmocka_unit_test_setup(an_older_rank_0_tells_no_time, without_slurm),
         cmocka_unit_test_setup(an_older_rank_understands_the_id, without_slurm),

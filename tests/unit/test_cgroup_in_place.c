@@ -50,6 +50,22 @@ static void own_limit_from(int quota_us)
     set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
 }
 
+// As the kernel does with a period that its timer is too late for.
+static void double_limit_from(void)
+{
+    struct limit limit = limit_from();
+    char text[64];
+    if (version == &v1) {
+        snprintf(text, sizeof text, "%d", 2 * (int)limit.period_us);
+        set_limit_from("cpu.cfs_period_us", text);
+        snprintf(text, sizeof text, "%d", 2 * (int)limit.quota_us);
+        set_limit_from("cpu.cfs_quota_us", text);
+    } else {
+        snprintf(text, sizeof text, "%d %d", 2 * (int)limit.quota_us, 2 * (int)limit.period_us);
+        set_limit_from("cpu.max", text);
+    }
+}
+
 // A process in a group of its own, and the backend of a daemon with a runtime directory.
 static pid_t live_elsewhere(char from[128])
 {
@@ -110,6 +126,29 @@ static void a_group_is_limited_in_place_and_given_back(void **state)
     assert_ok(class_remove(a, &err));
     assert_int_equal(limit_from().quota_us, 70000);
     assert_int_equal(rmdir(records), 0); // with no record left
+}
+
+static void a_limit_that_the_kernel_doubled_is_not_the_groups_own(void **state)
+{
+    (void)state;
+    char from[128];
+    pid_t pid = live_elsewhere(from);
+    struct class_home home = {.pid = pid, .any = true};
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    double_limit_from();
+    assert_ok(class_set_share(a, 900000, &err));
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_ok(class_set_share(a, 10000, &err));
+    double_limit_from();
+    double_limit_from();
+    a = find_after_a_crash(a, "a", 50000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_int_equal(limit_from().period_us, 100000);
+    assert_int_equal(rmdir(records), 0);
 }
 
 // An earlier class of this name had other means.
@@ -299,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         real(a_group_is_limited_in_place_and_given_back),
+        real(a_limit_that_the_kernel_doubled_is_not_the_groups_own),
         real(a_record_of_means_that_a_place_has_not_is_dropped),
         real(a_group_is_left_for_a_class_of_its_own),
         real(groups_that_may_not_be_limited),

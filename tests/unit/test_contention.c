@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,9 +224,11 @@ static void cpu_times_of_others_can_be_read(void **state)
     (void)state;
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0)
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) {
         }
+    }
     assert_true(read_real(child, &before_ns));
     do {
         usleep(1000);

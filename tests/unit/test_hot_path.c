@@ -28,6 +28,7 @@ enum {
     MISCALLED,    // MPI was not called once for each call
     ALLOCATED,
     LOCKED,
+    UNWATCHED, // all is well, but system calls were not looked at
 };
 
 static int mpi_calls, allocations, locks;
@@ -168,15 +169,15 @@ static void one_round(MPI_Comm comm)
 
 static _Noreturn void run_watched(MPI_Comm comm)
 {
-    // From here on, any system call but the last one kills.
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
-        _exit(ALL_WELL);
+    // From here on, any system call but the last one kills; unless others, as of containers, watch.
+    bool watched = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0;
     mpi_calls = allocations = locks = 0;
     for (int i = 0; i < TIMES; i++)
         one_round(comm);
     int result = mpi_calls != TIMES * CALLS ? MISCALLED
                  : allocations != 0         ? ALLOCATED
                  : locks != 0               ? LOCKED
+                 : !watched                 ? UNWATCHED
                                             : ALL_WELL;
     for (;;)
         syscall(SYS_exit, result);
@@ -222,6 +223,7 @@ static void end(bool headers)
 static void run(bool headers)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
+    bool watched = true;
     begin(headers);
     assert_int_equal(lib.Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
     for (int world = 0; world < 2; world++, comm = MPI_COMM_WORLD) {
@@ -232,9 +234,12 @@ static void run(bool headers)
             run_watched(comm);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_false(WIFSIGNALED(status)); // a system call
-        assert_int_equal(WEXITSTATUS(status), ALL_WELL);
+        watched &= WEXITSTATUS(status) != UNWATCHED;
+        assert_int_equal(watched ? WEXITSTATUS(status) : ALL_WELL, ALL_WELL);
     }
     end(headers);
+    if (!watched)
+        skip();
 }
 
 static void notices_cost_nothing_while_nothing_changes(void **state)

@@ -1,5 +1,6 @@
 // Protects suspend, resume and kill of jobs: the order of effects, all or none, who may, and what a
 // restarted classd knows. Over the backend in memory.
+#include "cgroup-backend/processes.h"
 #include "classd/adopt.h"
 #include "classd/command.h"
 #include "tests/unit/tracked_node.h"
@@ -434,9 +435,9 @@ static void no_turn_by_a_pass(void **state)
 static void a_restarted_classd_knows(void **state)
 {
     struct node *node = *state;
-    struct job *a = come(node, "a", OWNER, getpid())->job;
-    (void)a;
-    // Adoption needs processes that live; so this is about what the class keeps.
+    // Adoption needs processes that live.
+    uint64_t start_time = processes_start_time("/proc", getpid());
+    struct job *a = come_since(node, "a", OWNER, getpid(), start_time)->job;
     track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER);
     node_stop(node);
     class_t *class_ = NULL;
@@ -448,6 +449,7 @@ static void a_restarted_classd_knows(void **state)
     node_start(node);
     assert_int_equal(adopt_jobs(node->scheduler, node->backend, node->pages, node->now_ns, NULL),
                      0);
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_FREEZER);
 }
 
 // ---- who may

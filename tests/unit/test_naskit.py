@@ -440,7 +440,7 @@ class Lab(unittest.TestCase):
     def test_a_job_looks_for_its_nodes_scheduler_and_not_the_callers(self):
         lab = {"name": "x", "id": "1", "build": "/", "nodes": [
             {"name": "node0", "cpus": [0], "holder": {"pid": 1, "start": 0}}]}
-        job = argparse.Namespace(mpi="mpich", ranks=1, transport="tcp", on=None, preload=False, mpi_arguments=[],
+        job = argparse.Namespace(mpi="mpich", ranks=1, transport="tcp", on=None, preload=False, users=False, mpi_arguments=[],
                                  program="p", arguments=[], environment={})
         with mock.patch.dict(os.environ, {"COSCHED_RUNTIME_DIR": "/elsewhere"}):
             found = launch.command_line(state.Store("cosched-lab-x"), lab, job)[1]

@@ -35,7 +35,7 @@ static void the_newest_events_are_kept(void **state)
     assert_int_equal(trace_start(trace, 20, &err), 0);
     for (uint32_t i = 0; i < 50; i++)
         trace_event(trace, PROTOCOL_EVENT_GRANTED, 7, i, i * SECOND);
-    uint64_t next = 0, seen = 30; // 0 to 29 are gone
+    uint32_t next = 0, seen = 30; // 0 to 29 are gone
     do {
         trace_read(trace, next, &events);
         assert_true(next == 0 ? events.first == 30 : events.first == next);
@@ -44,7 +44,7 @@ static void the_newest_events_are_kept(void **state)
             assert_true(events.events[i].at_ns == seen * SECOND);
             assert_true(events.events[i].job == 7);
         }
-        next = events.first + events.count;
+        next = (uint32_t)(events.first + events.count);
     } while (events.count > 0);
     assert_int_equal(seen, 50);
     assert_int_equal(events.end, 50);
@@ -54,6 +54,22 @@ static void the_newest_events_are_kept(void **state)
     assert_int_equal(events.end, 50);
     assert_int_equal(events.count, 5);
     trace_free(trace);
+}
+
+// A reader names events by the low 32 bits of their numbers.
+static void numbers_of_events_go_on_beyond_32_bits(void **state)
+{
+    (void)state;
+    const uint64_t turn = UINT64_C(1) << 32, oldest = 3 * turn - 10, end = 3 * turn + 10;
+    assert_true(trace_number(0, 0, 50) == 0);
+    assert_true(trace_number(60, 0, 50) == 60); // of a recording before the last start
+    assert_true(trace_number(0, turn + 10, turn + 50) == turn + 10);
+    assert_true(trace_number(45, turn + 10, turn + 50) == turn + 45);
+    assert_true(trace_number((uint32_t)oldest, oldest, end) == oldest);
+    assert_true(trace_number((uint32_t)oldest - 1, oldest, end) == oldest);
+    assert_true(trace_number(UINT32_MAX, oldest, end) == 3 * turn - 1);
+    assert_true(trace_number(4, oldest, end) == 3 * turn + 4);
+    assert_true(trace_number(UINT32_MAX - 20, 3 * turn + 5, end) == 3 * turn + 5);
 }
 
 static void a_start_forgets_and_a_failed_one_does_not(void **state)
@@ -85,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_recorded_before_the_start),
         cmocka_unit_test(the_newest_events_are_kept),
+        cmocka_unit_test(numbers_of_events_go_on_beyond_32_bits),
         cmocka_unit_test(a_start_forgets_and_a_failed_one_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

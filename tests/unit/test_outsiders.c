@@ -2,7 +2,9 @@
 // again when nobody has done so for a while; what one rank has noticed holds for all of its job.
 #include "pmpi/variant/outsiders.h"
 
+#include "common/clock.h"
 #include "common/status_page.h"
+#include "common/units.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/doorbell.h"
 #include "pmpi/variant/wait.h"
@@ -10,8 +12,10 @@
 #include "tests/unit/mock_mpi.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
@@ -367,19 +371,40 @@ static void at_the_end_nothing_is_looked_at(void **state)
     assert_int_equal(start(state), 0);
 }
 
+static atomic_bool is_over;
+
+static void *spin(void *unused)
+{
+    (void)unused;
+    while (!is_over) {
+    }
+    return NULL;
+}
+
 // The kernel's own account: a thread that shares a CPU with another one stands in line.
 static void the_kernel_tells(void **state)
 {
-    uint64_t before, after;
+    uint64_t before, after = 0;
+    pthread_t thread;
+    cpu_set_t all, one;
     (void)state;
-    bool (*ask)(uint64_t *) = outsiders.queued_ns;
     if (access("/proc/thread-self/schedstat", R_OK) != 0)
         skip();
-    outsiders.queued_ns = outsiders_queued_ns;
-    assert_true(outsiders.queued_ns(&before));
-    assert_true(outsiders.queued_ns(&after));
-    assert_true(after >= before);
-    outsiders.queued_ns = ask;
+    assert_true(outsiders_queued_ns(&before));
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    is_over = false;
+    assert_int_equal(pthread_create(&thread, NULL, spin, NULL), 0); // on the same CPU
+    uint64_t deadline_ns = clock_now_ns() + 30 * NS_PER_SEC;
+    do
+        assert_true(outsiders_queued_ns(&after));
+    while (after <= before + 20 * NS_PER_MS && clock_now_ns() < deadline_ns);
+    is_over = true;
+    pthread_join(thread, NULL);
+    sched_setaffinity(0, sizeof all, &all);
+    assert_true(after > before + 20 * NS_PER_MS);
 }
 
 static int start_all(void **state)

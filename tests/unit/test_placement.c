@@ -127,6 +127,13 @@ static void who_is_of_the_job(void **state)
     assert_true(placement_accepts(&job, &process, false));
     process.parent = 1; // an orphan
     assert_true(placement_accepts(&job, &process, false));
+    job.starter = 1; // the job is of a service's program that has ended, or was made a daemon
+    job.start_time = process.start_time = 500;
+    assert_true(placement_accepts(&job, &process, false));
+    process.start_time = 499; // the service's main program
+    assert_false(placement_accepts(&job, &process, false));
+    job.starter = 15;
+    assert_false(placement_accepts(&job, &process, false));
     process = one(30, 1, 7, "mpiexec");
     assert_false(placement_accepts(&job, &process, false)); // another job
     process = one(20, 2, 7, "mpiexec");

@@ -337,6 +337,21 @@ static void groups_divide_the_share(void **state)
     assert_true(said(node, "share sequential-0 25000\nshare sequential-1 25000\n"));
 }
 
+// Whichever of them computes has all of the class's turn, as all of it is on account of the class.
+static void in_their_turn_groups_do_not_divide_it(void **state)
+{
+    struct node *node = *state;
+    node->config.strict = true;
+    scheduler_reconfigure(node->scheduler, node->now_ns);
+    come(node, "a", A);
+    spend(node, 0);
+    spend(node, 500);
+    clear(node);
+    turn(node);
+    assert_true(said(node, "share sequential-0 990000\n"));
+    assert_true(said(node, "share sequential-1 990000\n"));
+}
+
 static void a_reload_changes_the_share(void **state)
 {
     struct node *node = *state;
@@ -458,6 +473,7 @@ int main(void)
         with(set_up, the_end_gives_the_groups_back),
         with(set_up, what_a_killed_one_left_is_given_back),
         with(set_up_two, groups_divide_the_share),
+        with(set_up_two, in_their_turn_groups_do_not_divide_it),
         with(set_up, a_reload_changes_the_share),
         with(set_up, nobody_fills_the_log),
         with(set_up, periods_begin_with_the_turns_of_the_clock),

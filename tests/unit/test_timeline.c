@@ -384,16 +384,16 @@ static void names_of_nodes_fit_into_files(void **state)
     (void)state;
     char longest[RECORDING_NODE_MAX + 1] = {0};
     memset(longest, 'n', RECORDING_NODE_MAX - 1);
-    assert_true(recording_node_valid("node0"));
-    assert_true(recording_node_valid(longest));
+    assert_int_equal(recording_check_node("node0", &err), 0);
+    assert_int_equal(recording_check_node(longest, &err), 0);
     longest[RECORDING_NODE_MAX - 1] = 'n';
-    assert_false(recording_node_valid(longest));
-    assert_false(recording_node_valid("\xe9")); // not UTF-8
-    assert_true(recording_node_valid("Knoten-\xc3\xa4\xc2\xa0"));
+    assert_int_equal(recording_check_node(longest, &err), -1);
+    assert_int_equal(recording_check_node("\xe9", &err), -1); // not UTF-8
+    assert_int_equal(recording_check_node("Knoten-\xc3\xa4\xc2\xa0", &err), 0);
     static const char *const controls[] = {"\x1b[2J",  "a\n",       "\x7f",
                                            "\xc2\x80", "a\xc2\x9b", "\xc2"};
     for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
-        assert_false(recording_node_valid(controls[i]));
+        assert_int_equal(recording_check_node(controls[i], &err), -1);
 }
 
 static int write_json(void *user, FILE *stream)

@@ -30,16 +30,22 @@ static inline int set_up(void **state)
     return 0;
 }
 
-static inline struct process *come(struct node *node, const char *job_id, uid_t uid, pid_t pid)
+static inline struct process *come_since(struct node *node, const char *job_id, uid_t uid,
+                                         pid_t pid, uint64_t start_time)
 {
     struct protocol_register wish = {.width = 1, .ranks = 1};
     struct process *process = NULL;
     snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
     struct applicant applicant = {
-        .uid = uid, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
+        .uid = uid, .pid = pid, .start_time = start_time, .pidfd = -1, .wish = &wish};
     assert_int_equal(scheduler_register(node->scheduler, &applicant, node->now_ns, &process, NULL),
                      0);
     return process;
+}
+
+static inline struct process *come(struct node *node, const char *job_id, uid_t uid, pid_t pid)
+{
+    return come_since(node, job_id, uid, pid, 1);
 }
 
 static inline struct tracking_result track(struct node *node, struct job *job,

@@ -70,6 +70,8 @@ class Campaign:
         self._drain("the last faults")
         if len(self.outcomes) >= ENOUGH and not any(outcome.shared for outcome in self.outcomes):
             self.complaints.append("no fault came upon two jobs that shared both nodes: what is promised was not tried")
+        if len(self.outcomes) >= ENOUGH and not any(outcome.peaks.waited_s for outcome in self.outcomes):
+            self.complaints.append("no job ever waited for its turn: nothing was limited, so nothing could be left limited")
 
     def _share(self):
         """While all is well: jobs that are started now find their schedulers on both nodes."""
