@@ -367,7 +367,7 @@ class Installed(unittest.TestCase):
                 self.assertEqual(len(units), 2)
                 for unit in units:
                     with open(unit, encoding="ascii") as file:
-                        programs = re.findall(r"^Exec\w+=(\S+)", file.read(), re.MULTILINE)
+                        programs = re.findall(r"^Exec(?!Reload)\w+=(\S+)", file.read(), re.MULTILINE)
                     self.assertTrue(programs)
                     for program in programs:
                         self.assertTrue(program.startswith(prefix + "/"), program)
