@@ -12,6 +12,7 @@ struct trace {
     bool recording;
     struct protocol_event_job jobs[TRACE_JOBS_MAX];
     uint64_t last[TRACE_JOBS_MAX]; // number of the last event of each
+    bool left[TRACE_JOBS_MAX];     // that event says that it has left
     uint32_t job_count;
 };
 
@@ -69,8 +70,10 @@ void trace_event(trace_t *trace, enum protocol_event_kind kind, uint64_t job, ui
     if (!trace->recording)
         return;
     uint32_t name = job != 0 ? find_name(trace, job) : trace->job_count;
-    if (name < trace->job_count)
+    if (name < trace->job_count) {
         trace->last[name] = trace->end;
+        trace->left[name] = kind == PROTOCOL_EVENT_LEFT;
+    }
     trace->ring[trace->end++ % trace->capacity] = (struct protocol_event){
         .at_ns = now_ns, .job = job, .kind = (uint32_t)kind, .value = value};
 }
@@ -80,16 +83,21 @@ static uint64_t oldest_of(const struct trace *trace)
     return trace->end > trace->capacity ? trace->end - trace->capacity : 0;
 }
 
-// Where the name goes: in place of one that no event needs any more, when there is no more room.
+// Where the name goes: in place of one that no event needs any more, when there is no more room. Of
+// those who have left, if there are any: of others there may be events yet.
 static struct protocol_event_job *place_name(struct trace *trace)
 {
+    struct protocol_event_job *place = NULL;
     if (trace->job_count < TRACE_JOBS_MAX)
         return &trace->jobs[trace->job_count++];
     for (uint32_t i = 0; i < trace->job_count; i++) {
-        if (trace->last[i] < oldest_of(trace))
+        if (trace->last[i] >= oldest_of(trace))
+            continue;
+        if (trace->left[i])
             return &trace->jobs[i];
+        place = place != NULL ? place : &trace->jobs[i];
     }
-    return NULL;
+    return place;
 }
 
 void trace_job(trace_t *trace, uint64_t job, uid_t uid, const char *job_id, uint32_t width,

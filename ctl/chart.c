@@ -91,7 +91,8 @@ static int add_instants(json_t *events, const struct timeline *timeline)
             size_t job = 0;
             while (job < timeline->job_count && timeline->jobs[job].job != event->job)
                 job++;
-            if (name != NULL)
+            // Of a job without a name there is no row for it.
+            if (name != NULL && (event->job == 0 || job < timeline->job_count))
                 rc |= json_array_append_new(
                     events, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f}", "name", name, "ph", "i",
                                       "s", event->job == 0 ? "p" : "t", "pid", (int)i, "tid",

@@ -117,30 +117,42 @@ static void tell_lost(const struct recording *recordings, size_t count)
     }
 }
 
-static size_t count_unnamed(const struct recording *recording, const struct timeline *timeline)
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *one = a, *other = b;
+    return (*one > *other) - (*one < *other);
+}
+
+static size_t count_unnamed(const struct recording *recording, const uint64_t *named, size_t count)
 {
     size_t unnamed = 0;
     for (size_t i = 0; i < recording->event_count; i++) {
-        const uint64_t number = recording->events[i].job;
-        size_t job = 0;
-        while (job < timeline->job_count && timeline->jobs[job].job != number)
-            job++;
-        unnamed += number != 0 && job == timeline->job_count;
+        const uint64_t *number = &recording->events[i].job;
+        unnamed += *number != 0 && (count == 0 || bsearch(number, named, count, sizeof *named,
+                                                          compare_numbers) == NULL);
     }
     return unnamed;
 }
 
-static void tell_unnamed(const struct timeline *timeline)
+static int tell_unnamed(const struct timeline *timeline, struct error *err)
 {
+    uint64_t *named = calloc(timeline->job_count + 1, sizeof *named);
+    if (named == NULL)
+        return error_errno(err, ENOMEM, "trace");
+    for (size_t i = 0; i < timeline->job_count; i++)
+        named[i] = timeline->jobs[i].job;
+    qsort(named, timeline->job_count, sizeof *named, compare_numbers);
     for (size_t i = 0; i < timeline->node_count; i++) {
         const struct recording *recording = &timeline->recordings[i];
-        size_t unnamed = count_unnamed(recording, timeline);
+        size_t unnamed = count_unnamed(recording, named, timeline->job_count);
         if (unnamed > 0)
             fprintf(stderr,
                     "coschedctl: %s: %zu events are left out, as they are of jobs that the trace "
                     "has no room to name; start it anew\n",
                     recording->node, unnamed);
     }
+    free(named);
+    return 0;
 }
 
 static int draw(const char *what, const struct recording *recordings, size_t count,
@@ -150,12 +162,12 @@ static int draw(const char *what, const struct recording *recordings, size_t cou
     tell_lost(recordings, count);
     if (timeline_build(recordings, count, &timeline, err) < 0)
         return -1;
-    tell_unnamed(&timeline);
-    int rc = strcmp(what, "json") == 0       ? chart_json(&timeline, stdout, err)
-             : strcmp(what, "svg") == 0      ? chart_svg(&timeline, stdout, err)
-             : strcmp(what, "delays") == 0   ? print_delays(&timeline, err)
-             : strcmp(what, "requests") == 0 ? print_requests(&timeline)
-                                             : print_coscheduled(&timeline);
+    int rc = tell_unnamed(&timeline, err) != 0 ? -1
+             : strcmp(what, "json") == 0       ? chart_json(&timeline, stdout, err)
+             : strcmp(what, "svg") == 0        ? chart_svg(&timeline, stdout, err)
+             : strcmp(what, "delays") == 0     ? print_delays(&timeline, err)
+             : strcmp(what, "requests") == 0   ? print_requests(&timeline)
+                                               : print_coscheduled(&timeline);
     timeline_free(&timeline);
     return rc;
 }

@@ -67,12 +67,16 @@ class Sitting:
         return []
 
     def _missing_bases(self, place):
-        """Those that only earlier sittings have run."""
-        return [base for base in self.bases_of(place)
-                if self.number not in (ran := {records.sitting(run) for run in self._runs_of(base)}) and ran]
+        """Those that only earlier sittings have run, as far as it counts."""
+        ran = self._ran()
+        return [base for base in self.bases_of(place) if base in ran and self.number not in ran[base]]
 
-    def _runs_of(self, place):
-        return [run for run in self.runs if run["place"] == place]
+    def _ran(self):
+        """{place: sittings} of the runs that count."""
+        found = {}
+        for run in records.valid(self.runs):
+            found.setdefault(run["place"], set()).add(records.sitting(run))
+        return found
 
     def _repetitions(self):
         """The places that this sitting may run, those of a repetition together."""
@@ -81,9 +85,7 @@ class Sitting:
 
     def _is_parted(self, place):
         """Whether it was run, and all that it is compared with, but never in one sitting: an interruption came between."""
-        ran = {}
-        for run in records.valid(self.runs):  # one that does not count is compared with nothing
-            ran.setdefault(run["place"], set()).add(records.sitting(run))
+        ran = self._ran()
         sittings = [ran.get(one, set()) for one in (place, *self.bases_of(place))]
         return all(sittings) and not set.intersection(*sittings)
 

@@ -80,6 +80,8 @@ class Body:
         if f.name.startswith(("Sendrecv_replace", "Isendrecv_replace")):
             return self.replacing()
         direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"], f.name in STRANGERS)
+        if f.role == "collective":
+            direct = [*self.expected_within(), *direct]
         polled = self.polled()
         if not polled:
             return direct
@@ -114,6 +116,11 @@ class Body:
         lines = self.expects()
         sleeps = " && wait_blocks" if self.f.role == "icollective" else ""
         return [f"if (rc == MPI_SUCCESS{sleeps}{self.within_one()}) {{", *indent(lines), "}"] if lines else []
+
+    def expected_within(self):
+        """The same for a collective that is left to the MPI as a whole, before it begins."""
+        lines = self.expects()
+        return ["if (wait_blocks && peers_intra(comm)) {", *indent(lines), "}"] if lines else []
 
     def kept(self):
         """The same for each time that a persistent request is started."""

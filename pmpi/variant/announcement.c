@@ -19,13 +19,15 @@ _Static_assert(sizeof(struct announcement) == PROTOCOL_JOB_ID_MAX, "as older lib
 // From here on, steps are no launches of programs, but shells and scripts that may launch several.
 #define SLURM_STEPS_MAX UINT64_C(0xfffffff0)
 
-// Nor is a step that somebody types in, who may launch several there.
+// Nor is a step of one task that somebody types in, who may launch several there. What is launched
+// from there by srun has the variable, too, and its own number of tasks.
 static bool is_one_launch(const char *slurm_step)
 {
     char *end;
     uint64_t step = strtoull(slurm_step, &end, 10);
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
     return end != slurm_step && *end == '\0' && step < SLURM_STEPS_MAX &&
-           getenv("SLURM_PTY_PORT") == NULL;
+           (getenv("SLURM_PTY_PORT") == NULL || (tasks != NULL && strtoull(tasks, NULL, 10) > 1));
 }
 
 static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])

@@ -300,7 +300,9 @@ static void job_start(void)
     job.remote = NULL;
     if (wait_yields || carrier.on)
         within_start();
-    core_active = carrier.on || wait_yields || wait_collectives_polled || stats_on || outsiders_on;
+    // One that does not share its CPU rings for those that do, and sleep.
+    core_active = carrier.on || wait_yields || wait_blocks || wait_collectives_polled || stats_on ||
+                  outsiders_on;
     core_quick = wait_choice_quick();
     if (!core_active)
         core_bypass();

@@ -172,8 +172,8 @@ static void watch_for_joiners(const struct ballot *ballots)
 
 bool wait_choice_quick(void)
 {
-    return carrier.on && !header_on && !wait_yields && !wait_collectives_polled && !stats_on &&
-           !strangers_came();
+    return carrier.on && !header_on && !wait_yields && !wait_blocks && !wait_collectives_polled &&
+           !stats_on && !strangers_came();
 }
 
 static void follow_joiners(void)

@@ -23,6 +23,7 @@ static int without_slurm(void **state)
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_STEP_ID");
     unsetenv("SLURM_PTY_PORT");
+    unsetenv("SLURM_STEP_NUM_TASKS");
     return 0;
 }
 
@@ -74,6 +75,14 @@ static void launches_in_a_shell_of_slurm_differ(void **state)
         assert_memory_equal(one.job_id, "mpi-", 4);
         assert_memory_not_equal(one.job_id, other.job_id, sizeof one.job_id);
     }
+    // A shell is one task; what srun launches from it has its environment, too.
+    as_in_slurm("12", "3");
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    struct announcement said = announcement_new(NOW);
+    assert_memory_equal(said.job_id, "mpi-", 4);
+    setenv("SLURM_STEP_NUM_TASKS", "8", 1);
+    said = announcement_new(NOW);
+    hear(&said, "slurm-12.3");
 }
 
 static void a_long_id_has_no_time(void **state)

@@ -34,6 +34,12 @@ def ended(command, closed=("stdout",), environment=None):
     return done.returncode, done.stdout, done.stderr
 
 
+def heeding():
+    """As a program that nobody has started in the background or under nohup."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
 def program(text):
     return [sys.executable, "-B", "-c", HEAD + text]
 
@@ -65,7 +71,7 @@ sys.exit(guarded(main))"""
             for again in (number, signal.SIGTERM):
                 with self.subTest(signal=number, again=again), subprocess.Popen(
                         program(text.replace("signal.SIGTERM", str(int(again)))), stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL, text=True) as begun:
+                        stderr=subprocess.DEVNULL, text=True, preexec_fn=heeding) as begun:
                     self.assertEqual(begun.stdout.readline(), "made\n")
                     begun.send_signal(number)
                     self.assertEqual(begun.stdout.read(), "put away\n")

@@ -72,6 +72,29 @@ static void numbers_of_events_go_on_beyond_32_bits(void **state)
     assert_true(trace_number(UINT32_MAX - 20, 3 * turn + 5, end) == 3 * turn + 5);
 }
 
+// There is room for so many names only, and of those whose events are gone some are done with.
+static void names_of_jobs_make_room(void **state)
+{
+    (void)state;
+    struct protocol_event_job job;
+    trace_t *trace = trace_new();
+    assert_int_equal(trace_start(trace, 10, &err), 0);
+    for (uint64_t number = 1; number <= TRACE_JOBS_MAX; number++) {
+        trace_job(trace, number, 1000, "old", 1, SECOND);
+        if (number > 1) // the first one lives
+            trace_event(trace, PROTOCOL_EVENT_LEFT, number, 0, SECOND);
+    }
+    for (uint64_t number = 1; number <= 3; number++)
+        trace_job(trace, TRACE_JOBS_MAX + number, 1000, "new", 1, SECOND);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(trace_job_at(trace, i, &job));
+        assert_true(job.job == (i == 0 ? 1 : TRACE_JOBS_MAX + i));
+        assert_string_equal(job.job_id, i == 0 ? "old" : "new");
+    }
+    assert_false(trace_job_at(trace, TRACE_JOBS_MAX, &job));
+    trace_free(trace);
+}
+
 static void a_start_forgets_and_a_failed_one_does_not(void **state)
 {
     (void)state;
@@ -102,6 +125,7 @@ int main(void)
         cmocka_unit_test(nothing_is_recorded_before_the_start),
         cmocka_unit_test(the_newest_events_are_kept),
         cmocka_unit_test(numbers_of_events_go_on_beyond_32_bits),
+        cmocka_unit_test(names_of_jobs_make_room),
         cmocka_unit_test(a_start_forgets_and_a_failed_one_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
