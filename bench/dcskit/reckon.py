@@ -6,6 +6,7 @@ import sys
 
 from guard import guarded
 from naskit import NasError, environment, store
+from naskit.reckon import command
 
 from . import options, plan, session
 
@@ -21,15 +22,5 @@ def reckon(folder):
     made.summarize()
 
 
-def main():
-    top = argparse.ArgumentParser(prog="run_report.sh", description=__doc__)
-    top.add_argument("results", metavar="RESULTS_DIR", help="that bench/run_dcs.sh left")
-    try:
-        reckon(top.parse_args().results)
-    except NasError as error:
-        sys.exit(f"run_report: {error}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(guarded(lambda: command(reckon, __doc__)))

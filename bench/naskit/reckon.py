@@ -20,15 +20,16 @@ def reckon(folder):
     made.summarize()
 
 
-def main():
-    top = argparse.ArgumentParser(prog="run_report.sh", description=__doc__)
-    top.add_argument("results", metavar="RESULTS_DIR", help="that bench/run_nas.sh left")
+def command(of_folder, description):
+    """The command: reckons the folder that it is given."""
+    top = argparse.ArgumentParser(prog="run_report.sh", description=description)
+    top.add_argument("results", metavar="RESULTS_DIR", help="that the benchmark left")
     try:
-        reckon(top.parse_args().results)
+        of_folder(top.parse_args().results)
     except NasError as error:
         sys.exit(f"run_report: {error}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(guarded(lambda: command(reckon, __doc__)))
