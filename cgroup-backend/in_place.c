@@ -174,7 +174,8 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
         if (pid_list_has(&class_->known, members.pids[i]) ||
             !processes_look("/proc", members.pids[i], &process))
             continue;
-        process.start_time = processes_start_time("/proc", process.pid);
+        if (process.parent == 1) // of nobody else it is asked
+            process.start_time = processes_start_time("/proc", process.pid);
         if (process.pid == getpid() ||
             !placement_accepts(&class_->job, &process, pid_list_has(&members, process.parent)))
             return not_alone(class_, &process, err);

@@ -149,6 +149,16 @@ void read_text(const char *class_, const char *file, char *text, int size)
     fclose(stream);
 }
 
+void write_text(const char *class_, const char *file, const char *text)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s/%s/%s", mounts[0], root, class_, file);
+    FILE *stream = fopen(name, "we");
+    assert_non_null(stream);
+    fprintf(stream, "%s\n", text);
+    assert_int_equal(fclose(stream), 0);
+}
+
 long long number_in(const char *class_, const char *file)
 {
     char text[64];
@@ -167,6 +177,21 @@ struct limit limit_of(const char *class_)
     if (sscanf(text, "max %lld", &limit.period_us) != 1)
         assert_int_equal(sscanf(text, "%lld %lld", &limit.quota_us, &limit.period_us), 2);
     return limit;
+}
+
+void double_limit_of(const char *class_)
+{
+    struct limit limit = limit_of(class_);
+    char text[64];
+    if (version == &v1) {
+        snprintf(text, sizeof text, "%lld", 2 * limit.period_us);
+        write_text(class_, "cpu.cfs_period_us", text);
+        snprintf(text, sizeof text, "%lld", 2 * limit.quota_us);
+        write_text(class_, "cpu.cfs_quota_us", text);
+    } else {
+        snprintf(text, sizeof text, "%lld %lld", 2 * limit.quota_us, 2 * limit.period_us);
+        write_text(class_, "cpu.max", text);
+    }
 }
 
 long long quota_of(const char *class_)

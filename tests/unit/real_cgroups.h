@@ -74,6 +74,7 @@ void enter(const char *mount, const char *group, pid_t pid);
 
 // A file of the class's group in the cpu hierarchy; class "" is the root group.
 void read_text(const char *class_, const char *file, char *text, int size);
+void write_text(const char *class_, const char *file, const char *text);
 long long number_in(const char *class_, const char *file);
 
 struct limit {
@@ -82,6 +83,9 @@ struct limit {
 };
 
 struct limit limit_of(const char *class_);
+
+// As the kernel does with a period that its timer is too late for.
+void double_limit_of(const char *class_);
 long long quota_of(const char *class_);
 
 #define assert_ok(call)                                                                            \

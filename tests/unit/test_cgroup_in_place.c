@@ -26,44 +26,24 @@ static void open_with_records(void)
     assert_ok(backend_open(&settings, &backend, &err));
 }
 
-static struct limit limit_from(void)
+// The group that the process came from, as the name of a class.
+static const char *origin(void)
 {
-    char up[128];
-    snprintf(up, sizeof up, "../%s-from", root);
-    return limit_of(up);
+    static char name[128];
+    snprintf(name, sizeof name, "../%s-from", root);
+    return name;
 }
 
-static void set_limit_from(const char *file, const char *text)
+static struct limit limit_from(void)
 {
-    char name[512];
-    snprintf(name, sizeof name, "%s/%s-from/%s", mounts[0], root, file);
-    FILE *stream = fopen(name, "we");
-    assert_non_null(stream);
-    fprintf(stream, "%s\n", text);
-    assert_int_equal(fclose(stream), 0);
+    return limit_of(origin());
 }
 
 static void own_limit_from(int quota_us)
 {
     char text[32];
     snprintf(text, sizeof text, version == &v1 ? "%d" : "%d 100000", quota_us);
-    set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
-}
-
-// As the kernel does with a period that its timer is too late for.
-static void double_limit_from(void)
-{
-    struct limit limit = limit_from();
-    char text[64];
-    if (version == &v1) {
-        snprintf(text, sizeof text, "%d", 2 * (int)limit.period_us);
-        set_limit_from("cpu.cfs_period_us", text);
-        snprintf(text, sizeof text, "%d", 2 * (int)limit.quota_us);
-        set_limit_from("cpu.cfs_quota_us", text);
-    } else {
-        snprintf(text, sizeof text, "%d %d", 2 * (int)limit.quota_us, 2 * (int)limit.period_us);
-        set_limit_from("cpu.max", text);
-    }
+    write_text(origin(), version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
 }
 
 // A process in a group of its own, and the backend of a daemon with a runtime directory.
@@ -138,12 +118,12 @@ static void a_limit_that_the_kernel_doubled_is_not_the_groups_own(void **state)
     own_limit_from(50000);
     assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
     assert_ok(class_set_share(a, 10000, &err));
-    double_limit_from();
+    double_limit_of(origin());
     assert_ok(class_set_share(a, 900000, &err));
     assert_int_equal(limit_from().quota_us, 50000);
     assert_ok(class_set_share(a, 10000, &err));
-    double_limit_from();
-    double_limit_from();
+    double_limit_of(origin());
+    double_limit_of(origin());
     a = find_after_a_crash(a, "a", 50000);
     assert_ok(class_remove(a, &err));
     assert_int_equal(limit_from().quota_us, 50000);
@@ -274,10 +254,10 @@ static void groups_that_may_not_be_limited(void **state)
     assert_int_equal(err.code, EXDEV); // another user's
     home.uid = 0;
     own_limit_from(50000);
-    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "20000");
+    write_text(origin(), version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "20000");
     assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1);
     assert_int_equal(err.code, ENOTSUP);
-    set_limit_from(version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
+    write_text(origin(), version == &v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
     assert_int_equal(rmdir(records), 0);
     assert_int_equal(class_open_in_place(backend, "a", &home, &a, &err), -1); // nowhere to note it
     assert_int_equal(limit_from().quota_us, 50000);
@@ -312,9 +292,9 @@ static void the_periods_of_a_group_in_place(void **state)
         assert_int_equal(class_begin_periods(a, 50000, &err), 1);
         class_close(a);
         if (version == &v1)
-            set_limit_from("cpu.cfs_period_us", "1000");
-        set_limit_from(version == &v1 ? "cpu.cfs_quota_us" : "cpu.max",
-                       version == &v1 ? v1_left[i] : v2_left[i]);
+            write_text(origin(), "cpu.cfs_period_us", "1000");
+        write_text(origin(), version == &v1 ? "cpu.cfs_quota_us" : "cpu.max",
+                   version == &v1 ? v1_left[i] : v2_left[i]);
         open_with_records();
         assert_ok(backend_release_all(backend, NULL, &err));
         assert_int_equal(limit_from().quota_us, -1);

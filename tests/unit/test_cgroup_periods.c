@@ -162,23 +162,13 @@ static void small_shares_have_longer_periods(void **state)
 }
 
 // A daemon was killed between the two writes.
-static void put(const char *file, const char *text)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s/a/%s", mounts[0], root, file);
-    FILE *stream = fopen(path, "we");
-    assert_non_null(stream);
-    fprintf(stream, "%s\n", text);
-    assert_int_equal(fclose(stream), 0);
-}
-
 static void v1_periods_that_were_not_begun_to_the_end(void **state)
 {
     (void)state;
     class_t *a = open_class("a");
     assert_ok(class_set_share(a, 20000, &err));
     class_close(a);
-    put("cpu.cfs_period_us", "1000");
+    write_text("a", "cpu.cfs_period_us", "1000");
     a = open_class("a");
     assert_int_equal(limit_of("a").period_us, 1000); // who only looks changes nothing
     assert_ok(class_set_share(a, 20000, &err));
@@ -192,8 +182,7 @@ static void v1_periods_that_the_kernel_doubled(void **state)
     (void)state;
     class_t *a = open_class("a");
     assert_ok(class_set_share(a, 20000, &err));
-    put("cpu.cfs_period_us", "200000");
-    put("cpu.cfs_quota_us", "8000");
+    double_limit_of("a");
     assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
     assert_ok(class_set_share(a, 20000, &err));
     assert_int_equal(limit_of("a").period_us, 100000);
