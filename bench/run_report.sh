@@ -24,7 +24,7 @@ case $#:${2:-} in
     ;;
 esac
 program=report kit=naskit
-if grep -qs '"waits"' -- "$1/summary.json"; then
+if grep -Eqs '^ ?"waits": ' -- "$1/summary.json"; then
     kit=dcskit # whose summary alone says how ranks waited
 fi
 case ${2:-} in

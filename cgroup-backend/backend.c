@@ -169,6 +169,11 @@ bool class_is_in_place(const class_t *class_)
     return class_->ops->displace != NULL;
 }
 
+bool class_is_stopped_by_manager(const class_t *class_)
+{
+    return class_is_in_place(class_) && class_->ops->is_stopped(class_);
+}
+
 int class_displace(class_t **class_, struct error *err)
 {
     if (!class_is_in_place(*class_))

@@ -84,6 +84,10 @@ int class_open_named(backend_t *backend, const char *name, const char *group, cl
 
 bool class_is_in_place(const class_t *class_);
 
+// Whether the manager of a class in place has frozen its group; false of other classes, and where
+// that cannot be known.
+bool class_is_stopped_by_manager(const class_t *class_);
+
 // Makes the class one of its own below the root, still without processes, and gives the group back
 // as it was. On error the class stays in place.
 int class_displace(class_t **class_, struct error *err);

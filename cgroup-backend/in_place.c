@@ -16,7 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_MAX_PROCESSES = 64 }; // from a rank up to its launcher there are a few
+enum {
+    LINE_MAX_PROCESSES = 64, // from a rank up to its launcher there are a few
+    LOOKS_MAX = 4096,        // at new members: whoever may make some could make them without end
+};
 
 struct in_place {
     struct backend_class base;
@@ -169,11 +172,19 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
     pid_list_sort(&members);
     if (pid != 0 && check_line(class_, pid, &members, err) != 0)
         return -1;
-    for (size_t i = 0; i < members.count; i++) {
+    for (size_t i = 0, looks = 0; i < members.count; i++) {
         struct placement_process process;
-        if (pid_list_has(&class_->known, members.pids[i]) ||
-            !processes_look("/proc", members.pids[i], &process))
+        struct error fault = {0};
+        if (pid_list_has(&class_->known, members.pids[i]))
             continue;
+        if (++looks > LOOKS_MAX)
+            return error_set(err, EXDEV, "%s has more than %d new processes", class_->record.group,
+                             LOOKS_MAX);
+        int rc = processes_look_at("/proc", members.pids[i], &process, &fault);
+        if (rc != 0 && fault.code == ESRCH)
+            continue;
+        if (rc != 0)
+            return error_set(err, fault.code, "%s", fault.text);
         if (process.parent == 1) // of nobody else it is asked
             process.start_time = processes_start_time("/proc", process.pid);
         if (process.pid == getpid() ||
@@ -371,7 +382,7 @@ static void know_members(struct in_place *class_)
 {
     cleanup_pids struct pid_list members = {0};
     struct placement_process process;
-    if (processes_of_subtree(class_->path, &members, NULL) != 0)
+    if (processes_of_subtree(class_->path, &members, NULL) != 0 || members.count > LOOKS_MAX)
         return;
     for (size_t i = 0; i < members.count; i++)
         if (processes_look("/proc", members.pids[i], &process) && process.uid == class_->job.uid)
@@ -597,6 +608,24 @@ static int in_place_displace(class_t **class_, struct error *err)
     return 0;
 }
 
+// v1 managers freeze the group of the same path in another hierarchy.
+static bool in_place_is_stopped(const class_t *base)
+{
+    const struct in_place *class_ = (const struct in_place *)base;
+    const struct cgroup_backend *backend = class_->backend;
+    char text[512];
+    uint64_t frozen = 0;
+    if (is_v2(backend))
+        return file_read(class_->path, "cgroup.events", text, sizeof text, NULL) == 0 &&
+               text_keyed_number(text, "frozen", &frozen) == 0 && frozen == 1;
+    if (backend->freezer >= backend->hierarchy_count)
+        return false;
+    cleanup_free char *path =
+        group_path(&backend->hierarchies[backend->freezer], class_->record.group);
+    return path != NULL && file_read(path, "freezer.state", text, sizeof text, NULL) == 0 &&
+           strncmp(text, "FROZEN", strlen("FROZEN")) == 0;
+}
+
 static const struct backend_ops in_place_ops = {
     .name = "in place",
     .close = in_place_close,
@@ -612,6 +641,7 @@ static const struct backend_ops in_place_ops = {
     .kill = not_ours,
     .remove_step = in_place_remove,
     .displace = in_place_displace,
+    .is_stopped = in_place_is_stopped,
 };
 
 static const struct backend_ops named_ops = {
@@ -629,4 +659,5 @@ static const struct backend_ops named_ops = {
     .kill = not_ours,
     .remove_step = in_place_remove,
     .displace = named_displace,
+    .is_stopped = in_place_is_stopped,
 };

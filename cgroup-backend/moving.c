@@ -1,5 +1,6 @@
 #include "cgroup-backend/moving.h"
 
+#include "cgroup-backend/affinity.h"
 #include "cgroup-backend/files.h"
 #include "common/cleanup.h"
 
@@ -24,8 +25,15 @@ int moving_move(const struct hierarchy *hierarchy, const char *path, pid_t pid, 
     char text[16];
     snprintf(text, sizeof text, "%d", (int)pid);
     struct error fault = {0};
-    if (file_write(path, "cgroup.procs", text, &fault) == 0)
+    // The groups of v2 may be cpusets as well, whatever we make them for.
+    bool may_be_unbound = *hierarchy->controller == '\0' && !affinity_is_kept();
+    cleanup_affinity struct affinity affinity = {0};
+    if (may_be_unbound)
+        affinity_note(pid, &affinity);
+    if (file_write(path, "cgroup.procs", text, &fault) == 0) {
+        affinity_restore(pid, &affinity);
         return 0;
+    }
     if (fault.code == ESRCH)
         return error_set(err, ESRCH, "process %d is gone", (int)pid);
     return error_set(err, fault.code, "%s%s", fault.text,

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-// Moves whoever has the number into the group `path`, all his threads at once. ESRCH when he is
-// gone.
+// Moves whoever has the number into the group `path`, all his threads at once, which stay bound to
+// the CPUs that they are bound to. ESRCH when he is gone.
 int moving_move(const struct hierarchy *hierarchy, const char *path, pid_t pid, struct error *err);
 
 // Where the process lives now, in memory that the caller frees; null when it cannot be known or is

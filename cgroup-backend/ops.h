@@ -20,6 +20,7 @@ struct backend_ops {
     int (*open_named)(backend_t *backend, const char *name, const char *group, class_t **class_,
                       struct error *err);
     int (*displace)(class_t **class_, struct error *err); // of classes in place only
+    bool (*is_stopped)(const class_t *class_);            // likewise
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
     int (*expel)(class_t *class_, pid_t pid, struct error *err);

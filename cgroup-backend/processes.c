@@ -453,23 +453,30 @@ static const char *line_of(const char *text, const char *key)
 }
 
 // From "status", where the kernel escapes the name: it cannot pass for other lines.
-bool processes_look(const char *proc, pid_t pid, struct placement_process *process)
+int processes_look_at(const char *proc, pid_t pid, struct placement_process *process,
+                      struct error *err)
 {
     char directory[256], text[2048];
     int parent;
     unsigned uid;
+    struct error fault = {0};
     snprintf(directory, sizeof directory, "%s/%d", proc, (int)pid);
-    if (file_read(directory, "status", text, sizeof text, NULL) != 0)
-        return false;
+    if (file_read(directory, "status", text, sizeof text, &fault) != 0)
+        return error_set(err, fault.code == ENOENT ? ESRCH : fault.code, "%s", fault.text);
     const char *name = line_of(text, "Name"), *up = line_of(text, "PPid"),
                *owner = line_of(text, "Uid");
     if (name == NULL || up == NULL || owner == NULL || sscanf(up, "%d", &parent) != 1 ||
         sscanf(owner, "%u", &uid) != 1)
-        return false;
+        return error_set(err, ESRCH, "process %d is gone", (int)pid);
     name += strspn(name, "\t");
     *process = (struct placement_process){.pid = pid, .parent = parent, .uid = uid};
     snprintf(process->name, sizeof process->name, "%.*s", (int)strcspn(name, "\n"), name);
-    return true;
+    return 0;
+}
+
+bool processes_look(const char *proc, pid_t pid, struct placement_process *process)
+{
+    return processes_look_at(proc, pid, process, NULL) == 0;
 }
 
 size_t processes_line(const char *proc, pid_t pid, struct placement_process *chain, size_t limit)

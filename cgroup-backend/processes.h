@@ -84,7 +84,12 @@ int processes_of_subtree(const char *directory, struct pid_list *list, struct er
 int processes_members(const char *directory, size_t limit, struct process_list *list,
                       struct error *err);
 
-// Reads what `proc` says about a process, but for its start time; false when it is gone.
+// Reads what `proc` says about a process, but for its start time. ESRCH when it is gone; else it is
+// not known whether it is (no descriptor, no memory).
+int processes_look_at(const char *proc, pid_t pid, struct placement_process *process,
+                      struct error *err);
+
+// The same, where who cannot be looked at counts as gone.
 bool processes_look(const char *proc, pid_t pid, struct placement_process *process);
 
 // The process, its parent, and so on, as far as they can be seen and at most `limit`. Returns how

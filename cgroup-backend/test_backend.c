@@ -36,6 +36,7 @@ struct test_backend {
     struct failure *failures;
     bool backwards;
     bool offers_place;
+    bool stops_in_place;
     uint64_t period_us;
     bool no_freezer;
     pid_t above, below; // the second comes along with the first
@@ -416,6 +417,11 @@ static int test_displace(class_t **base, struct error *err)
     return 0;
 }
 
+static bool test_is_stopped(const class_t *base)
+{
+    return ((const struct test_class *)base)->backend->stops_in_place;
+}
+
 static int test_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
                            struct error *err)
 {
@@ -487,7 +493,13 @@ static const struct backend_ops in_place_ops = {
     .kill = test_kill_in_place,
     .remove_step = test_remove,
     .displace = test_displace,
+    .is_stopped = test_is_stopped,
 };
+
+void test_backend_stop_in_place(backend_t *backend, bool stop)
+{
+    ((struct test_backend *)backend)->stops_in_place = stop;
+}
 
 void test_backend_offer_place(backend_t *backend, bool offer)
 {

@@ -1,9 +1,6 @@
 #include "classd/server_state.h"
 
-enum {
-    PACKETS_PER_ROUND = 32, // of one connection whose user has sent too much
-    LINE_ROUNDS = 64,       // so that nobody waits for a line that never ends
-};
+enum { LINE_ROUNDS = 64 }; // so that nobody waits for a line that never ends
 
 #define LINE_PAUSE_S 0.02 // between looks at those who wait
 
@@ -24,8 +21,9 @@ void line_leave(struct connection *connection)
     connection->in_line = false;
 }
 
-// A few packets of each who waits and may send. False when none was taken. Who may not is not asked
-// about for each connection of a crowd of his.
+// One packet of each who waits and may send: who has just come, or has little to say, does not wait
+// for all that others have. False when none was taken. Who may not is not asked about for each
+// connection of a crowd of his.
 static bool hear_line(struct server *server)
 {
     const struct user *spent = NULL;
@@ -36,13 +34,12 @@ static bool hear_line(struct server *server)
         next = TAILQ_NEXT(c, line);
         if (c->user == spent)
             continue;
-        enum packet_outcome outcome = PACKET_HANDLED;
-        int count = 0;
-        for (; outcome == PACKET_HANDLED && count < PACKETS_PER_ROUND && packet_allowed(c); count++)
-            outcome = packet_take(c);
-        if (count == 0)
+        if (!packet_allowed(c)) {
             spent = c->user;
-        if (count == 0 || outcome == PACKET_GONE)
+            continue;
+        }
+        enum packet_outcome outcome = packet_take(c);
+        if (outcome == PACKET_GONE)
             continue;
         heard = true;
         line_leave(c);

@@ -151,6 +151,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
     sequential_search(scheduler);
     accounts_read_all(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
+    tracking_look_at_managers(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     number_slice(scheduler, turn);
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn}, now_ns);

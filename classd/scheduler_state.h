@@ -145,6 +145,10 @@ uint64_t tracking_deadline_ns(const struct scheduler *scheduler);
 // lifted everything.
 void tracking_reassert(struct scheduler *scheduler);
 
+// Whether managers have frozen groups of their own in which jobs are limited in place, or let them
+// run again. Of those that are frozen scheduler_track_on() finds out that they run again.
+void tracking_look_at_managers(struct scheduler *scheduler, uint64_t now_ns);
+
 // The job ends: nobody of one that is being killed stays behind, and who waits is told.
 void tracking_end(struct scheduler *scheduler, struct job *job);
 

@@ -64,6 +64,8 @@ struct job {
     uint64_t
         usage_before_ns; // in a class that it had before, to be added to that of the present one
     bool suspended;      // all of it: the engine knows
+    bool stopped;        // by the manager of its group, for which it is, or is suspended besides
+    uint64_t look_ns;    // whether it still is, is looked at then
     struct looks looks;  // for more slots
     struct job_tracking tracking;
     uint64_t way_given_ns; // since then it is given way, if:

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STOPPED_LOOK_NS (100 * NS_PER_MS)
+
 enum {
     LAST_PASSES = 5, // of KILL, when the job ends and has no freezer
 };
@@ -228,7 +230,9 @@ static uint64_t pass_ns(const struct job *job)
 {
     if (job->tracking.work != TRACKING_IDLE)
         return job->tracking.next_ns;
-    return job->stops_again ? job->rested_ns : SCHEDULER_NO_DEADLINE;
+    if (job->stops_again)
+        return job->rested_ns;
+    return job->stopped ? job->look_ns : SCHEDULER_NO_DEADLINE;
 }
 
 static struct job *find_first(const struct scheduler *scheduler)
@@ -255,6 +259,37 @@ static void suspend_again(struct scheduler *scheduler, struct job *job, uint64_t
         log_line(LOG_WARNING, "job %u/%s: %s", (unsigned)job->uid, job->job_id, fault.text);
 }
 
+static void say_of_manager(struct scheduler *scheduler, const struct job *job, const char *what,
+                           uint64_t now_ns)
+{
+    if (log_valve_open(&scheduler->tracking_valve, now_ns))
+        log_line(LOG_NOTICE, "job %u/%s: the manager of its group %s", (unsigned)job->uid,
+                 job->job_id, what);
+}
+
+// Nobody else runs in its turns; so it has none, until it is looked at again and runs.
+static void look_at_manager(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    struct class_suspension how;
+    bool stopped = class_is_stopped_by_manager(job->class_);
+    job->look_ns = now_ns + STOPPED_LOOK_NS;
+    if (stopped == job->stopped)
+        return;
+    bool ordered = (class_suspended(job->class_, &how) && how.root == 0) ||
+                   (job->tracking.work == TRACKING_SUSPENDS && job->tracking.how.root == 0);
+    job->stopped = stopped;
+    say_of_manager(scheduler, job, stopped ? "has frozen it: it has no turns meanwhile" : "lets it run again",
+                   now_ns);
+    if (stopped || !ordered)
+        tracking_tell_engine(scheduler, job, stopped, now_ns);
+}
+
+void tracking_look_at_managers(struct scheduler *scheduler, uint64_t now_ns)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++)
+        look_at_manager(scheduler, table_job_at(scheduler->table, i), now_ns);
+}
+
 bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid)
 {
     struct tracking_result result;
@@ -263,8 +298,10 @@ bool scheduler_track_on(scheduler_t *scheduler, uint64_t now_ns, uid_t *uid)
     if (job == NULL || pass_ns(job) > now_ns)
         return false;
     *uid = job->uid;
-    if (job->tracking.work == TRACKING_IDLE)
+    if (job->tracking.work == TRACKING_IDLE && job->stops_again)
         suspend_again(scheduler, job, now_ns);
+    else if (job->tracking.work == TRACKING_IDLE)
+        look_at_manager(scheduler, job, now_ns);
     else if (make_pass(scheduler, job, now_ns, &result))
         tell(scheduler, &result);
     return true;
@@ -280,6 +317,8 @@ void scheduler_rest(scheduler_t *scheduler, uid_t uid, uint64_t until_ns)
             job->tracking.next_ns = until_ns;
         if (job->rested_ns < until_ns)
             job->rested_ns = until_ns;
+        if (job->look_ns < until_ns)
+            job->look_ns = until_ns;
     }
 }
 

@@ -29,7 +29,7 @@ void tracking_tell_engine(struct scheduler *scheduler, struct job *job, bool sus
 {
     struct engine_event event = {.kind = suspended ? ENGINE_SUSPEND : ENGINE_RESUME,
                                  .job = job->id};
-    if (job->suspended == suspended)
+    if (job->suspended == suspended || (job->stopped && !suspended))
         return;
     accounts_read_all(scheduler, now_ns);
     job->suspended = suspended;

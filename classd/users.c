@@ -6,11 +6,17 @@ enum { GONE_MAX = 256 }; // entries of users without a connection
 
 #define FORGET_NS (2 * NS_PER_SEC)
 
+// What may be sent at once.
+static double most_packets(uint64_t per_second)
+{
+    return (double)per_second * (double)USER_DEPTH_NS / (double)NS_PER_SEC;
+}
+
 static double packets_at(const struct user *user, uint64_t per_second, uint64_t now_ns)
 {
-    double packets = user->packets, most = (double)per_second;
+    double packets = user->packets, most = most_packets(per_second);
     if (now_ns > user->filled_ns)
-        packets += most * (double)(now_ns - user->filled_ns) / (double)NS_PER_SEC;
+        packets += (double)per_second * (double)(now_ns - user->filled_ns) / (double)NS_PER_SEC;
     return packets < most ? packets : most;
 }
 
@@ -18,7 +24,7 @@ static double packets_at(const struct user *user, uint64_t per_second, uint64_t 
 static bool is_as_new(const struct user *user, uint64_t per_second, uint64_t now_ns)
 {
     return now_ns - user->left_ns >= FORGET_NS &&
-           packets_at(user, per_second, now_ns) >= (double)per_second;
+           packets_at(user, per_second, now_ns) >= most_packets(per_second);
 }
 
 static void forget_one(struct users *users, struct user **at)
@@ -57,7 +63,7 @@ struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns)
     if (user == NULL)
         return NULL;
     *user = (struct user){.uid = uid, .connections = 1, .next = users->first};
-    user->filled_ns = now_ns > NS_PER_SEC ? now_ns - NS_PER_SEC : 0; // full at the first packet
+    user->filled_ns = now_ns > USER_DEPTH_NS ? now_ns - USER_DEPTH_NS : 0; // full at the first packet
     users->first = user;
     return user;
 }

@@ -15,6 +15,10 @@
 // what a request does.
 #define USER_PACKET_NS (25 * NS_PER_US)
 
+// What is not sent is saved for so long: some hundred ranks of a job register at once, each at the
+// cost of ten or twenty packets, and have the register's time limit for it, which is shorter.
+#define USER_DEPTH_NS (4 * NS_PER_SEC)
+
 struct user {
     uid_t uid;
     uint64_t connections;
@@ -40,7 +44,7 @@ void users_leave(struct users *users, struct user *user, uint64_t per_second, ui
 // Frees all entries.
 void users_clear(struct users *users);
 
-// Takes one packet from what the user may send: `per_second` of them, a second's worth at once.
+// Takes one packet from what the user may send: `per_second` of them, USER_DEPTH_NS' worth at once.
 // False when there is none left; it is worth asking again a little later.
 bool user_may_send(struct user *user, uint64_t per_second, uint64_t now_ns);
 

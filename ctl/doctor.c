@@ -326,7 +326,7 @@ static void check_mpis(void)
     } mpis[] = {
         {"MPICH", "mpiexec.mpich", "libmpichfort.so.12", "mpiexec passes LD_PRELOAD on by itself"},
         {"Open MPI", "mpiexec.openmpi", "libmpi_mpifh.so.40",
-         "the library has mpirun pass LD_PRELOAD on (Open MPI 5: -x LD_PRELOAD)"},
+         "the library has mpirun pass LD_PRELOAD on"},
     };
     for (size_t i = 0; i < sizeof mpis / sizeof *mpis; i++) {
         if (!in_path(mpis[i].launcher)) {

@@ -50,14 +50,15 @@ def newcomers(dumps):
 
 
 def match(lifetimes_s, jobs):
-    """{job number: index}: each job of the trace belongs to the job of the run that ended nearest to
-    it among those that had started; nearest pairs first, and each iteration of a job once."""
-    places = [(index, end_s, job["start_s"]) for index, job in enumerate(jobs)
-              for end_s in _iteration_ends(job)]
+    """{job number: index}: each job of the trace belongs to the launch of the run's jobs whose start and end are nearest to
+    its own among those that it was within; nearest pairs first, and each launch once. Its own end comes before the
+    launch's, by so much that two that end within that could not be told apart by their ends."""
+    places = [(index, *launch) for index, job in enumerate(jobs) for launch in _launches(job)]
     candidates = sorted(
-        (abs(end_s - last_s), number, place)
+        (abs(first_s - start_s) + abs(end_s - last_s), number, place)
         for number, (first_s, last_s) in lifetimes_s.items()
-        for place, (_, end_s, start_s) in enumerate(places) if first_s >= start_s - SLACK_S)
+        for place, (index, start_s, end_s) in enumerate(places)
+        if first_s >= start_s - SLACK_S and (last_s <= end_s + SLACK_S or jobs[index].get("hung_in_finalize")))
     taken, found = set(), {}
     for _, number, place in candidates:
         if number not in found and place not in taken:
@@ -66,11 +67,12 @@ def match(lifetimes_s, jobs):
     return found
 
 
-def _iteration_ends(job):
-    end_s = job["start_s"] or 0.0
+def _launches(job):
+    """(start, end) of each: one after the other."""
+    start_s = job["start_s"] or 0.0
     for seconds in job.get("seconds") or []:
-        end_s += seconds
-        yield end_s
+        yield start_s, start_s + seconds
+        start_s += seconds
 
 
 def chart(run, nodes, dumps, origin_s):

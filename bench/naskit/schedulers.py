@@ -101,7 +101,7 @@ def _script(text):
     if not os.access(path, os.X_OK) or os.path.isdir(path):
         raise NasError(f"scheduler {text!r}: is no executable file (chmod +x?)")
     name = os.path.splitext(os.path.basename(path))[0]
-    if name in TABLE:
+    if name in TABLE or name.startswith("cosched"):
         raise NasError(f"scheduler {text!r}: {name} is a built-in one: name the file otherwise")
     return Scheduler(name, script=path)
 

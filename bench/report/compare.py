@@ -55,7 +55,10 @@ def _kind(ratio):
         return "equal" if all(EQUAL[0] <= low and high <= EQUAL[1] for low, high in known) else "unclear"
     if holding:
         return "torn"
-    return "faster" if ratio.median < 1 else "slower"
+    if all(high < 1 for _, high in known):
+        return "faster"
+    # The interval of the median may be on one side of 1, and that of the mean on the other.
+    return "slower" if all(low > 1 for low, _ in known) else "unclear"
 
 
 def _numbers(comparison, inverted):

@@ -64,7 +64,7 @@ def ordered(experiments):
 
 def ours(experiment):
     """The scheduler that the sentences are about, or None: cosched, or else a variant of it."""
-    found = [name for name in names.schedulers(row.scheduler for row in experiment.rows) if name.startswith("cosched")]
+    found = [name for name in names.schedulers(row.scheduler for row in experiment.rows) if names.is_cosched(name)]
     return "cosched" if "cosched" in found else found[0] if found else None
 
 
@@ -102,7 +102,11 @@ def pair_measure(experiment):
 
 
 def beside(experiment, job):
-    """Names of the other jobs of the JobRow's workload; its own, where there are none."""
+    """Names of the other jobs of the JobRow's workload, which a pair has for its name, also a hog's, of which there is no
+    row; its own, where there are none."""
+    pair = job.workload.split()
+    if len(pair) == 2 and job.job in pair:
+        return pair[pair.index(job.job) - 1]
     others = [other.job for other in experiment.jobs
               if (other.workload, other.value, other.mpi, other.scheduler)
               == (job.workload, job.value, job.mpi, job.scheduler) and other.job != job.job]

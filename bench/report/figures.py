@@ -1,5 +1,6 @@
 """Which figures an experiment has, from its data. Nothing to see, no figure."""
 
+import dataclasses
 import re
 
 from . import compare, experiments, names, numbers, sentences, tables
@@ -78,12 +79,9 @@ def _lines(experiment, kind):
     if not numeric:
         return _bars(experiment, kind)
     workloads = list(dict.fromkeys(row.workload for row in sorted(numeric, key=lambda row: row.workload)))
-    # Where each value has a workload of its own (more jobs, another mix), they are one line.
-    several = len(workloads) > 1 and any(
-        len({row.value for row in numeric if row.workload == workload}) > 1 for workload in workloads)
     panels = []
     for mpi in names.mpis(row.mpi for row in numeric):
-        for workload in workloads if several else [None]:
+        for workload in workloads if len(workloads) > 1 else [None]:
             points = tuple(_point(row.scheduler, row.value, told(row)) for row in numeric
                            if row.mpi == mpi and workload in (None, row.workload))
             levels = tuple(_point(row.scheduler, None, told(row))
@@ -97,7 +95,7 @@ def _lines(experiment, kind):
     title = title_of(kind, experiment.baseline if paired else "")
     return Figure(experiment.name, shapes.Lines(tuple(panels), title, label),
                   _alt(f"Lines: {title.lower()} against {label}, with 90 % intervals.", _medians(experiment, kind)),
-                  tables.of_ratios(experiment, kind.ratio) if paired else tables.of_measure(experiment, kind.measure))
+                  tables.of_ratios(experiment, kind) if paired else tables.of_measure(experiment, kind.measure))
 
 
 def _gains(experiment, kind, facts):
@@ -121,14 +119,15 @@ def _gains(experiment, kind, facts):
         rows.append(shapes.GainRow("the paper, at best", (), compare.from_less_pct(best["less_pct"])))
     if not rows or baseline is None:
         return None
-    title = f"How many times {kind.faster} than {names.scheduler(baseline)}"
+    what = names.measure(kind.ratio)[0] if kind.faster == "shorter" else ""
+    title = f"{what and f'{what[0].upper()}{what[1:]}: how' or 'How'} many times {kind.faster} than {names.scheduler(baseline)}"
     said = [f"{row.label}, {names.scheduler(point.scheduler)}: {numbers.factors(point.y)[0]} times."
             for row in rows for point in row.points][:8]
     return Figure(f"{experiment.name}-gain",
                   shapes.Gains(tuple(rows), title,
                                f"times {kind.faster}; 1 is no difference, left of it {kind.slower}"),
                   _alt(f"Points with 90 % intervals: {title.lower()}.", said),
-                  tables.of_ratios(experiment, kind.ratio))
+                  tables.of_ratios(experiment, kind))
 
 
 def kernel(job):
@@ -136,19 +135,19 @@ def kernel(job):
     return re.split(r"[.*]", job, maxsplit=1)[0]
 
 
+def labels_of(jobs):
+    """{name: its kernel}, or the whole name where several have that kernel."""
+    found = [kernel(job) for job in jobs]
+    return {job: name if found.count(name) == 1 else job for job, name in zip(jobs, found)}
+
+
 def pair_cells(experiment, mpi, scheduler, measure):
-    """{(kernel, the kernel beside it): median}, of workloads of one or two job names."""
-    by_workload = {}
-    for job in experiment.jobs:
-        if (job.mpi, job.scheduler) == (mpi, scheduler):
-            by_workload.setdefault((job.workload, job.value), []).append(job)
+    """{(job, the job beside it): median}, by name, of workloads of two jobs."""
     cells = {}
-    for jobs in by_workload.values():
-        if len(jobs) > 2:
-            continue
-        for job, beside in ((jobs[0], jobs[-1]), (jobs[-1], jobs[0])):
-            if job.measures.get(measure):
-                cells[kernel(job.job), kernel(beside.job)] = job.measures[measure].median
+    for job in experiment.jobs:
+        pair = job.workload.split()
+        if (job.mpi, job.scheduler) == (mpi, scheduler) and len(pair) == 2 and job.job in pair and job.measures.get(measure):
+            cells[job.job, pair[pair.index(job.job) - 1]] = job.measures[measure].median
     return cells
 
 
@@ -159,9 +158,13 @@ def _matrix(experiment, kind):
             cells = pair_cells(experiment, mpi, scheduler, measure)
             if cells and scheduler not in ("dedicated", "dedicated-cosched"):
                 panels.append(shapes.MatrixPanel(f"{names.mpi(mpi)}, {names.scheduler(scheduler)}", scheduler, cells))
-    labels = sorted({kernel for panel in panels for cell in panel.cells for kernel in cell})
-    if not panels or len(labels) > SMALL_MATRIX:
+    jobs = sorted({job for panel in panels for cell in panel.cells for job in cell})
+    if not panels or len(jobs) > SMALL_MATRIX:
         return _bars(experiment, kind)
+    label = labels_of(jobs)
+    labels = [label[job] for job in jobs]
+    panels = [dataclasses.replace(panel, cells={(label[job], label[other]): value for (job, other), value in panel.cells.items()})
+              for panel in panels]
     title = f"{names.measure(measure)[0].capitalize()} of the row's program beside the column's"
     said = [sentences.pairs(experiment, mpi) for mpi in names.mpis(job.mpi for job in experiment.jobs)]
     return Figure(experiment.name, shapes.Matrix(tuple(panels), tuple(labels), title),

@@ -6,7 +6,7 @@ from .blocks import Figure, Table
 from .draw import shapes
 
 PREFERRED = ("workloads", "quick", "dom", "mixed")
-DEGREES = ("dom", "batch")  # whose value is the degree
+DEGREES = ("dom", "batch", "mpl")  # whose value is the degree
 WORKLOADS = ("workload-2",)  # the one with most messages, where schedulers differ most
 
 

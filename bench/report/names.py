@@ -2,7 +2,8 @@
 
 import re
 
-# Distinguishable with any colour vision, and at least 3 : 1 against both backgrounds of the page.
+# At least 3 : 1 against both backgrounds of the page, which leaves too little lightness to tell all of them apart with
+# any colour vision: lines have markers besides, and bars are in the order of the key.
 COLOURS = {
     "dedicated": "#7a7a7a",
     "dedicated-cosched": "#4f94c4",
@@ -82,7 +83,7 @@ MEASURES = {
 
 def scheduler_key(name):
     """Sorts schedulers: the known ones in a fixed order, what we are about last; others between."""
-    if name == "cosched" or name.startswith("cosched"):
+    if is_cosched(name):
         return (2, name != "cosched", name)
     return (0, ORDER.index(name), name) if name in ORDER else (1, 0, name)
 
@@ -96,11 +97,16 @@ def colours(found):
     """{scheduler: colour} for all schedulers of a report."""
     found = schedulers(found)
     table = {name: COLOURS[name] for name in found if name in COLOURS}
-    unused = [colour for colour in SPARE_COLOURS if colour not in table.values()] or list(SPARE_COLOURS)
-    for is_variant, spare in ((True, VARIANTS), (False, unused)):
-        unknown = [name for name in found if name not in COLOURS and name.startswith("cosched") == is_variant]
-        table.update((name, spare[place % len(spare)]) for place, name in enumerate(unknown))
+    for is_variant, spare in ((False, SPARE_COLOURS), (True, (*VARIANTS, *SPARE_COLOURS))):
+        unknown = [name for name in found if name not in COLOURS and is_cosched(name) == is_variant]
+        unused = [colour for colour in spare if colour not in table.values()] or spare
+        table.update((name, unused[place % len(unused)]) for place, name in enumerate(unknown))
     return table
+
+
+def is_cosched(name):
+    """Whether the scheduler is cosched or a variant of it."""
+    return re.match(r"cosched($|[:@+])", name) is not None
 
 
 def _variant(name):

@@ -154,7 +154,7 @@ def _facts(paper, experiment):
 
 def _settings(experiment):
     """The times that all rows of ours share, in words."""
-    rows = [row for row in experiment.rows if row.scheduler.startswith("cosched")]
+    rows = [row for row in experiment.rows if names.is_cosched(row.scheduler)]
     said = []
     for label, name in (("time-slice", "time_slice_s"), ("GMET", "gmet_s")):
         values = {getattr(row, name) for row in rows}
@@ -191,7 +191,7 @@ def _experiment(experiment, paper):
                       "note"), tables.of_all(experiment))))
     # Where they are paired, that table is the figure's.
     if not kind.gains and not kind.paired and any(row.ratios.get(kind.ratio) for row in experiment.rows):
-        blocks.append(Details("Ratios of this experiment", (tables.of_ratios(experiment, kind.ratio),)))
+        blocks.append(Details("Ratios of this experiment", (tables.of_ratios(experiment, kind),)))
     if experiment.jobs:
         blocks.append(Details("Each job of this experiment", (tables.of_jobs(experiment),)))
     return blocks

@@ -76,7 +76,7 @@ def degree_trend(experiment, kind, mpi):
 def best_row(experiment, kind, mpi):
     """(row, Comparison) of the setting with most gain over the baseline, or None."""
     found = [(row, compare.compare(row.ratios.get(kind.ratio))) for row in experiment.rows
-             if row.scheduler.startswith("cosched") and row.mpi == mpi]
+             if names.is_cosched(row.scheduler) and row.mpi == mpi]
     found = [pair for pair in found if pair[1].kind != "missing"]
     return max(found, key=lambda pair: pair[1].factor) if found else None
 

@@ -40,9 +40,9 @@ def of_measure(experiment, measure):
          str(row.unverified)) for row in sorted(experiment.rows, key=_place)), words=3)
 
 
-def of_ratios(experiment, measure):
-    """Ratios to the baseline, ours ÷ baseline, and what they say."""
-    baseline = names.scheduler(experiment.baseline or "")
+def of_ratios(experiment, kind):
+    """Ratios of the kind's measure to the baseline's, ours ÷ baseline, and what they say."""
+    baseline, measure = names.scheduler(experiment.baseline or ""), kind.ratio
     rows = [row for row in sorted(experiment.rows, key=_place)
             if row.ratios.get(measure) and row.scheduler != experiment.baseline]
     known = any(row.ideals.get(measure) for row in rows)
@@ -51,7 +51,7 @@ def of_ratios(experiment, measure):
     return Table(header, tuple(
         (*_who(experiment, row), *_figures(row.ratios.get(measure)),
          *([_median(row.ideals.get(measure))] if known else []),
-         compare.phrase(compare.compare(row.ratios.get(measure)))) for row in rows), words=3, trailing=1)
+         compare.phrase(compare.compare(row.ratios.get(measure)), kind.faster, kind.slower)) for row in rows), words=3, trailing=1)
 
 
 def _median(statistic):

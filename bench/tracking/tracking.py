@@ -114,7 +114,8 @@ def _series(points, means, processes, work):
 def script(points, cpus, tick_ms, svg):
     """For gnuplot. Both axes are logarithmic: signals and the other means are orders of magnitude apart."""
     shapes = {"share": 4, "freezer": 8, "signals": 7}
-    text = [f"set terminal svg size 980,460 font 'sans-serif,12' background '#ffffff'\nset output '{svg}'",
+    quoted = "'" + svg.replace("'", "''") + "'"
+    text = [f"set terminal svg size 980,460 font 'sans-serif,12' background '#ffffff'\nset output {quoted}",
             "set multiplot layout 1,2\nset logscale xy\nset xlabel 'retry interval, ms'\nset ylabel 'context switch, ms'",
             f"set xrange [0.8:{1.25 * max(point.retry_ms for point in points):g}]\nset yrange [0.005:3000]\n"
             "set key outside bottom center maxrows 5 font ',9'\nset grid ytics lc rgb '#dddddd'"]
@@ -137,7 +138,7 @@ def script(points, cpus, tick_ms, svg):
 
 
 def draw(points, cpus, tick_ms, svg):
-    done = subprocess.run(["gnuplot"], input=script(points, cpus, tick_ms, svg), text=True, stderr=subprocess.PIPE,
+    done = subprocess.run(["gnuplot", "-d"], input=script(points, cpus, tick_ms, svg), text=True, stderr=subprocess.PIPE,
                           check=False)
     if done.returncode != 0:
         raise Failed(f"gnuplot: {done.stderr.strip()}")

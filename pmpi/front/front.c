@@ -161,13 +161,21 @@ static void find_local_mpi(const char *asked, const void *caller)
     local_mpi = found != NULL ? objects_handle(found) : NULL;
 }
 
-// That of MPI 5, which is none that a variant was built for.
-static bool has_standard_abi(void)
+// That of MPI 5, which is none that a variant was built for. MPICH had it before it could say so:
+// then the library's name tells.
+static bool has_standard_abi(void *any_function)
 {
+    static const char library[] = "libmpi_abi.";
     int major = -1, minor = -1;
     int (*get_version)(int *, int *) =
         (int (*)(int *, int *))front_real(FRONT_ENTRY_PMPI, "Abi_get_version");
-    return get_version != NULL && get_version(&major, &minor) == 0 && major >= 0;
+    if (get_version != NULL && get_version(&major, &minor) == 0 && major >= 0)
+        return true;
+    Dl_info info;
+    if (dladdr(any_function, &info) == 0 || info.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash != NULL ? slash + 1 : info.dli_fname, library, strlen(library)) == 0;
 }
 
 static const struct family *find_family(void)
@@ -179,7 +187,7 @@ static const struct family *find_family(void)
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[sizeof version - 1] = '\0';
-    return has_standard_abi() ? NULL : family_of(version);
+    return has_standard_abi((void *)get_version) ? NULL : family_of(version);
 }
 
 static const char *own_name(void)
@@ -212,7 +220,13 @@ static bool load_variant(const struct family *found)
     front_variant_fn *start =
         handle != NULL ? (front_variant_fn *)dlsym(handle, FRONT_VARIANT_SYMBOL) : NULL;
     static void *entries[SLOTS];
-    if (start == NULL || start(&api, entries, SLOTS) != 0) {
+    int refusal = start != NULL ? start(&api, entries, SLOTS) : FRONT_OTHER_VERSION;
+    if (refusal == FRONT_MPI_TOO_OLD) {
+        fprintf(stderr, "cosched: the MPI has not all functions of MPI-3; the program runs without "
+                        "cosched. Use a later MPI\n");
+        return false;
+    }
+    if (refusal != 0) {
         fprintf(stderr,
                 "cosched: %s cannot be used (%s); the program runs without it. Reinstall cosched "
                 "for this MPI\n",

@@ -29,9 +29,14 @@ struct front_api {
     void (*when_nothing_moved)(void (*look)(void));
 };
 
+// Why a variant cannot serve.
+enum front_refusal {
+    FRONT_OTHER_VERSION = -1, // the front is none of its own
+    FRONT_MPI_TOO_OLD = -2,   // the MPI has not all of MPI-3
+};
+
 // A variant's only exported function, "cosched_pmpi_variant". It fills `entries`, two for each
-// function of the table in order (MPI_X, PMPI_X), and returns 0; or returns -1 when it cannot
-// serve.
+// function of the table in order (MPI_X, PMPI_X), and returns 0; or else a front_refusal.
 typedef int front_variant_fn(const struct front_api *api, void **entries, size_t count);
 
 #define FRONT_VARIANT_SYMBOL "cosched_pmpi_variant"

@@ -1,5 +1,5 @@
 // In a launcher that does not hand LD_PRELOAD on to other nodes, the library arranges that; in any
-// other program this does nothing. Open MPI's mpirun forwards only what an MCA parameter lists.
+// other program this does nothing. Open MPI's launchers forward only what an MCA parameter lists.
 #include "pmpi/front/forwarding.h"
 
 #include <dlfcn.h>
@@ -25,34 +25,50 @@ static const char *const forwarded[] = {
 };
 enum { FORWARDED = sizeof forwarded / sizeof *forwarded };
 
-// On success `directory` is the one above that of the launcher's file.
-static bool in_openmpi_launcher(char directory[PATH_BYTES])
+// By the name of its file and a function of the library that it is linked to.
+static enum forwarding_launcher launcher_by(const char *name)
 {
-    static const char *const names[] = {"orterun", "mpirun", "mpiexec", "mpirun.openmpi",
-                                        "mpiexec.openmpi"};
+    static const struct {
+        const char *name, *function;
+        enum forwarding_launcher launcher;
+    } known[] = {
+        {"orterun", "orte_init", FORWARDING_ORTE},
+        {"mpirun", "orte_init", FORWARDING_ORTE},
+        {"mpiexec", "orte_init", FORWARDING_ORTE},
+        {"mpirun.openmpi", "orte_init", FORWARDING_ORTE},
+        {"mpiexec.openmpi", "orte_init", FORWARDING_ORTE},
+        {"prte", "prte_init", FORWARDING_PRRTE},
+        {"prterun", "prte_init", FORWARDING_PRRTE},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) == 0 && dlsym(RTLD_DEFAULT, known[i].function) != NULL)
+            return known[i].launcher;
+    }
+    return FORWARDING_NOBODY;
+}
+
+// When it is one, `directory` is the one above that of the launcher's file.
+static enum forwarding_launcher own_launcher(char directory[PATH_BYTES])
+{
     ssize_t length = readlink("/proc/self/exe", directory, PATH_BYTES - 1);
     if (length <= 0)
-        return false;
+        return FORWARDING_NOBODY;
     directory[length] = '\0';
     char *base = strrchr(directory, '/');
     if (base == NULL)
-        return false;
+        return FORWARDING_NOBODY;
     *base++ = '\0';
-    bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found = found || strcmp(base, names[i]) == 0;
-    if (!found || dlsym(RTLD_DEFAULT, "orte_init") == NULL)
-        return false;
+    enum forwarding_launcher launcher = launcher_by(base);
     char *slash = strrchr(directory, '/');
     *(slash != NULL ? slash : directory) = '\0';
-    return true;
+    return launcher;
 }
 
 // The value of an MCA parameter but for files: the command line's goes before the environment's.
 static const char *value_of(char **arguments, const char *parameter)
 {
     char variable[128];
-    char **argument = forwarding_argument(arguments, parameter);
+    char **argument = forwarding_argument(FORWARDING_ORTE, arguments, parameter);
     if (argument != NULL)
         return *argument;
     snprintf(variable, sizeof variable, PREFIX "%s", parameter);
@@ -133,13 +149,13 @@ static bool files_list(char **arguments, const char *prefix)
     return lists;
 }
 
-// Puts the longer list in place of the value, in memory that stays. mpirun takes quotes off.
-static void extend_argument(char **value, char delimiter, const char *const *names)
+// Puts the longer list in place of the value, in memory that stays. The launcher takes quotes off.
+static void extend_argument(char **value, char delimiter, const char *const *entries)
 {
     size_t length = strlen(*value);
     bool quoted = length > 1 && (*value)[0] == '"' && (*value)[length - 1] == '"';
     char *list = quoted ? strndup(*value + 1, length - 2) : strdup(*value);
-    char *joined = list != NULL ? forwarding_join(list, delimiter, names) : NULL;
+    char *joined = list != NULL ? forwarding_join(list, delimiter, entries) : NULL;
     if (joined != NULL)
         *value = joined;
     free(list);
@@ -161,7 +177,8 @@ static bool extend_users_list(char **arguments, const char *const *names)
     bool given = getenv(PREFIX LIST) != NULL;
     if (given && readable)
         extend_variable(PREFIX LIST, delimiter != NULL ? *delimiter : ';', names);
-    for (char **value = arguments; (value = forwarding_argument(value, LIST)) != NULL;) {
+    char **value = arguments;
+    while ((value = forwarding_argument(FORWARDING_ORTE, value, LIST)) != NULL) {
         given = true;
         if (readable)
             extend_argument(value, delimiter != NULL ? *delimiter : ';', names);
@@ -170,20 +187,55 @@ static bool extend_users_list(char **arguments, const char *const *names)
 }
 
 // The user's own list and the internal one exclude each other, so the one in use is extended; what
-// files say is left to them. glibc hands the command line to constructors, in the memory that main
-// has it in.
-__attribute__((constructor)) static void launcher_forward(int argc, char **argv)
+// files say is left to them.
+static void forward_in_orte(char **arguments, const char *prefix)
 {
-    char prefix[PATH_BYTES];
     const char *names[FORWARDED + 1] = {NULL};
-    if (argc < 1 || !in_openmpi_launcher(prefix))
-        return;
     for (size_t i = 0, count = 0; i < FORWARDED; i++) {
         if (getenv(forwarded[i]) != NULL)
             names[count++] = forwarded[i];
     }
-    if (files_list(argv, prefix) || extend_users_list(argv, names))
+    if (files_list(arguments, prefix) || extend_users_list(arguments, names))
         unsetenv(INTERNAL_LIST); // of a launcher that this one runs under
     else
         extend_variable(INTERNAL_LIST, ';', names);
+}
+
+// "NAME=VALUE" of the environment in memory that stays; null: it is not set, or no list can have it.
+static const char *entry_of(const char *name)
+{
+    const char *value = getenv(name);
+    char *entry = NULL;
+    if (value == NULL || strchr(value, ';') != NULL || asprintf(&entry, "%s=%s", name, value) < 0)
+        return NULL;
+    return entry;
+}
+
+// Lists add up, but for that in the environment and the command line's, which takes its place.
+// Entries end with ";" always.
+static void forward_in_prrte(char **arguments)
+{
+    const char *entries[FORWARDED + 1] = {NULL}, *old = getenv(PREFIX LIST);
+    for (size_t i = 0, count = 0; i < FORWARDED; i++) {
+        entries[count] = entry_of(forwarded[i]);
+        count += entries[count] != NULL;
+    }
+    char *joined = forwarding_join_anew(old != NULL ? old : "", entries);
+    if (joined != NULL)
+        setenv(PREFIX LIST, joined, 1);
+    free(joined);
+    char **value = arguments;
+    while ((value = forwarding_argument(FORWARDING_PRRTE, value, LIST)) != NULL)
+        extend_argument(value, ';', entries);
+}
+
+// glibc hands the command line to constructors, in the memory that main has it in.
+__attribute__((constructor)) static void launcher_forward(int argc, char **argv)
+{
+    char prefix[PATH_BYTES];
+    enum forwarding_launcher launcher = argc < 1 ? FORWARDING_NOBODY : own_launcher(prefix);
+    if (launcher == FORWARDING_ORTE)
+        forward_in_orte(argv, prefix);
+    else if (launcher == FORWARDING_PRRTE)
+        forward_in_prrte(argv);
 }

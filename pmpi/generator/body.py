@@ -209,8 +209,9 @@ class Body:
             arguments.insert(at, "&flag")
             lines.append("int flag = 0;")
             unfinished = "!flag"
-        lines += [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished})",
-                  "    wait_pause(&wait);"]
+        progress = ["    wait_progress();"] if f.role in ("probe", "mprobe") else []
+        lines += [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
+                  *progress, "    wait_pause(&wait);", "}"]
         direct = f"rc = next->{f.name}({f.call(self.replace)});"
         if f.role == "waitany":  # MPICH's MPI_Testany leaves the status alone when there is nothing
             lines += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]

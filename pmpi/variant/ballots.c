@@ -4,6 +4,7 @@
 #include "pmpi/variant/bindings.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/doorbell.h"
+#include "pmpi/variant/exchange.h"
 #include "pmpi/variant/half_wrapped.h"
 #include "pmpi/variant/job.h"
 #include "pmpi/variant/patience.h"
@@ -103,10 +104,7 @@ static struct ballot own_ballot(void)
 bool ballots_exchange(struct ballot *ballots)
 {
     struct ballot own = own_ballot();
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (job.mpi->Iallgather(&own, sizeof own, MPI_BYTE, ballots, sizeof own, MPI_BYTE, job.comm,
-                            &request) != MPI_SUCCESS ||
-        !patience_wait(&request, PATIENCE_FOR_EVER))
+    if (!exchange(&own, ballots, sizeof own))
         return false;
     for (int i = 0; i < job.size; i++)
         half_wrapped_take(job.rank, job.size, i, ballots[i].roll_calls);

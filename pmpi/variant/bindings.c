@@ -93,16 +93,16 @@ static integer fortran_comm(MPI_Comm comm)
     return convert != NULL ? convert(comm) : 0;
 }
 
-#else
+#else // handles are INTEGERs there, which is of the ABI; MPI_Type_c2f is a macro, or in 4.2 a function
 
 static integer fortran_type(MPI_Datatype type)
 {
-    return MPI_Type_c2f(type);
+    return type;
 }
 
 static integer fortran_comm(MPI_Comm comm)
 {
-    return MPI_Comm_c2f(comm);
+    return comm;
 }
 
 #endif

@@ -33,6 +33,7 @@ static struct {
     int contacts[CONTACTS_MAX];
     _Atomic int contact_count;
     int remote_count;
+    int local_count; // with this one
     _Atomic int scheduled_contacts; // contacts whose last word was "scheduled"
     struct freshness freshness;
     struct outgoing outbox[OUTBOX_SLOTS];
@@ -88,6 +89,7 @@ int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers)
     }
     for (unsigned i = 0; i < OUTBOX_SLOTS; i++)
         own.outbox[i].request = MPI_REQUEST_NULL;
+    own.local_count = size - own.remote_count;
     own.comm = comm;
     carrier.settled = 0;
     carrier.size = size;
@@ -357,7 +359,7 @@ void carrier_tell(int peer, uint64_t word)
 
 static void request(uint64_t now)
 {
-    if (session_request(now))
+    if (session_request(now, own.local_count))
         stats_add(STATS_REQUESTS, 1);
 }
 

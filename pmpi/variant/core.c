@@ -90,19 +90,19 @@ int cosched_pmpi_variant(const struct front_api *api, void **entries, size_t cou
     static const unsigned char since[MPI_NEXT_FUNCTIONS] = {MPI_NEXT_SINCE};
     if (api->version != FRONT_API_VERSION || api->table != MPI_NEXT_TABLE ||
         count != MPI_NEXT_WRAPPED * 2)
-        return -1;
+        return FRONT_OTHER_VERSION;
     _Static_assert(sizeof(struct mpi_next) == MPI_NEXT_FUNCTIONS * sizeof(void *),
                    "the structure is also an array in the order of the names");
     front = api;
     if (!find_predefined())
-        return -1;
+        return FRONT_MPI_TOO_OLD;
     for (int entry = 0; entry < 2; entry++) {
         void **functions = (void **)&mpi_next[entry];
         for (size_t i = 0; i < MPI_NEXT_FUNCTIONS; i++) {
             functions[i] = api->real((enum front_entry)entry, names[i]);
             // MPI-3 is what every MPI of today has; without all of it there is no service.
             if (functions[i] == NULL && since[i] <= 3)
-                return -1;
+                return FRONT_MPI_TOO_OLD;
         }
     }
     // Wrapped functions come first, in the same order. One that the MPI lacks stays missing.

@@ -266,7 +266,7 @@ static void job_start(void)
         calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
                                      sizeof(struct numbering_rank) + sizeof(int) + sizeof(bool));
     look_for_parent();
-    if (!make_communicator() || !agree_on_job_id()) {
+    if (!make_communicator() || !job_agree(ballots != NULL) || !agree_on_job_id()) {
         free(ballots);
         return;
     }
@@ -278,7 +278,7 @@ static void job_start(void)
     job.place = crowding_own_place(job.settings.runtime_dir);
     job.identity.width = job.place.width;
     job.registered = session_register(&job.identity, &job.error) == 0;
-    if (ballots != NULL && ballots_exchange(ballots)) {
+    if (ballots_exchange(ballots)) {
         struct crowding_place *places = (struct crowding_place *)(ballots + job.size);
         wait_choice_make(ballots, places);
         struct numbering_rank *ranks = (struct numbering_rank *)(places + job.size);
@@ -353,6 +353,13 @@ int lifecycle_Init_thread(const struct mpi_next *next, int *argc, char ***argv, 
     return leave(rc);
 }
 
+static bool threads_may_wait(void)
+{
+    int level = MPI_THREAD_MULTIPLE;
+    job.mpi->Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
+}
+
 // The ranks meet before the real MPI_Finalize, and then leave the job's turn to others: taking MPI
 // down takes a while and little CPU time, unless strangers are waited for. Where MPICH could hang
 // the private communicator is not given back: MPI_Comm_free sends messages, which take the ranks
@@ -363,7 +370,9 @@ static void part(bool parts)
     if (parts)
         session_part();
     contention_stop();
-    doorbell_leave();
+    // A thread that waits on a session's communicator may sleep there, or be about to.
+    if (!threads_may_wait())
+        doorbell_leave();
     peers_stop();
     if (PARTING_ANSWERS)
         parting_linger(job.size, state, job.crowded, parts);

@@ -3,8 +3,11 @@
 #include "common/hash.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NAME_BYTES = 512 }; // PMIX_MAX_NSLEN is 255
 
 // The launcher's names are its own: those of two launchers may be the same. So its server on this
 // node counts, too, by its address.
@@ -18,6 +21,20 @@ static uint64_t number(const char *name, size_t length)
     return hash != 0 ? hash : 1;
 }
 
+// Of Open MPI 5's launcher a name is BASE@N with a BASE of the launcher's; in ports there stands a
+// number in its place, whose lower half is N.
+static uint64_t number_by_port(const char *name, size_t length)
+{
+    const char *own = getenv("PMIX_NAMESPACE"), *at = own != NULL ? strrchr(own, '@') : NULL;
+    char full[NAME_BYTES], *end = NULL;
+    unsigned long job = strtoul(name, &end, 10);
+    if (at == NULL || end != name + length)
+        return number(name, length);
+    int written =
+        snprintf(full, sizeof full, "%.*s@%lu", (int)(at - own), own, job & UINT16_MAX);
+    return written > 0 && (size_t)written < sizeof full ? number(full, (size_t)written) : 0;
+}
+
 // Open MPI tells spawned processes where to meet their parents, as NAME.RANK:TAG.
 static uint64_t parent_by_port(void)
 {
@@ -25,9 +42,10 @@ static uint64_t parent_by_port(void)
     const char *tag = port != NULL ? strrchr(port, ':') : NULL;
     if (tag == NULL)
         return 0;
+    port += *port == '"'; // Open MPI 5 quotes it
     for (const char *rank = tag; rank > port; rank--) {
         if (*rank == '.')
-            return number(port, (size_t)(rank - port));
+            return number_by_port(port, (size_t)(rank - port));
     }
     return 0;
 }

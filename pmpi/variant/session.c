@@ -17,8 +17,9 @@ enum {
     RENEW_TIMEOUT_MS = 100,
 };
 
-#define REQUEST_INTERVAL_NS NS_PER_MS
-#define RENEW_INTERVAL_NS   NS_PER_SEC
+#define REQUEST_INTERVAL_NS      NS_PER_MS         // for each rank of the job on this node
+#define REQUEST_INTERVAL_MOST_NS (100 * NS_PER_MS) // while what it has heard still counts
+#define RENEW_INTERVAL_NS        NS_PER_SEC
 
 static const _Atomic uint64_t free_word = STATUS_WORD_FREE;
 _Atomic(const _Atomic uint64_t *) session_word_at = &free_word;
@@ -283,9 +284,12 @@ static void give_back(void)
     atomic_flag_clear_explicit(&session.busy, memory_order_release);
 }
 
-bool session_request(uint64_t now_ns)
+bool session_request(uint64_t now_ns, int mates)
 {
-    if (session.page == NULL || now_ns - session.last_request_ns < REQUEST_INTERVAL_NS || !take())
+    uint64_t interval_ns = (uint64_t)(mates > 0 ? mates : 1) * REQUEST_INTERVAL_NS;
+    if (interval_ns > REQUEST_INTERVAL_MOST_NS)
+        interval_ns = REQUEST_INTERVAL_MOST_NS;
+    if (session.page == NULL || now_ns - session.last_request_ns < interval_ns || !take())
         return false;
     bool sent = false;
     session.last_request_ns = now_ns;

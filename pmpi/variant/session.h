@@ -66,9 +66,11 @@ void session_prepare(void);
 // The page of a registered process, or null.
 const struct status_page *session_page(void);
 
-// SCHEDULE (CMDSCH): asks for the CPU, at most once per millisecond. Returns true when a request
-// was sent.
-bool session_request(uint64_t now_ns);
+// SCHEDULE (CMDSCH): asks for the CPU, with `mates` ranks of its job on this node, itself included.
+// All of them together ask about once a millisecond at most, so that one user's requests do not wait
+// for each other at a scheduler that hears him only so often; a rank's first one goes at once.
+// Returns true when a request was sent.
+bool session_request(uint64_t now_ns, int mates);
 
 // OFFER: what the job could have of this node's slots. Returns 0, or -1 when there is no answer.
 int session_offer(struct slots_offer *offer);

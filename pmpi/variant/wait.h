@@ -109,6 +109,12 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 
+// Between a probe that found nothing and the pause: makes progress of everything that MPI has begun,
+// as the blocking call does. Open MPI's nonblocking probe looks at its transport only, under some
+// transports: what a peer waits for, such as this rank's part of a nonblocking collective, would
+// stand still.
+void wait_progress(void);
+
 // The same in the midst of a call of the MPI's, so without any of its functions. Where the MPI
 // gives the CPU away by itself after this, the second one says whether it should.
 void wait_pause_within(struct wait *wait, bool sleeps);

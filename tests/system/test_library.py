@@ -224,6 +224,14 @@ class Library(unittest.TestCase):
         done = subprocess.run(["ldd", LIBRARY], capture_output=True, text=True, check=True)
         self.assertNotIn("mpi", done.stdout.replace("libcosched_pmpi", ""))
 
+    # Where the MPI was opened for a plugin only, they would not be found.
+    def test_variants_need_no_functions_of_an_mpi(self):
+        for family in FAMILIES:
+            with self.subTest(mpi=family):
+                variant = LIBRARY.replace(".so", f"_{family}.so")
+                done = subprocess.run(["nm", "-D", "--undefined-only", variant], capture_output=True, text=True, check=True)
+                self.assertEqual(re.findall(r"\bP?MPI_\w+", done.stdout), [])
+
 
 class Front(unittest.TestCase):
     """How the front finds the program's MPI, and what it does where that lacks functions."""
@@ -268,6 +276,11 @@ class Front(unittest.TestCase):
             with self.subTest(version=version):
                 done = self.start(self.plugin("other.c", f'-DVERSION="{version}"'), HOST_LOOKS_FOR="PMPI_Get_library_version")
                 self.assertEqual(done.stdout, f"reached\n0 {unsupported}\nPMPI_Get_library_version is not shown\n", done.stderr)
+                self.assertIn("the MPI has not all functions of MPI-3", done.stderr)
+
+    def test_an_mpi_of_the_standard_abi_is_left_alone(self):
+        done = self.start(self.plugin("other.c", '-DVERSION="MPICH"', name="libmpi_abi.so.0"))
+        self.assertEqual(done.stdout, "reached\n0 16\n", done.stderr)
 
     def test_an_mpi_of_any_name_that_was_opened_for_a_plugin_is_reached(self):
         missing = "cosched: no MPI in this process has MPI_Finalize: calls of it return an error\n"

@@ -51,9 +51,9 @@ int mock_session_requests(void)
     return atomic_exchange_explicit(&requests, 0, memory_order_relaxed);
 }
 
-bool session_request(uint64_t now_ns)
+bool session_request(uint64_t now_ns, int mates)
 {
-    (void)now_ns;
+    (void)now_ns, (void)mates;
     atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed);
     return true;
 }

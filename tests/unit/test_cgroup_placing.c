@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,6 +339,57 @@ static void v2_a_threaded_class_is_explained(void **state)
     class_close(a);
 }
 
+static void bind_to(pid_t thread, int cpu)
+{
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(cpu, &only);
+    assert_int_equal(sched_setaffinity(thread, sizeof only, &only), 0);
+}
+
+static bool is_bound_to(pid_t thread, int cpu)
+{
+    cpu_set_t now;
+    return sched_getaffinity(thread, sizeof now, &now) == 0 && CPU_COUNT(&now) == 1 &&
+           CPU_ISSET(cpu, &now);
+}
+
+// Where a group comes with a cpuset, kernels before 6.2 would give its members all CPUs of that.
+static void v2_threads_stay_bound(void **state)
+{
+    (void)state;
+    char control[256], from[128];
+    snprintf(control, sizeof control, "%s/cgroup.subtree_control", mounts[0]);
+    FILE *file = fopen(control, "we");
+    assert_non_null(file);
+    bool has_cpuset = fputs("+cpuset\n", file) >= 0 && fflush(file) == 0;
+    fclose(file);
+    if (!has_cpuset || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        skip();
+    class_t *a = open_class("a");
+    struct family *family = new_family();
+    make_origin(from, sizeof from, 1);
+    pid_t pid = start(have_family, family);
+    while (family->thread == 0 || family->child == 0 || family->grandchild == 0)
+        sleep_ms(1);
+    enter(mounts[0], from, pid);
+    bind_to(pid, 1);
+    bind_to(family->thread, 0);
+    bind_to(family->child, 1);
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_true(is_bound_to(pid, 1));
+    assert_true(is_bound_to(family->thread, 0));
+    assert_true(is_bound_to(family->child, 1));
+    assert_ok(class_expel(a, pid, &err));
+    assert_false(in_class("a", pid, "cgroup.procs"));
+    assert_true(is_bound_to(pid, 1));
+    assert_true(is_bound_to(family->thread, 0));
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(a, &err));
+    munmap(family, sizeof *family);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +404,7 @@ int main(void)
     };
     const struct CMUnitTest v2_tests[] = {
         real(v2_a_threaded_class_is_explained),
+        real(v2_threads_stay_bound),
     };
     if (!find_cgroups())
         return SKIPPED;

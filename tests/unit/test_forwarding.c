@@ -1,4 +1,4 @@
-// In Open MPI's mpirun: the user's list of variables is found where mpirun finds it, and extended
+// In Open MPI's launchers: the user's list of variables is found where these find it, and extended
 // without loss; files that list some are seen.
 #include "pmpi/front/forwarding.h"
 
@@ -14,13 +14,14 @@
 enum { ARGUMENTS = 8 };
 
 // Where the value stands; -1: nowhere.
-static long place(char *arguments[ARGUMENTS])
+static long place(enum forwarding_launcher launcher, char *arguments[ARGUMENTS])
 {
-    char **value = forwarding_argument(arguments, LIST);
+    char **value = forwarding_argument(launcher, arguments, LIST);
     return value != NULL ? value - arguments : -1;
 }
 
-#define PLACE(...) place((char *[ARGUMENTS]){"mpirun", __VA_ARGS__})
+#define PLACE(...)        place(FORWARDING_ORTE, (char *[ARGUMENTS]){"mpirun", __VA_ARGS__})
+#define PLACE_LATER(...) place(FORWARDING_PRRTE, (char *[ARGUMENTS]){"prte", __VA_ARGS__})
 
 static void lists_on_the_command_line_are_found(void **state)
 {
@@ -43,6 +44,19 @@ static void nothing_else_is_taken_for_one(void **state)
     assert_int_equal(PLACE("-mca", LIST "_delimiter", ","), -1);
     // mpirun itself looks no further
     assert_int_equal(PLACE("./a", ":", "-mca", LIST, "A=1"), -1);
+}
+
+static void lists_are_found_as_a_later_launcher_does(void **state)
+{
+    (void)state;
+    assert_int_equal(PLACE_LATER("--mca", LIST, "A=1", "./a"), 3);
+    assert_int_equal(PLACE_LATER("-gmca", LIST, "A=1", "./a"), 3);
+    assert_int_equal(PLACE_LATER("--omca", LIST, "A=1", "./a"), 3);
+    assert_int_equal(PLACE_LATER("--gomca", LIST, "A=1", "./a"), 3);
+    assert_int_equal(PLACE("--omca", LIST, "A=1", "./a"), -1);
+    assert_int_equal(PLACE_LATER("./a", ":", "-mca", LIST, "A=1", "./b"), 5);
+    assert_int_equal(PLACE_LATER("--prtemca", LIST, "A=1", "./a"), -1);
+    assert_int_equal(PLACE_LATER("-mca", LIST), -1);
 }
 
 static void files_on_the_command_line_are_found(void **state)
@@ -83,6 +97,40 @@ static void lists_get_what_they_lack(void **state)
     assert_null(forwarding_join("A", ';', (const char *const[]){NULL}));
 }
 
+static void a_users_value_counts(void **state)
+{
+    (void)state;
+    char *joined = forwarding_join("LD_PRELOAD=x;A", ';',
+                                   (const char *const[]){"LD_PRELOAD=y", "COSCHED_WAIT=a=b", NULL});
+    assert_string_equal(joined, "LD_PRELOAD=x;A;COSCHED_WAIT=a=b");
+    free(joined);
+}
+
+static void assert_joined_anew(const char *list, const char *preload, const char *expected)
+{
+    char *joined = forwarding_join_anew(list, (const char *const[]){preload, NULL});
+    assert_string_equal(joined, expected);
+    // The same again changes nothing.
+    char *again = forwarding_join_anew(joined, (const char *const[]){preload, NULL});
+    assert_string_equal(again, expected);
+    free(joined);
+    free(again);
+}
+
+// What an outer launcher's environment had, an inner one does not hand on.
+static void what_was_added_before_gives_way(void **state)
+{
+    (void)state;
+#define MARK "COSCHED_FORWARDED=1"
+    assert_joined_anew("", "LD_PRELOAD=b", MARK ";LD_PRELOAD=b");
+    assert_joined_anew(MARK ";LD_PRELOAD=a;COSCHED_WAIT=spin", "LD_PRELOAD=b",
+                       MARK ";LD_PRELOAD=b");
+    assert_joined_anew("A=1;" MARK ";LD_PRELOAD=a", "LD_PRELOAD=b", "A=1;" MARK ";LD_PRELOAD=b");
+    assert_joined_anew("LD_PRELOAD=c;B;" MARK, "LD_PRELOAD=b", "LD_PRELOAD=c;B;" MARK);
+    assert_joined_anew("MY_" MARK, "LD_PRELOAD=b", "MY_" MARK ";" MARK ";LD_PRELOAD=b");
+#undef MARK
+}
+
 static void lines_that_list_are_seen(void **state)
 {
     static const char *const listing[] = {
@@ -118,8 +166,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_on_the_command_line_are_found),
         cmocka_unit_test(nothing_else_is_taken_for_one),
+        cmocka_unit_test(lists_are_found_as_a_later_launcher_does),
         cmocka_unit_test(files_on_the_command_line_are_found),
         cmocka_unit_test(lists_get_what_they_lack),
+        cmocka_unit_test(a_users_value_counts),
+        cmocka_unit_test(what_was_added_before_gives_way),
         cmocka_unit_test(lines_that_list_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "pmpi/variant/ballots.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/core.h"
+#include "pmpi/variant/exchange.h"
 #include "pmpi/variant/origin.h"
 #include "pmpi/variant/strangers.h"
 #include "pmpi/variant/wait.h"
@@ -24,6 +25,7 @@ static bool last_level, yields = true;
 static jmp_buf handler;
 static int ranks = 1;
 static int counted;          // meetings about what has been sent
+static int exchanges;        // of ballots and the like
 static char ballots[2][256]; // of this rank at its last two starts, the later one first
 // There is no memory for so many elements, or for elements of this size, once; 0: there is.
 static size_t missing_count, missing_size;
@@ -144,20 +146,29 @@ static void differ(struct ballot *ballot)
     ballot->gang ^= other_policy;
 }
 
+bool __wrap_exchange(const void *own, void *all, size_t bytes);
+
+bool __wrap_exchange(const void *own, void *all, size_t bytes)
+{
+    assert_true(bytes <= sizeof ballots[0]);
+    memcpy(ballots[1], ballots[0], sizeof ballots[0]);
+    memcpy(ballots[0], own, bytes);
+    exchanges++;
+    for (int i = 0; i < ranks; i++) {
+        char *ballot = (char *)all + (size_t)i * bytes;
+        memcpy(ballot, own, bytes);
+        *(uint64_t *)(void *)ballot += (uint64_t)i; // the number of the node
+        if (i > 0 && bytes == sizeof(struct ballot))
+            differ((struct ballot *)(void *)ballot);
+    }
+    return true;
+}
+
 static int iallgather(const void *in, int count, MPI_Datatype type, void *out, int room,
                       MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
 {
     (void)room, (void)out_type;
-    assert_true((size_t)count <= sizeof ballots[0]);
-    memcpy(ballots[1], ballots[0], sizeof ballots[0]);
-    memcpy(ballots[0], in, (size_t)count);
-    for (int i = 0; i < ranks; i++) {
-        char *ballot = (char *)out + i * count;
-        memcpy(ballot, in, (size_t)count);
-        *(uint64_t *)(void *)ballot += (uint64_t)i; // the number of the node
-        if (i > 0 && (size_t)count == sizeof(struct ballot))
-            differ((struct ballot *)(void *)ballot);
-    }
+    __wrap_exchange(in, out, (size_t)count);
     return ibcast(out, count, type, 0, comm, request);
 }
 
@@ -221,6 +232,7 @@ static void ranks_meet_once_at_the_start(void **state)
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
     assert_int_equal(starts, 1);
     assert_true(core_active);
+    meetings = 0;
 }
 
 static __attribute__((noinline)) void leave_a_call(void)
@@ -257,9 +269,9 @@ static void ranks_meet_at_the_end_after_a_call_that_was_left(void **state)
 
 static void finalize_again(void)
 {
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
     meetings = ends = 0;
     last_level = false;
-    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
 }
 
@@ -306,6 +318,25 @@ static void starts_and_ends(bool carries)
     assert_int_equal(carrier.on, carries);
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
     assert_int_equal(counted, carries);
+}
+
+// They would wait for its ballot.
+static void who_has_no_memory_for_ballots_says_so(void **state)
+{
+    (void)state;
+    ranks = 2;
+    exchanges = meetings = 0;
+    last_level = false;
+    missing_count = 2;
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(meetings, 1);
+    assert_int_equal(exchanges, 0);
+    assert_false(core_active);
+    meetings = 0;
+    yields = false; // as this job does not
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+    yields = true;
+    ranks = 1;
 }
 
 // The others would wait for a rank without a carrier at the end: they learn of it in time.
@@ -516,6 +547,7 @@ int main(void)
         cmocka_unit_test(ranks_meet_at_the_end_after_a_call_that_was_left),
         cmocka_unit_test(who_is_not_seen_keeps_taking_turns),
         cmocka_unit_test(who_has_no_memory_says_so),
+        cmocka_unit_test(who_has_no_memory_for_ballots_says_so),
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
         cmocka_unit_test(nodes_with_other_slots_give_none),

@@ -168,6 +168,10 @@ class Schedulers(unittest.TestCase):
                 schedulers.parse(path)
             os.chmod(path, 0o755)
             self.assertEqual(schedulers.parse_list(f"cosched,{path}")["mine"].script, path)
+            like_ours = os.path.join(folder, "coscheduler.sh")
+            os.rename(path, like_ours)
+            with self.assertRaisesRegex(NasError, "name the file otherwise"):
+                schedulers.parse(like_ours)
 
 
 class CommandLines(unittest.TestCase):

@@ -548,6 +548,17 @@ class Gantt(unittest.TestCase):
         lifetimes = {"a": (0.2, 9.9), "b": (0.2, 3.9), "c": (5.2, 13.8)}
         self.assertEqual(gantt.match(lifetimes, jobs), {"a": 0, "b": 1, "c": 2})
 
+    def test_jobs_that_end_together_are_told_apart(self):
+        # A job leaves its node a tenth of a second before its launch ends.
+        for start_s in (8.0, 3.0):
+            jobs = [job("cg.A.2", 13.2, start_s=start_s, seconds=[13.2 - start_s]), job("ep.A.2", 13.3, start_s=10.0, seconds=[3.3])]
+            with self.subTest(start_s=start_s):
+                self.assertEqual(gantt.match({"a": (start_s + 0.2, 13.1), "b": (10.2, 13.2)}, jobs), {"a": 0, "b": 1})
+
+    def test_no_job_has_turns_after_its_end(self):
+        jobs = [job("cg.A.2", 4.0), {**job("cg.A.2", 4.0), "hung_in_finalize": 1}]
+        self.assertEqual(gantt.match({"a": (0.2, 9.9)}, jobs), {"a": 1})
+
     def test_the_sequential_class_is_no_job(self):
         trace = dump((101.0, "a", gantt.SCHEDULED), (103.0, "5e", gantt.SCHEDULED), (105.0, "a", gantt.LEFT),
                      (105.1, "5e", gantt.LEFT))

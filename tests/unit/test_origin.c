@@ -34,10 +34,23 @@ static void children_know_their_parents(void **state)
     assert_int_equal(parents.parent, 0);
     assert_int_equal(children.parent, parents.world);
     assert_int_not_equal(children.world, parents.world);
-    // As a later Open MPI names them, after the node, which may have dots.
-    parents = told("prterun-node.site-77@1", "s", NULL, false);
-    children = told("prterun-node.site-77@2", "s", "prterun-node.site-77@1.12:3", true);
-    assert_int_equal(children.parent, parents.world);
+}
+
+// Open MPI 5 names them after the node, which may have dots, and in ports by the number of the job
+// below 2^16, and a hash of the rest above.
+static void children_of_a_later_launcher_know_their_parents(void **state)
+{
+    (void)state;
+    static const char *const ports[] = {"prterun-node.site-77@1.12:3", "2852126721.12:3",
+                                        "\"2852126721.12:3\"", "1.0:4"};
+    struct origin parents = told("prterun-node.site-77@1", "s", NULL, false);
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        struct origin children = told("prterun-node.site-77@2", "s", ports[i], true);
+        assert_int_equal(children.parent, parents.world);
+        assert_int_not_equal(children.world, parents.world);
+    }
+    assert_int_not_equal(told("prterun-node.site-77@2", "s", "2852126723.12:3", true).parent,
+                         parents.world);
 }
 
 // Two launchers may give the same name.
@@ -70,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_know_their_parents),
+        cmocka_unit_test(children_of_a_later_launcher_know_their_parents),
         cmocka_unit_test(launchers_are_told_apart),
         cmocka_unit_test(what_is_inherited_does_not_count),
         cmocka_unit_test(who_is_told_nothing_tells_nothing),

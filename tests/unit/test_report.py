@@ -86,6 +86,10 @@ class Names(unittest.TestCase):
         self.assertEqual({name: many[name] for name in few}, few)
         self.assertEqual(len(set(many.values())), 6)
 
+    def test_variants_have_colours_of_their_own(self):
+        found = names.colours(["fcfs", "mine", *(f"cosched@{size}" for size in ("250ms", "500ms", "1s", "2s"))])
+        self.assertEqual(len(set(found.values())), 6)
+
     def test_variants_are_said_in_words(self):
         self.assertEqual(names.scheduler("cosched:dcs@500ms"), "coscheduled by dcs, slice 500 ms")
         self.assertEqual(names.scheduler("cosched@1s"), "coscheduled, slice 1 s")

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 import reportkit  # noqa: E402
-from report import blocks, cli, experiments, figures, gantts, model, pages, sections, tables  # noqa: E402
+from report import blocks, cli, experiments, figures, gantts, model, names, pages, sections, tables  # noqa: E402
 from report.draw import bars, canvas, gains, gantt, lines, matrix, shapes  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
@@ -67,6 +67,36 @@ class Selection(unittest.TestCase):
         self.assertEqual(drawn.shape.labels, reportkit.KERNELS)
         for panel in drawn.shape.panels:
             self.assertEqual(len(panel.cells), 64)
+
+    def test_the_matrix_names_jobs_of_one_kernel_in_full(self):
+        make, jobs = reportkit.Maker(noise=0), []
+        for pair, stretches in (("cg.A.2 cg.B.2", (1.1, 1.2)), ("cg.A.2 cg.A.2", (1.3,)), ("cg.A.2 hog.2", (1.4,))):
+            jobs += [make.job(pair, None, "mpich", "cosched", name, stretch)
+                     for name, stretch in zip(dict.fromkeys(pair.split()), stretches)]
+        rows = [make.row("cg.A.2 cg.B.2", None, "mpich", "cosched", 20.0)]
+        drawn, = figures.of(one("pairs", reportkit.experiment(rows, jobs)), experiments.kind("pairs"), None)
+        cells = {pair: round(value, 3) for pair, value in drawn.shape.panels[0].cells.items()}
+        self.assertEqual(cells, {("cg.A.2", "cg.B.2"): 1.1, ("cg.B.2", "cg.A.2"): 1.2, ("cg.A.2", "cg.A.2"): 1.3,
+                                 ("cg.A.2", "hog"): 1.4})
+
+    def test_workloads_of_one_value_each_are_no_line(self):
+        make = reportkit.Maker()
+        rows = [make.row(f"workload-{number}", value, "mpich", "cosched", 20.0 * number) for number, value in ((1, 0.25), (3, 1.0))]
+        drawn, = figures.of(one("gmet", reportkit.experiment(rows)), experiments.kind("gmet"), None)
+        self.assertEqual([panel.title for panel in drawn.shape.panels], ["MPICH, Workload 1", "MPICH, Workload 3"])
+
+    def test_waits_are_shorter(self):
+        rows, jobs = reportkit.compared(reportkit.Maker(), MPICH, [("batch", 2, 30.0, 1.8)])
+        drawn = figures.of(one("batch", reportkit.experiment(rows, jobs)), experiments.kind("batch"), None)[-1]
+        self.assertTrue(drawn.shape.title.startswith("Mean wait: how many times shorter than"), drawn.shape.title)
+        self.assertIn("shorter", drawn.table.rows[0][-1])
+
+    def test_the_axis_label_is_whole_where_it_has_room(self):
+        panels = tuple(shapes.Panel(title, (shapes.Point("cosched", 2, 1.0), shapes.Point("cosched", 3, 1.1))) for title in "abc")
+        drawn = shapes.Lines(panels, "Title", "degree of multiprogramming")
+        script = lines.draw(drawn, 720, names.colours(["cosched"])).script()
+        self.assertEqual(script.count("'degree of multiprogramming'"), 3)
+        self.assertIn("point pointtype 7", script)  # in the key, too
 
     def test_an_unknown_experiment_has_a_table(self):
         experiment = reportkit.workloads(reportkit.Maker(), MPICH)

@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 import reportkit  # noqa: E402
-from report import cli, compare, experiments, headlines, model, sentences  # noqa: E402
+from report import cli, compare, experiments, headlines, model, names, sentences  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
     PAPER = json.load(file)
@@ -299,6 +299,18 @@ class Sentences(unittest.TestCase):
             row["ratios"]["mean_response_s"] = torn
         self.assertIn("Workload 1 responds perhaps 2.00 times (0.91–5.00) faster coscheduled than uncoordinated, but "
                       "only one of the two intervals", said("workloads", experiment))
+
+    def test_intervals_on_both_sides_of_1_tell_nothing(self):
+        experiment = reportkit.workloads(reportkit.Maker(), MPICH)
+        for row in experiment["rows"]:
+            row["ratios"]["mean_response_s"] = {"n": 21, "median": 0.98, "mean": 1.16, "t": [1.05, 1.27], "bootstrap": [0.975, 0.985]}
+        text = said("workloads", experiment)
+        self.assertIn("Workload 1", text)
+        self.assertNotIn("1.02 times (", text)
+
+    def test_a_script_of_a_like_name_is_not_ours(self):
+        self.assertEqual([names.is_cosched(name) for name in ("cosched", "cosched@1s", "cosched:dcs", "cosched+a.b=c", "coscheduler")],
+                         [True] * 4 + [False])
 
     def test_workloads_named_after_their_experiment_lose_its_name(self):
         rows, jobs = reportkit.compared(reportkit.Maker(), MPICH, [(f"mixed {name}+hog", None, 30.0, 1.8)

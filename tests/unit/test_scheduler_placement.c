@@ -1,5 +1,6 @@
 // Jobs in a group of their own, over the backend in memory: which are classed in place, and what
 // makes them move.
+#include "classd/scheduler_state.h"
 #include "tests/unit/scheduler_jobs.h"
 
 #include <errno.h>
@@ -163,6 +164,62 @@ static void an_idle_job_in_place_is_looked_at_every_turn(void **state)
     }
 }
 
+// As Slurm does with a job that another one has displaced: its turns would be nobody's.
+static void whom_his_manager_has_frozen_has_no_turns(void **state)
+{
+    struct node *node = *state;
+    uid_t uid;
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    test_backend_offer_place(node->backend, false);
+    come(node, "b", B);
+    test_backend_stop_in_place(node->backend, true);
+    next_slice(node);
+    for (int turn = 0; turn < 4; turn++) {
+        next_slice(node);
+        assert_true(flags_of(node, "b") & STATUS_SCHEDULED);
+        assert_false(flags_of(node, "b") & STATUS_CONTENDED);
+    }
+    assert_false(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+    node->now_ns += NS_PER_SEC;
+    assert_true(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+    assert_false(flags_of(node, "b") & STATUS_CONTENDED);
+    test_backend_stop_in_place(node->backend, false);
+    node->now_ns += NS_PER_SEC;
+    assert_true(scheduler_track_on(node->scheduler, node->now_ns, &uid));
+    assert_true(flags_of(node, "b") & STATUS_CONTENDED);
+    assert_false(scheduler_track_on(node->scheduler, node->now_ns + NS_PER_SEC, &uid));
+    unsigned slices = 0;
+    for (int turn = 0; turn < 6; turn++) {
+        next_slice(node);
+        slices += (flags_of(node, "a") & STATUS_SCHEDULED) != 0;
+    }
+    assert_in_range(slices, 2, 4);
+}
+
+static void who_is_suspended_and_frozen_runs_when_neither_holds(void **state)
+{
+    struct node *node = *state;
+    struct error err = {0};
+    uid_t uid;
+    test_backend_offer_place(node->backend, true);
+    struct process *a = come(node, "a", A);
+    test_backend_offer_place(node->backend, false);
+    come(node, "b", B);
+    test_backend_stop_in_place(node->backend, true);
+    next_slice(node);
+    assert_true(a->job->suspended);
+    tracking_tell_engine(node->scheduler, a->job, false, node->now_ns); // as coschedctl resume
+    assert_true(a->job->suspended);
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SHARE};
+    assert_int_equal(tracking_begin(node->scheduler, a->job, &order, node->now_ns, &err), 0);
+    scheduler_track_on(node->scheduler, node->now_ns, &uid);
+    test_backend_stop_in_place(node->backend, false);
+    next_slice(node);
+    assert_false(a->job->stopped);
+    assert_true(a->job->suspended);
+}
+
 static void a_restart_keeps_it_in_place(void **state)
 {
     struct node *node = *state;
@@ -189,6 +246,8 @@ int main(void)
         TEST(a_rank_that_lives_elsewhere_makes_it_move),
         TEST(what_cannot_move_is_not_limited),
         TEST(an_idle_job_in_place_is_looked_at_every_turn),
+        TEST(whom_his_manager_has_frozen_has_no_turns),
+        TEST(who_is_suspended_and_frozen_runs_when_neither_holds),
         TEST(a_restart_keeps_it_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,10 +127,22 @@ static void requests_are_at_most_one_a_millisecond(void **state)
     struct fake_classd *fake = *state;
     assert_int_equal(join(fake), 0);
     uint64_t time = now();
-    assert_true(session_request(time));
-    assert_false(session_request(time + NS_PER_MS - 1));
-    assert_true(session_request(time + NS_PER_MS));
+    assert_true(session_request(time, 1));
+    assert_false(session_request(time + NS_PER_MS - 1, 1));
+    assert_true(session_request(time + NS_PER_MS, 1));
     eventually_equal(&fake->scheduled, 2);
+}
+
+static void ranks_of_a_node_ask_so_often_together(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    uint64_t time = now() + NS_PER_SEC; // the test before has asked
+    assert_true(session_request(time, 64));
+    assert_false(session_request(time + 63 * NS_PER_MS, 64));
+    assert_true(session_request(time + 64 * NS_PER_MS, 64));
+    assert_true(session_request(time + 164 * NS_PER_MS, 100000));
+    eventually_equal(&fake->scheduled, 3);
 }
 
 static void a_new_generation_is_registered_with(void **state)
@@ -152,7 +164,7 @@ static void *ask_and_look(void *argument)
     _Atomic bool *over = argument;
     while (!*over) {
         session_check_generation(session_word());
-        session_request(now());
+        session_request(now(), 1);
     }
     return NULL;
 }
@@ -200,7 +212,7 @@ static void a_reused_descriptor_is_never_written_to(void **state)
     }
     // Over a new connection, which is tried at most once a second, and in vain while classd is kept
     // from its CPU.
-    for (unsigned tries = 1; !session_request(now() + 2 * tries * NS_PER_SEC); tries++)
+    for (unsigned tries = 1; !session_request(now() + 2 * tries * NS_PER_SEC, 1); tries++)
         assert_true(tries < 20);
     eventually_equal(&fake->registered, 2);
     assert_int_equal(fstat(file, &status), 0);
@@ -219,7 +231,7 @@ static void nobody_home_is_an_answer(void **state)
     assert_int_equal(err.code, ENOENT);
     assert_false(session_met());
     assert_null(session_page());
-    assert_false(session_request(now()));
+    assert_false(session_request(now(), 1));
     assert_int_equal(fake->registered, 0);
 }
 
@@ -239,7 +251,7 @@ static void a_forked_child_does_not_speak_for_its_parent(void **state)
     assert_int_equal(join(fake), 0);
     pid_t child = fork();
     if (child == 0)
-        _exit(session_request(now()) ? 1 : 0);
+        _exit(session_request(now(), 1) ? 1 : 0);
     int status = -1;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
@@ -367,6 +379,7 @@ int main(void)
         TEST(who_cannot_have_the_page_leaves),
         TEST(a_job_is_found_before_it_is_joined),
         TEST(requests_are_at_most_one_a_millisecond),
+        TEST(ranks_of_a_node_ask_so_often_together),
         TEST(who_sleeps_is_told_of_his_turn),
         TEST(an_earlier_classd_tells_of_no_turn),
         TEST(a_new_generation_is_registered_with),

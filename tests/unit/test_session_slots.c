@@ -74,7 +74,7 @@ static void an_answer_may_never_come(void **state)
     fake->mute = false;
     shutdown(fake->connection, SHUT_RDWR);
     while (fake->registered < 2) { // on another connection
-        session_request(now());
+        session_request(now(), 1);
         usleep(2000);
     }
     assert_int_equal(session_offered(&offer), SESSION_LOST);
@@ -90,12 +90,12 @@ static void meet_another_classd(struct fake_classd *fake)
     int registered = fake->registered;
     shutdown(fake->connection, SHUT_RDWR);
     while (fake->registered == registered) {
-        session_request(now());
+        session_request(now(), 1);
         usleep(2000);
     }
     fake->scheduled = 0;
     while (fake->scheduled == 0) { // what was said before has been read
-        session_request(now());
+        session_request(now(), 1);
         usleep(2000);
     }
 }

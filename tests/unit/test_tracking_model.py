@@ -38,6 +38,11 @@ class Equation9(unittest.TestCase):
         self.assertEqual(times, sorted(times))
 
 
+class Drawn(unittest.TestCase):
+    def test_a_quote_in_the_files_name_is_one_of_its_text(self):
+        self.assertIn("set output '/tmp/it''s.svg'\n", tracking.script([mock.Mock(retry_ms=1)], 2, 4, "/tmp/it's.svg"))
+
+
 class Ended(unittest.TestCase):
     """On folders that stand for cgroups, and so cannot be removed."""
 

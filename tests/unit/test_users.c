@@ -8,7 +8,11 @@
 
 #include <cmocka.h>
 
-enum { PER_SECOND = 100, UID = 1000 };
+enum {
+    PER_SECOND = 100,
+    AT_ONCE = PER_SECOND * (USER_DEPTH_NS / NS_PER_SEC),
+    UID = 1000,
+};
 
 #define NOW (10 * NS_PER_SEC)
 
@@ -21,14 +25,14 @@ static unsigned drain(struct user *user, uint64_t now_ns)
     return count;
 }
 
-static void a_second_at_once_and_then_by_the_clock(void **state)
+static void what_was_saved_at_once_and_then_by_the_clock(void **state)
 {
     (void)state;
     struct users users = {0};
     struct user *user = users_join(&users, UID, NOW);
-    assert_int_equal(drain(user, NOW), PER_SECOND);
+    assert_int_equal(drain(user, NOW), AT_ONCE);
     assert_int_equal(drain(user, NOW + NS_PER_SEC / 4), PER_SECOND / 4);
-    assert_int_equal(drain(user, NOW + 60 * NS_PER_SEC), PER_SECOND);
+    assert_int_equal(drain(user, NOW + 60 * NS_PER_SEC), AT_ONCE);
     users_clear(&users);
 }
 
@@ -56,7 +60,7 @@ static void what_takes_long_counts_for_more(void **state)
         user_took(user, 10 * USER_PACKET_NS);
         heard++;
     }
-    assert_int_equal(heard, PER_SECOND / 10);
+    assert_int_equal(heard, AT_ONCE / 10);
     users_clear(&users);
 }
 
@@ -68,7 +72,7 @@ static void what_is_quick_counts_as_one(void **state)
     unsigned heard = 0;
     for (; user_may_send(user, PER_SECOND, NOW); heard++)
         user_took(user, USER_PACKET_NS / 10);
-    assert_int_equal(heard, PER_SECOND);
+    assert_int_equal(heard, AT_ONCE);
     users_clear(&users);
 }
 
@@ -79,8 +83,8 @@ static void all_connections_of_a_user_have_one_account(void **state)
     struct user *one = users_join(&users, UID, NOW), *other = users_join(&users, UID + 1, NOW);
     assert_ptr_equal(users_join(&users, UID, NOW), one);
     assert_int_equal(one->connections, 2);
-    assert_int_equal(drain(one, NOW), PER_SECOND);
-    assert_int_equal(drain(other, NOW), PER_SECOND);
+    assert_int_equal(drain(one, NOW), AT_ONCE);
+    assert_int_equal(drain(other, NOW), AT_ONCE);
     users_clear(&users);
 }
 
@@ -135,7 +139,7 @@ static void who_has_left_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_at_once_and_then_by_the_clock),
+        cmocka_unit_test(what_was_saved_at_once_and_then_by_the_clock),
         cmocka_unit_test(who_sends_too_much_waits),
         cmocka_unit_test(what_takes_long_counts_for_more),
         cmocka_unit_test(what_is_quick_counts_as_one),

@@ -79,6 +79,14 @@ class Canvas:
                          f"screen {x(box.right)}, screen {y(box.top)} front fillcolor rgb '{colour}' "
                          f"fillstyle {'transparent ' if alpha < 1 else ''}solid {alpha} noborder")
 
+    def line_with_marker(self, box, colour, point_type):
+        """Across the middle of the box."""
+        middle = (box.top + box.bottom) / 2
+        self._parts.append(lambda x, y: f"set arrow from screen {x(box.left)}, screen {y(middle)} to screen {x(box.right)}, "
+                                        f"screen {y(middle)} nohead front linewidth 2 linecolor rgb '{colour}'")
+        self._parts.append(lambda x, y: f"set label '' at screen {x((box.left + box.right) / 2)}, screen {y(middle)} front "
+                                        f"point pointtype {point_type} pointsize 0.9 linecolor rgb '{colour}'")
+
     def margins(self, box):
         self._parts.append(lambda x, y: f"set lmargin at screen {x(box.left)}; set rmargin at screen {x(box.right)}; "
                                         f"set tmargin at screen {y(box.top)}; set bmargin at screen {y(box.bottom)}")
@@ -111,8 +119,9 @@ class Canvas:
         return "\n".join([*head, *(part(x, y) for part in self._parts), "unset multiplot", ""])
 
 
-def heading(canvas, title, entries):
-    """Title and legend; entries are (label, colour, alpha). Returns the pixel below."""
+def heading(canvas, title, entries, markers=()):
+    """Title and legend; entries are (label, colour, alpha), with gnuplot's point types of their lines, or squares. Returns
+    the pixel below."""
     top = 18
     for line in wrapped(title, canvas.width - 12, 15, 2):
         canvas.text(6, top, line, size=15, bold=True)
@@ -120,11 +129,14 @@ def heading(canvas, title, entries):
     left = 8
     if entries:
         top += 6
-    for label, colour, alpha in entries:
+    for place, (label, colour, alpha) in enumerate(entries):
         needed = 24 + width_of(label)
         if left > 8 and left + needed > canvas.width:
             left, top = 8, top + LEGEND_LINE_PX
-        canvas.swatch(Box(left, top - 6, left + 12, top + 6), colour, alpha)
+        if markers:
+            canvas.line_with_marker(Box(left - 3, top, left + 15, top), colour, markers[place])
+        else:
+            canvas.swatch(Box(left, top - 6, left + 12, top + 6), colour, alpha)
         canvas.text(left + 18, top, shortened(label, canvas.width - left - 20))
         left += needed + 10
     return top + (16 if entries else -2)

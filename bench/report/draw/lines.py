@@ -16,7 +16,8 @@ def draw(figure, width, colours):
     schedulers = names.schedulers(point.scheduler for panel in figure.panels
                                   for point in (*panel.points, *panel.levels))
     canvas = Canvas(width, colours)
-    top = page.heading(canvas, figure.title, [(names.scheduler(name), colours[name], 1) for name in schedulers])
+    top = page.heading(canvas, figure.title, [(names.scheduler(name), colours[name], 1) for name in schedulers],
+                       [_marker(place) for place in range(len(schedulers))])
     columns = min(len(figure.panels), 1 if width < NARROW_PX else 3 if len(figure.panels) in (3, 6, 9) else 2)
     boxes, canvas.height = page.grid(len(figure.panels), columns, width, top, 170 if len(figure.panels) > 2 else 210,
                                      below=46)
@@ -55,7 +56,7 @@ def _panel(canvas, figure, panel, box, schedulers, highest, number, values):
     x = places(values, width)
     canvas.margins(box)
     canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, width + 38), bold=True)
-    canvas.text((box.left + box.right) / 2, box.bottom + 34, page.shortened(figure.x_label, width), "center",
+    canvas.text((box.left + box.right) / 2, box.bottom + 34, page.shortened(figure.x_label, width, page.SMALL_PX), "center",
                 page.SMALL_PX)
     tics = ", ".join(f"{page.quoted(numbers.setting(value))} {pixel:.7g}" for value, pixel in _labelled(x))
     canvas.raw(f"set xrange [0:{width:g}]; set yrange [0:{highest:.7g}]; set xtics ({tics}); set ytics autofreq; "
@@ -73,10 +74,14 @@ def _panel(canvas, figure, panel, box, schedulers, highest, number, values):
         intervals = [(x[p.x] + shift, p.low, p.high) for p in mine if p.low is not None]
         if intervals:
             plots.append(canvas.interval(f"{name}_intervals", intervals, colour))
-        plots += [f"${name} using 1:2 with linespoints pointtype {POINTS[place % len(POINTS)]} pointsize 0.7 "
+        plots += [f"${name} using 1:2 with linespoints pointtype {_marker(place)} pointsize 0.7 "
                   f"linewidth 2 linecolor rgb '{colour}'"]
     canvas.raw("plot " + (", ".join(plots) or "-1"))
     canvas.end_panel()
+
+
+def _marker(place):
+    return POINTS[place % len(POINTS)]
 
 
 def _level(canvas, level, width, name):

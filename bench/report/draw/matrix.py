@@ -59,9 +59,9 @@ def draw(figure, width, colours):
 def _legend(canvas, top):
     left = 8
     for factor in LEGEND:
-        last = factor == LEGEND[-1]
+        first, last = factor == LEGEND[0], factor == LEGEND[-1]
         canvas.swatch(Box(left, top - 9, left + 42, top + 9), _hexadecimal(colour(factor)))
-        canvas.text(left + 21, top, f"{factor:g}{'+' if last else ''}", "center", page.SMALL_PX, ink(colour(factor)))
+        canvas.text(left + 21, top, f"{'≤' if first else ''}{factor:g}{'+' if last else ''}", "center", page.SMALL_PX, ink(colour(factor)))
         left += 44
     canvas.text(left + 6, top, "1 = fair", "left", page.SMALL_PX)
     return top + 12

@@ -1,0 +1,104 @@
+#include "cgroup-backend/affinity.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum {
+    THREADS_MAX = 1024,
+    MASK_BYTES_MAX = 1024, // 8192 CPUs, the most that a kernel can be built for
+};
+
+bool affinity_is_kept(void)
+{
+    struct utsname system;
+    int major = 0, minor = 0;
+    return uname(&system) == 0 && sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 6 || (major == 6 && minor >= 2));
+}
+
+void affinity_free(struct affinity *affinity)
+{
+    free(affinity->threads);
+    free(affinity->masks);
+    *affinity = (struct affinity){0};
+}
+
+// How many bytes the kernel has written; 0: there is no such thread. (The wrapper of glibc does not
+// say how many there are.)
+static size_t read_mask(pid_t thread, unsigned char mask[MASK_BYTES_MAX])
+{
+    long bytes = syscall(SYS_sched_getaffinity, thread, (size_t)MASK_BYTES_MAX, mask);
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+static bool make_room(struct affinity *affinity)
+{
+    if (affinity->count < affinity->room)
+        return true;
+    size_t room = affinity->room > 0 ? 2 * affinity->room : 16;
+    pid_t *threads = realloc(affinity->threads, room * sizeof *threads);
+    if (threads == NULL)
+        return false;
+    affinity->threads = threads;
+    unsigned char *masks = realloc(affinity->masks, room * affinity->mask_bytes);
+    if (masks == NULL)
+        return false;
+    affinity->masks = masks;
+    affinity->room = room;
+    return true;
+}
+
+static void note_thread(struct affinity *affinity, pid_t thread)
+{
+    unsigned char mask[MASK_BYTES_MAX];
+    size_t bytes = read_mask(thread, mask);
+    if (bytes == 0)
+        return;
+    if (affinity->mask_bytes == 0)
+        affinity->mask_bytes = bytes;
+    if (bytes != affinity->mask_bytes || !make_room(affinity))
+        return;
+    memcpy(affinity->masks + affinity->count * bytes, mask, bytes);
+    affinity->threads[affinity->count++] = thread;
+}
+
+void affinity_note(pid_t pid, struct affinity *affinity)
+{
+    char path[64];
+    affinity_free(affinity);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    if (threads == NULL)
+        return;
+    for (struct dirent *entry = readdir(threads);
+         entry != NULL && affinity->count < THREADS_MAX; entry = readdir(threads)) {
+        pid_t thread = (pid_t)atoi(entry->d_name);
+        if (thread > 0)
+            note_thread(affinity, thread);
+    }
+    closedir(threads);
+}
+
+// Numbers are used again: by then the thread is none of the process any more.
+static bool is_thread_of(pid_t pid, pid_t thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)thread);
+    return access(path, F_OK) == 0;
+}
+
+void affinity_restore(pid_t pid, const struct affinity *affinity)
+{
+    unsigned char mask[MASK_BYTES_MAX];
+    for (size_t i = 0; i < affinity->count; i++) {
+        const unsigned char *noted = affinity->masks + i * affinity->mask_bytes;
+        if (read_mask(affinity->threads[i], mask) == affinity->mask_bytes &&
+            memcmp(mask, noted, affinity->mask_bytes) != 0 && is_thread_of(pid, affinity->threads[i]))
+            syscall(SYS_sched_setaffinity, affinity->threads[i], affinity->mask_bytes, noted);
+    }
+}

@@ -1,0 +1,32 @@
+// The CPUs that the threads of a process are bound to, over its move into another control group.
+// Before Linux 6.2 whoever comes into another cpuset may run on all of its CPUs, whatever he, his
+// launcher or taskset had bound him to; later ones keep that.
+#ifndef COSCHED_CGROUP_BACKEND_AFFINITY_H
+#define COSCHED_CGROUP_BACKEND_AFFINITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct affinity {
+    size_t mask_bytes; // the kernel's
+    size_t count, room;
+    pid_t *threads;
+    unsigned char *masks;
+};
+
+// Whether this kernel keeps them by itself.
+bool affinity_is_kept(void);
+
+// Notes those of all threads, in place of what `affinity` had; of 1024 at most. What cannot be seen
+// is left out.
+void affinity_note(pid_t pid, struct affinity *affinity);
+
+// Binds those of the threads that are bound otherwise now as they were, as far as their cpuset has
+// these CPUs.
+void affinity_restore(pid_t pid, const struct affinity *affinity);
+
+void affinity_free(struct affinity *affinity);
+#define cleanup_affinity __attribute__((cleanup(affinity_free)))
+
+#endif
