@@ -19,8 +19,11 @@ enum {
 // much it weighs: classd would stand still for a tick in the middle of waking a job.
 static int become_realtime(void)
 {
-    struct sched_param lowest = {.sched_priority = 1};
-    return (int)syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest);
+    struct sched_attr lowest = {.size = sizeof lowest,
+                                .sched_policy = SCHED_FIFO,
+                                .sched_flags = SCHED_FLAG_RESET_ON_FORK,
+                                .sched_priority = 1};
+    return (int)syscall(SYS_sched_setattr, 0, &lowest, 0);
 }
 
 static int become_first_of_ordinary(void)

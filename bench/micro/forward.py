@@ -33,7 +33,9 @@ def source(functions):
     for function in functions:
         for prefix in ("MPI_", "PMPI_"):
             yield ""
-            yield f"int {prefix}{function.name}({function.parameters})"
+            # By another name in C: MPIs differ in which arrays are const.
+            yield f'int entry_{prefix}{function.name}({function.parameters}) __asm__("{prefix}{function.name}");'
+            yield f"int entry_{prefix}{function.name}({function.parameters})"
             yield "{"
             yield f"    return next.{function.name}({', '.join(function.arguments)});"
             yield "}"
