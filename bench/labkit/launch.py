@@ -39,7 +39,8 @@ def mpich(store, lab, ranks, transport):
 
 def openmpi(store, lab, ranks, transport):
     hosts = [f"{node['name']}:{count}" for node, count in _placed(lab, ranks)]
-    parameters = {"plm": "rsh", "plm_rsh_agent": store.file("agent"), "pml": "ob1",
+    # By the agent also within a job of Slurm's. (It is called rsh up to Open MPI 4, and ssh later.)
+    parameters = {"plm": "^slurm", "plm_rsh_agent": store.file("agent"), "pml": "ob1",
                   "btl": "tcp,self" + ",vader" * (transport == "shm"),
                   "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0"}
     command = ["mpiexec.openmpi", "--allow-run-as-root", "--bind-to", "none",

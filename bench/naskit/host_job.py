@@ -17,7 +17,7 @@ def mpich(hosts, options):
 
 def openmpi(hosts, options):
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return ["mpiexec.openmpi", *root, "--bind-to", "none", "--mca", "plm", "rsh", "--host", hosts,
+    return ["mpiexec.openmpi", *root, "--bind-to", "none", "--mca", "plm", "^slurm", "--host", hosts,
             "-n", str(options.ranks)]
 
 

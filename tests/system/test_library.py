@@ -45,6 +45,17 @@ def mpiexec(family, arguments, prefix=(), **variables):
                           timeout=120, stdin=subprocess.DEVNULL, check=False)
 
 
+def openmpi_is_later():
+    """Whether it is Open MPI 5 or later, with another launcher."""
+    said = subprocess.run(["mpiexec.openmpi", "--version"], capture_output=True, text=True, check=True).stdout
+    return int(re.search(r"\((?:Open MPI|OpenRTE)\) (\d+)", said).group(1)) >= 5
+
+
+def families_of_several_programs():
+    """Those whose mpiexec starts several programs by ":"; that of Open MPI 5.0.7 in Debian 13 crashes."""
+    return [family for family in FAMILIES if family != "openmpi" or not openmpi_is_later()]
+
+
 class Library(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -97,7 +108,7 @@ class Library(unittest.TestCase):
         cpus = sorted(os.sched_getaffinity(0))
         if len(cpus) < 2:
             self.skipTest("needs two CPUs")
-        for family in FAMILIES:
+        for family in families_of_several_programs():
             program = self.programs[family, "c"]
             for places, wait in (((0, 1), "spin"), ((0, 0), "yield"), ((1, 0, 0), "yield")):
                 arguments = ["--bind-to", "none"] if family == "openmpi" else []
@@ -164,7 +175,7 @@ class Library(unittest.TestCase):
                                             prefix=enter)[0], "yield")
 
     def test_ranks_that_wait_in_different_ways_spin_and_are_told(self):
-        for family in FAMILIES:
+        for family in families_of_several_programs():
             with self.subTest(mpi=family):
                 program = self.programs[family, "c"]
                 wait, said = self.waits(family, ["-n", "1", "env", "COSCHED_WAIT=yield", program, ":",
@@ -187,7 +198,7 @@ class Library(unittest.TestCase):
                 self.assertEqual(done.stderr.count("COSCHED_WAIT=nap is not one of: auto, spin, yield, block"), 1)
 
     def test_half_wrapped_job_is_ended_with_the_remedy(self):
-        for family in FAMILIES:
+        for family in families_of_several_programs():
             with self.subTest(mpi=family):
                 program = self.programs[family, "c"]
                 wrapped = ["env", "LD_PRELOAD=" + LIBRARY, program]
@@ -201,7 +212,31 @@ class Library(unittest.TestCase):
                                "openmpi": "mpirun -x LD_PRELOAD"}[family], done.stderr)
                 self.assertNotIn("token", done.stdout)
 
+    def elsewhere(self, *arguments, **variables):
+        """What a program sees of the environment on a node that got nothing of it but by Open MPI's launcher."""
+        agent = os.path.join(self.folder, "agent.sh")
+        with open(agent, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nshift\nexec env -i PATH="$PATH" HOME=/ OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 '
+                       'PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$*"\n')
+        os.chmod(agent, 0o755)
+        done = mpiexec("openmpi", ["--mca", "plm_rsh_agent", agent, "--host", "elsewhere:1", *arguments, "-n", "1", "env"],
+                       **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+    def test_open_mpis_launcher_hands_the_library_on(self):
+        self.assertNotIn("FOO", self.elsewhere(FOO="1"))
+        listed = ["--mca", "mca_base_env_list", "FOO=1;BAR"]
+        for arguments, users in (([], {}), (["-x", "FOO"], {"FOO": "2"}), (listed, {"FOO": "1", "BAR": "3"})):
+            with self.subTest(arguments=arguments):
+                seen = self.elsewhere(*arguments, LD_PRELOAD=LIBRARY, COSCHED_WAIT="yield", FOO="2", BAR="3")
+                self.assertEqual(seen.get("LD_PRELOAD"), LIBRARY)
+                self.assertEqual(seen.get("COSCHED_WAIT"), "yield")
+                self.assertEqual({name: seen.get(name) for name in users}, users)
+
     def test_the_users_list_of_variables_in_mpirun_is_kept(self):
+        if openmpi_is_later():
+            self.skipTest("Open MPI 5 reads no such list in files")
         listed = ["--mca", "mca_base_env_list", "FOO=1"]
         for line, arguments, handed_on in (("", listed, True), ("mca_base_env_list = FOO=1", [], False),
                                            ("-x FOO=1", [], False), ("btl_tcp_foo = -x", [], True)):
@@ -255,7 +290,7 @@ class Front(unittest.TestCase):
                 with self.subTest(mpi=family, way=way):
                     done = mpiexec(family, ["-n", "2", *program], LD_PRELOAD=LIBRARY, COSCHED_STATS="1")
                     self.assertEqual((done.returncode, done.stdout),
-                                     (0, f"got 1 exchanged 0 1 unsupported {int(family == 'openmpi')}\n"), done.stderr)
+                                     (0, "got 1 exchanged 0 1 unsupported 1\n"), done.stderr)
                     self.assertIn(": messages 2 ", done.stderr)
 
     def plugin(self, mpi, *flags, name="libmpi_other.so", linked=True):
