@@ -75,8 +75,8 @@ void affinity_note(pid_t pid, struct affinity *affinity)
     DIR *threads = opendir(path);
     if (threads == NULL)
         return;
-    for (struct dirent *entry = readdir(threads);
-         entry != NULL && affinity->count < THREADS_MAX; entry = readdir(threads)) {
+    for (struct dirent *entry = readdir(threads); entry != NULL && affinity->count < THREADS_MAX;
+         entry = readdir(threads)) {
         pid_t thread = (pid_t)atoi(entry->d_name);
         if (thread > 0)
             note_thread(affinity, thread);
@@ -98,7 +98,8 @@ void affinity_restore(pid_t pid, const struct affinity *affinity)
     for (size_t i = 0; i < affinity->count; i++) {
         const unsigned char *noted = affinity->masks + i * affinity->mask_bytes;
         if (read_mask(affinity->threads[i], mask) == affinity->mask_bytes &&
-            memcmp(mask, noted, affinity->mask_bytes) != 0 && is_thread_of(pid, affinity->threads[i]))
+            memcmp(mask, noted, affinity->mask_bytes) != 0 &&
+            is_thread_of(pid, affinity->threads[i]))
             syscall(SYS_sched_setaffinity, affinity->threads[i], affinity->mask_bytes, noted);
     }
 }

@@ -100,7 +100,7 @@ enum placement_manager placement_find(const char *path, uid_t uid, size_t *lengt
 bool placement_is_launcher(const char *name)
 {
     static const char *const launchers[] = {
-        "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpirun", "orted", "orterun", "prte",
+        "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpirun", "orted",     "orterun", "prte",
         "prted",           "prterun",         "prun",    "srun",   "slurmstepd"};
     size_t length = strcspn(name, "."); // "mpiexec.hydra"
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {

@@ -75,7 +75,8 @@ struct scheduler {
 // The same on all nodes: a hash of the job's id.
 uint64_t job_name_hash(const struct job *job);
 
-// The order of jobs by which nodes agree whose turn it is, the lowest first: by ranks, then by that hash.
+// The order of jobs by which nodes agree whose turn it is, the lowest first: by ranks, then by that
+// hash.
 uint64_t job_turn_name(const struct job *job);
 
 // What traces know it by, which no other user's job of its id is known by. The same on all nodes

@@ -278,7 +278,8 @@ static void look_at_manager(struct scheduler *scheduler, struct job *job, uint64
     bool ordered = (class_suspended(job->class_, &how) && how.root == 0) ||
                    (job->tracking.work == TRACKING_SUSPENDS && job->tracking.how.root == 0);
     job->stopped = stopped;
-    say_of_manager(scheduler, job, stopped ? "has frozen it: it has no turns meanwhile" : "lets it run again",
+    say_of_manager(scheduler, job,
+                   stopped ? "has frozen it: it has no turns meanwhile" : "lets it run again",
                    now_ns);
     if (stopped || !ordered)
         tracking_tell_engine(scheduler, job, stopped, now_ns);

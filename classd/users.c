@@ -63,7 +63,8 @@ struct user *users_join(struct users *users, uid_t uid, uint64_t now_ns)
     if (user == NULL)
         return NULL;
     *user = (struct user){.uid = uid, .connections = 1, .next = users->first};
-    user->filled_ns = now_ns > USER_DEPTH_NS ? now_ns - USER_DEPTH_NS : 0; // full at the first packet
+    user->filled_ns =
+        now_ns > USER_DEPTH_NS ? now_ns - USER_DEPTH_NS : 0; // full at the first packet
     users->first = user;
     return user;
 }

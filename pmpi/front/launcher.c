@@ -201,7 +201,8 @@ static void forward_in_orte(char **arguments, const char *prefix)
         extend_variable(INTERNAL_LIST, ';', names);
 }
 
-// "NAME=VALUE" of the environment in memory that stays; null: it is not set, or no list can have it.
+// "NAME=VALUE" of the environment in memory that stays; null: it is not set, or no list can have
+// it.
 static const char *entry_of(const char *name)
 {
     const char *value = getenv(name);

@@ -93,7 +93,8 @@ static integer fortran_comm(MPI_Comm comm)
     return convert != NULL ? convert(comm) : 0;
 }
 
-#else // handles are INTEGERs there, which is of the ABI; MPI_Type_c2f is a macro, or in 4.2 a function
+#else // handles are INTEGERs there, which is of the ABI; MPI_Type_c2f is a macro, or in 4.2 a
+      // function
 
 static integer fortran_type(MPI_Datatype type)
 {

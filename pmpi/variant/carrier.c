@@ -33,7 +33,7 @@ static struct {
     int contacts[CONTACTS_MAX];
     _Atomic int contact_count;
     int remote_count;
-    int local_count; // with this one
+    int local_count;                // with this one
     _Atomic int scheduled_contacts; // contacts whose last word was "scheduled"
     struct freshness freshness;
     struct outgoing outbox[OUTBOX_SLOTS];

@@ -367,6 +367,8 @@ static bool threads_may_wait(void)
 static void part(bool parts)
 {
     enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);
+    if (PARTING_ANSWERS)
+        parting_take_unreceived();
     if (parts)
         session_part();
     contention_stop();

@@ -30,8 +30,7 @@ static uint64_t number_by_port(const char *name, size_t length)
     unsigned long job = strtoul(name, &end, 10);
     if (at == NULL || end != name + length)
         return number(name, length);
-    int written =
-        snprintf(full, sizeof full, "%.*s@%lu", (int)(at - own), own, job & UINT16_MAX);
+    int written = snprintf(full, sizeof full, "%.*s@%lu", (int)(at - own), own, job & UINT16_MAX);
     return written > 0 && (size_t)written < sizeof full ? number(full, (size_t)written) : 0;
 }
 

@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+enum { TAKEN_MAX = 100000 };
+
 #define NAP_NS             NS_PER_MS
 #define TOGETHER_NS        (10 * NS_PER_MS) // an exchange that takes longer was not one of running ranks
 #define LINGER_NS          (15 * NS_PER_MS)
@@ -14,6 +16,7 @@
 #define CROWDED_LINGER_NS  (80 * NS_PER_MS)
 #define LATE_LINGER_NS     NS_PER_SEC       // by the idle share: ten periods of it
 #define LEAVE_NS           (30 * NS_PER_MS) // what running ranks need to leave; crowded ones linger on
+#define TAKE_ONE_NS        (100 * NS_PER_MS)
 #define ROUNDS_MOST        2
 #define WAIT_MOST_NS       (2 * NS_PER_SEC)
 
@@ -91,6 +94,33 @@ enum parting_state parting_meet(MPI_Comm comm, bool answers)
         took_ns = clock_now_ns() - begin_ns;
     } while (greatest == PARTING_APART);
     return (enum parting_state)greatest;
+}
+
+// Without room for anything: that this is an error is not told to the program.
+static bool take_one(void)
+{
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag = 0;
+    if (mpi_next[1].Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message,
+                            MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+        !flag)
+        return false;
+    if (mpi_next[1].Imrecv(NULL, 0, MPI_BYTE, &message, &request) == MPI_SUCCESS)
+        patience_wait(&request, TAKE_ONE_NS);
+    return true;
+}
+
+void parting_take_unreceived(void)
+{
+    MPI_Errhandler handler;
+    if (mpi_next[1].Comm_get_errhandler(MPI_COMM_WORLD, &handler) != MPI_SUCCESS)
+        return;
+    mpi_next[1].Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < TAKEN_MAX && take_one(); i++)
+        ;
+    mpi_next[1].Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    mpi_next[1].Errhandler_free(&handler);
 }
 
 void parting_linger(int size, enum parting_state state, bool crowded, bool parted)

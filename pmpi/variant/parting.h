@@ -45,7 +45,12 @@ enum parting_state {
 // the turns or two seconds at most, and the ranks go on when all run at once.
 enum parting_state parting_meet(MPI_Comm comm, bool answers);
 
-// After that: has each of the `size` ranks answer for as long as others need by `state`, or since
+// After that: takes what the program has left unreceived on MPI_COMM_WORLD. MPICH 4.2 ends a
+// program whose messages have come and were not taken, and they would not have come before
+// MPI_Finalize if the ranks had not met. Nobody can receive them any more.
+void parting_take_unreceived(void);
+
+// And then: has each of the `size` ranks answer for as long as others need by `state`, or since
 // ranks share CPUs with each other (`crowded`), or with the job that has had its turn from this one
 // (`parted`).
 void parting_linger(int size, enum parting_state state, bool crowded, bool parted);

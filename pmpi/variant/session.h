@@ -67,8 +67,8 @@ void session_prepare(void);
 const struct status_page *session_page(void);
 
 // SCHEDULE (CMDSCH): asks for the CPU, with `mates` ranks of its job on this node, itself included.
-// All of them together ask about once a millisecond at most, so that one user's requests do not wait
-// for each other at a scheduler that hears him only so often; a rank's first one goes at once.
+// All of them together ask about once a millisecond at most, so that one user's requests do not
+// wait for each other at a scheduler that hears him only so often; a rank's first one goes at once.
 // Returns true when a request was sent.
 bool session_request(uint64_t now_ns, int mates);
 

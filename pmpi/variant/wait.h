@@ -90,11 +90,11 @@ bool wait_polls_on(MPI_Comm comm);
 // is), and all members have made it: so who has seen none there need not look for them elsewhere.
 void wait_merged(MPI_Comm comm);
 
-// Open MPI's nonblocking collectives are a component of their own, and wrong where its blocking ones
-// are right: 4.1 takes one base address of both buffers for MPI_IN_PLACE, hangs on types of size 0
-// and beside ranks that have nothing to exchange, mixes up neighbours, and gives each operation
-// another tag, of which there are so many, and which MPI_Dist_graph_create receives, too. So none
-// is polled there: within.h has the blocking ones give the CPU away.
+// Open MPI's nonblocking collectives are a component of their own, and wrong where its blocking
+// ones are right: 4.1 takes one base address of both buffers for MPI_IN_PLACE, hangs on types of
+// size 0 and beside ranks that have nothing to exchange, mixes up neighbours, and gives each
+// operation another tag, of which there are so many, and which MPI_Dist_graph_create receives, too.
+// So none is polled there: within.h has the blocking ones give the CPU away.
 #ifdef OPEN_MPI
 enum { WAIT_CAN_POLL_COLLECTIVES = false };
 #else
@@ -109,10 +109,10 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 
-// Between a probe that found nothing and the pause: makes progress of everything that MPI has begun,
-// as the blocking call does. Open MPI's nonblocking probe looks at its transport only, under some
-// transports: what a peer waits for, such as this rank's part of a nonblocking collective, would
-// stand still.
+// Between a probe that found nothing and the pause: makes progress of everything that MPI has
+// begun, as the blocking call does. Open MPI's nonblocking probe looks at its transport only, under
+// some transports: what a peer waits for, such as this rank's part of a nonblocking collective,
+// would stand still.
 void wait_progress(void);
 
 // The same in the midst of a call of the MPI's, so without any of its functions. Where the MPI

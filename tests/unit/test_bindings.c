@@ -67,9 +67,8 @@ static void communicate_meanwhile(void)
 
 static bool nothing_with_nobody(const int64_t integers[MOCK_BINDINGS_INTEGERS])
 {
-    return integers[0] == 0 && integers[1] == (int)MPI_BYTE &&
-           integers[2] == MPI_PROC_NULL && integers[3] == 0 &&
-           integers[4] == (int)MPI_COMM_SELF;
+    return integers[0] == 0 && integers[1] == (int)MPI_BYTE && integers[2] == MPI_PROC_NULL &&
+           integers[3] == 0 && integers[4] == (int)MPI_COMM_SELF;
 }
 
 void mock_bindings_send(const int64_t integers[MOCK_BINDINGS_INTEGERS])

@@ -20,7 +20,7 @@ static long place(enum forwarding_launcher launcher, char *arguments[ARGUMENTS])
     return value != NULL ? value - arguments : -1;
 }
 
-#define PLACE(...)        place(FORWARDING_ORTE, (char *[ARGUMENTS]){"mpirun", __VA_ARGS__})
+#define PLACE(...)       place(FORWARDING_ORTE, (char *[ARGUMENTS]){"mpirun", __VA_ARGS__})
 #define PLACE_LATER(...) place(FORWARDING_PRRTE, (char *[ARGUMENTS]){"prte", __VA_ARGS__})
 
 static void lists_on_the_command_line_are_found(void **state)
