@@ -154,16 +154,16 @@ static unsigned registrations(struct attacker *attacker)
     unsigned count = 0;
     if (own_connection(attacker) < 0)
         return 0;
-    while (client_send(attacker->fd, &wish, &err) == 0)
-        ;
+    // Without room for control data the kernel closes the descriptor that comes with a reply. Who
+    // does not take his replies is dropped.
+    while (client_send(attacker->fd, &wish, &err) == 0) {
+        while (recv(attacker->fd, reply, sizeof reply, MSG_DONTWAIT) > 0)
+            count++;
+    }
     if (err.code != EAGAIN) {
         close(attacker->fd);
         attacker->fd = -1;
-        return 0;
     }
-    // Without room for control data the kernel closes the descriptor that comes with a reply.
-    while (recv(attacker->fd, reply, sizeof reply, MSG_DONTWAIT) > 0)
-        count++;
     return count;
 }
 
