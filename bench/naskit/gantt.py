@@ -1,6 +1,8 @@
 """Which job held which node when: classd's trace dumps of a run, matched with the run's jobs. No
 system call in here."""
 
+import statistics
+
 from . import records
 
 # Of enum protocol_event_kind.
@@ -54,16 +56,26 @@ def match(lifetimes_s, jobs):
     its own among those that it was within; nearest pairs first, and each launch once. Its own end comes before the
     launch's, by so much that two that end within that could not be told apart by their ends."""
     places = [(index, *launch) for index, job in enumerate(jobs) for launch in _launches(job)]
-    candidates = sorted(
-        (abs(first_s - start_s) + abs(end_s - last_s), number, place)
+    candidates = [
+        (first_s - start_s, end_s - last_s, number, place)
         for number, (first_s, last_s) in lifetimes_s.items()
         for place, (index, start_s, end_s) in enumerate(places)
-        if first_s >= start_s - SLACK_S and (last_s <= end_s + SLACK_S or jobs[index].get("hung_in_finalize")))
+        if first_s >= start_s - SLACK_S and (last_s <= end_s + SLACK_S or jobs[index].get("hung_in_finalize"))]
+    found = _nearest(candidates, 0.0, 0.0)
+    # What a launch takes before and after is much the same for all: known, it tells them apart better.
+    if found:
+        found = _nearest(candidates, *(statistics.median(lags) for lags in zip(*(lag for _, lag in found.values()))))
+    return {number: places[place][0] for number, (place, _) in found.items()}
+
+
+def _nearest(candidates, before_s, after_s):
+    """{number: (place, lags)}, nearest pairs first by their (lag before, lag after, number, place)."""
     taken, found = set(), {}
-    for _, number, place in candidates:
+    for before, after, number, place in sorted(
+            candidates, key=lambda one: (abs(one[0] - before_s) + abs(one[1] - after_s), one[2:])):
         if number not in found and place not in taken:
             taken.add(place)
-            found[number] = places[place][0]
+            found[number] = place, (before, after)
     return found
 
 
