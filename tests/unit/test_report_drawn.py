@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 import reportkit  # noqa: E402
 from report import blocks, cli, experiments, figures, gantts, model, names, pages, sections, tables  # noqa: E402
-from report.draw import bars, canvas, gains, gantt, lines, matrix, shapes  # noqa: E402
+from report.draw import bars, canvas, gains, gantt, lines, matrix, shapes, svg  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
     PAPER = json.load(file)
@@ -195,6 +195,11 @@ class Selection(unittest.TestCase):
 
 
 class Geometry(unittest.TestCase):
+    def test_the_texts_of_marks_that_have_none_are_left_out(self):
+        refined = svg.inline(svg.refine(
+            "<svg xmlns='http://www.w3.org/2000/svg'><g><text> <tspan/></text></g><g><text>a</text></g></svg>", "x", "y"))
+        self.assertEqual((refined.count("<text"), refined.count("<g>")), (1, 1))
+
     def test_text_of_others_stays_a_text(self):
         self.assertEqual(canvas.quoted("it's\n`x` \\"), "'it''s `x` \\'")
 

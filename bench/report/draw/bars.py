@@ -64,7 +64,8 @@ def _panel(canvas, panel, box, schedulers, highest, number):
         return box.bottom - (box.bottom - box.top) * value / highest
 
     canvas.margins(box)
-    canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, box.right - box.left + 38), bold=True)
+    title = page.shortened(panel.title, box.right - box.left + 38, page.BOLD_PX)
+    canvas.text(box.left - 38, box.top - 14, title, bold=True)
     for place, label in enumerate(panel.categories):
         for line, text in enumerate(_label(label, slot)):
             canvas.text(box.left + (place + 0.5) * slot, box.bottom + 13 + 13 * line, text, "center", page.SMALL_PX)

@@ -14,6 +14,9 @@ FONT_PX = 13
 SMALL_PX = 11
 # Mean width of a character, in fonts' heights; generous, since each viewer has its own font.
 CHARACTER = 0.58
+BOLDER = 1.12  # times as wide is bold text
+BOLD_PX = FONT_PX * BOLDER  # the size by which the width of bold text is reckoned
+TITLE_PX = 15
 LEGEND_LINE_PX = 20
 
 
@@ -123,8 +126,8 @@ def heading(canvas, title, entries, markers=()):
     """Title and legend; entries are (label, colour, alpha), with gnuplot's point types of their lines, or squares. Returns
     the pixel below."""
     top = 18
-    for line in wrapped(title, canvas.width - 12, 15, 2):
-        canvas.text(6, top, line, size=15, bold=True)
+    for line in wrapped(title, canvas.width - 12, TITLE_PX * BOLDER, 2):
+        canvas.text(6, top, line, size=TITLE_PX, bold=True)
         top += 19
     left = 8
     if entries:

@@ -81,7 +81,7 @@ def joined(spans, gap_s):
 
 def _panel(canvas, panel, box, lane, until, number, named):
     canvas.margins(box)
-    canvas.text(6, box.top - 13, page.shortened(panel.title, canvas.width - 12), bold=True)
+    canvas.text(6, box.top - 13, page.shortened(panel.title, canvas.width - 12, page.BOLD_PX), bold=True)
     for place, job in enumerate(panel.chart.jobs):
         middle = box.top + (place + 0.5) * lane
         if named:

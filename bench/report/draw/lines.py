@@ -55,7 +55,7 @@ def _panel(canvas, figure, panel, box, schedulers, highest, number, values):
     width = box.right - box.left
     x = places(values, width)
     canvas.margins(box)
-    canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, width + 38), bold=True)
+    canvas.text(box.left - 38, box.top - 14, page.shortened(panel.title, width + 38, page.BOLD_PX), bold=True)
     canvas.text((box.left + box.right) / 2, box.bottom + 34, page.shortened(figure.x_label, width, page.SMALL_PX), "center",
                 page.SMALL_PX)
     tics = ", ".join(f"{page.quoted(numbers.setting(value))} {pixel:.7g}" for value, pixel in _labelled(x))

@@ -68,7 +68,7 @@ def _legend(canvas, top):
 
 
 def _panel(canvas, figure, panel, box, cell):
-    canvas.text(box.left, box.top - 33, page.shortened(panel.title, box.right - box.left + 20), bold=True)
+    canvas.text(box.left, box.top - 33, page.shortened(panel.title, box.right - box.left + 20, page.BOLD_PX), bold=True)
     size = 10 if cell >= 27 else 8
     for place, label in enumerate(figure.labels):
         middle = (place + 0.5) * cell

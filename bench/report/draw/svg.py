@@ -44,13 +44,15 @@ def refine(text, name, description):
 
 
 def _without_idle(root):
-    """Most groups of gnuplot are empty; of its definitions we use the point marks alone."""
+    """Most groups of gnuplot are empty, and the texts of labels that are a mark alone; of its definitions we use the
+    point marks alone."""
     again = True
     while again:
         again = False
         for parent in list(root.iter()):
             for child in list(parent):
-                idle = _tag(child) == "filter" or _tag(child) == "g" and not len(child)
+                idle = (_tag(child) == "filter" or _tag(child) == "g" and not len(child)
+                        or _tag(child) == "text" and not "".join(child.itertext()).strip())
                 if idle:
                     parent.remove(child)
                     again = True
