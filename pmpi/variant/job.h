@@ -27,6 +27,13 @@ extern struct job {
     bool meets_at_last; // its ranks part when what is attached to MPI_COMM_SELF is deleted
 } job;
 
+// Collective, on all ranks of the job, and what they tell each other first, in the same form in
+// every version of the library: whether all of them are able to go on, and by the same exchanges.
+// JOB_EXCHANGES is the number of these, and is another one whenever what ranks tell each other, or
+// the order in which they do, becomes another. False, too, when they cannot tell each other. Where
+// versions differ rank 0 says so, and the job runs on as without the library.
+bool job_meet(bool able);
+
 // Collective, on all ranks of the job: does it hold on every one of them? False, too, when they
 // cannot tell each other.
 bool job_agree(int holds);

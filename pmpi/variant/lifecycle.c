@@ -266,7 +266,7 @@ static void job_start(void)
         calloc((size_t)job.size, sizeof *ballots + sizeof(struct crowding_place) +
                                      sizeof(struct numbering_rank) + sizeof(int) + sizeof(bool));
     look_for_parent();
-    if (!make_communicator() || !job_agree(ballots != NULL) || !agree_on_job_id()) {
+    if (!make_communicator() || !job_meet(ballots != NULL) || !agree_on_job_id()) {
         free(ballots);
         return;
     }

@@ -212,6 +212,24 @@ class Library(unittest.TestCase):
                                "openmpi": "mpirun -x LD_PRELOAD"}[family], done.stderr)
                 self.assertNotIn("token", done.stdout)
 
+    def test_ranks_with_libraries_of_different_versions_run_without_and_are_told(self):
+        later = os.path.join(self.folder, "later")
+        os.mkdir(later)
+        for library in (LIBRARY, *(os.path.join(BUILD, "pmpi", "later", f"libcosched_pmpi_{family}.so") for family in FAMILIES)):
+            shutil.copy(library, later)
+        for family in families_of_several_programs():
+            with self.subTest(mpi=family):
+                program = self.programs[family, "c"]
+                before, after = (["-n", "1", "env", f"LD_PRELOAD={os.path.join(folder, os.path.basename(LIBRARY))}", program]
+                                 for folder in (os.path.dirname(LIBRARY), later))
+                done = mpiexec(family, [*before, ":", *after], COSCHED_STATS="1")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stderr.count("cosched:"), 1, done.stderr)
+                self.assertIn("libraries of different versions (their exchanges are of version 1 to 1000), so the job runs "
+                              "without a scheduler; install the same cosched on all its nodes", done.stderr)
+                done = mpiexec(family, [*after, ":", *after], COSCHED_STATS="1")
+                self.assertNotIn("versions", done.stderr)
+
     def elsewhere(self, *arguments, **variables):
         """What a program sees of the environment on a node that got nothing of it but by Open MPI's launcher."""
         agent = os.path.join(self.folder, "agent.sh")
