@@ -28,8 +28,9 @@ struct genealogy {
     struct genealogy_process *list;
     size_t count;
     size_t room;
-    bool mixed;    // not in the order of numbers
-    size_t *order; // of genealogy_find_levels(): the list's indices, level by level
+    size_t threads; // for signals.c: so many of those who stand were looked at
+    bool mixed;     // not in the order of numbers
+    size_t *order;  // of genealogy_find_levels(): the list's indices, level by level
 };
 
 void genealogy_free(struct genealogy *genealogy);

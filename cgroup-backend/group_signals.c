@@ -30,6 +30,11 @@ static int census(const char *path, pid_t root, uint64_t root_start, const struc
 
 static int check_count(const struct genealogy *found, struct error *err)
 {
+    if (found->threads > SIGNALS_THREADS_MAX)
+        return error_set(err, E2BIG,
+                         "more than %d threads cannot be looked at one by one: suspend by share or "
+                         "freezer",
+                         SIGNALS_THREADS_MAX);
     return found->count <= MEMBERS_MAX
                ? 0
                : error_set(err, E2BIG,

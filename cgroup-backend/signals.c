@@ -46,17 +46,19 @@ static bool stands(char state)
 
 // A process has stopped when all its threads have: the first one to see the signal is followed by
 // the others. 1, 0, or -1 when that cannot be told.
-static int all_threads_stand(const char *directory, struct error *err)
+static int all_threads_stand(const char *directory, size_t *looked_at, struct error *err)
 {
     cleanup_free char *path = path_join(directory, "task");
     cleanup_closedir DIR *threads = path != NULL ? opendir(path) : NULL;
     if (threads == NULL)
         return path != NULL && errno == ENOENT ? 1 : error_errno(err, errno, "%s/task", directory);
-    for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
+    for (struct dirent *entry;
+         *looked_at <= SIGNALS_THREADS_MAX && (entry = readdir(threads)) != NULL;) {
         struct genealogy_process ignored;
         char state = 'X';
         if (entry->d_name[0] == '.')
             continue;
+        ++*looked_at;
         cleanup_free char *thread = path_join(path, entry->d_name);
         int seen = thread != NULL ? read_stat(thread, &state, &ignored, err)
                                   : error_errno(err, ENOMEM, "%s", path);
@@ -68,7 +70,8 @@ static int all_threads_stand(const char *directory, struct error *err)
 
 // 1, 0 when the process is gone or has ended, or -1 when that cannot be told: whoever may have been
 // stopped is not to be forgotten for want of descriptors, or as /proc hides him.
-static int look(const char *proc, pid_t pid, struct genealogy_process *process, struct error *err)
+static int look(const char *proc, pid_t pid, struct genealogy_process *process, size_t *threads,
+                struct error *err)
 {
     char directory[256], state = 'X';
     *process = (struct genealogy_process){.pid = pid};
@@ -79,7 +82,7 @@ static int look(const char *proc, pid_t pid, struct genealogy_process *process, 
                          (int)pid);
     if (seen <= 0)
         return seen;
-    int stand = stands(state) ? all_threads_stand(directory, err) : 0;
+    int stand = stands(state) ? all_threads_stand(directory, threads, err) : 0;
     if (stand < 0)
         return -1;
     // A leader that has ended while other threads live is no zombie to anybody but itself.
@@ -95,7 +98,7 @@ int signals_census(const char *proc, const struct pid_list *members, struct gene
 {
     for (size_t i = 0; i < members->count; i++) {
         struct genealogy_process process;
-        int seen = look(proc, members->pids[i], &process, err);
+        int seen = look(proc, members->pids[i], &process, &genealogy->threads, err);
         if (seen < 0 || (seen > 0 && genealogy_add(genealogy, &process, err) != 0))
             return -1;
     }
@@ -103,7 +106,8 @@ int signals_census(const char *proc, const struct pid_list *members, struct gene
 }
 
 // The same process as in the census, or it gets nothing. One that is gone needs nothing.
-static int send(const struct genealogy_process *process, int signal, struct error *err)
+static int send(struct genealogy *genealogy, const struct genealogy_process *process, int signal,
+                struct error *err)
 {
     struct genealogy_process now;
     cleanup_close int pidfd = pidfd_of(process->pid);
@@ -111,7 +115,7 @@ static int send(const struct genealogy_process *process, int signal, struct erro
         return 0;
     if (pidfd < 0)
         return error_errno(err, errno, "pidfd of process %d", (int)process->pid);
-    int seen = look("/proc", process->pid, &now, err);
+    int seen = look("/proc", process->pid, &now, &genealogy->threads, err);
     if (seen <= 0 || now.start_time != process->start_time)
         return seen < 0 ? -1 : 0;
     if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0 || errno == ESRCH)
@@ -122,10 +126,10 @@ static int send(const struct genealogy_process *process, int signal, struct erro
 }
 
 // Where it cannot be told, it is as it was: the next pass looks.
-static void look_again(struct genealogy_process *process)
+static void look_again(struct genealogy *genealogy, struct genealogy_process *process)
 {
     struct genealogy_process now;
-    int seen = look("/proc", process->pid, &now, NULL);
+    int seen = look("/proc", process->pid, &now, &genealogy->threads, NULL);
     if (seen >= 0)
         process->stopped = seen == 0 || now.start_time != process->start_time || now.stopped;
 }
@@ -152,14 +156,14 @@ int signals_stop(struct genealogy *genealogy, struct error *err)
             struct genealogy_process *process = at(genealogy, i);
             bool ready =
                 process->above == GENEALOGY_NONE || genealogy->list[process->above].stopped;
-            if (ready && !process->stopped && send(process, SIGSTOP, err) != 0)
+            if (ready && !process->stopped && send(genealogy, process, SIGSTOP, err) != 0)
                 return -1;
         }
         for (size_t i = first; i < end; i++) {
             struct genealogy_process *process = at(genealogy, i);
             if (process->stopped)
                 continue;
-            look_again(process);
+            look_again(genealogy, process);
             left += !process->stopped;
         }
     }
@@ -176,10 +180,10 @@ int signals_continue(struct genealogy *genealogy, const struct genealogy *others
         struct genealogy_process *process = at(genealogy, i);
         // A debugger's are the debugger's.
         if (!process->traced && genealogy_find(others, process->pid, process->start_time) == NULL) {
-            if (!process->waits && send(process, SIGCONT, err) != 0)
+            if (!process->waits && send(genealogy, process, SIGCONT, err) != 0)
                 return -1;
             if (process->stopped)
-                look_again(process);
+                look_again(genealogy, process);
             process->waits |= process->stopped;
             left += process->stopped;
         }
@@ -196,7 +200,7 @@ int signals_kill(struct genealogy *genealogy, struct error *err)
     if (genealogy_find_levels(genealogy, err) != 0)
         return -1;
     for (size_t i = 0; i < genealogy->count; i++)
-        if (send(at(genealogy, i), SIGKILL, first) != 0) {
+        if (send(genealogy, at(genealogy, i), SIGKILL, first) != 0) {
             first = NULL;
             rc = -1;
         }

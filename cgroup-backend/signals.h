@@ -10,7 +10,9 @@
 
 // Reads what `proc` says about the members of a class behind what *genealogy has; those that are
 // gone, or have ended, are left out. -1 when somebody's state cannot be told: EACCES when /proc
-// hides him, EMFILE, ...
+// hides him, EMFILE, ... Behind SIGNALS_THREADS_MAX threads the first one of a process speaks for
+// the others.
+#define SIGNALS_THREADS_MAX 65536
 int signals_census(const char *proc, const struct pid_list *members, struct genealogy *genealogy,
                    struct error *err);
 
