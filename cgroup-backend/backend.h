@@ -174,6 +174,13 @@ int class_suspend(class_t *class_, const struct class_suspension *how, struct er
 // there was none: a class that stayed frozen for another reason thaws.
 int class_resume(class_t *class_, struct error *err);
 
+// Before its owner ends: one pass over who was stopped by signals, by what the class itself knows,
+// as its record may be gone with the runtime directory. The class stays suspended.
+void class_let_run(class_t *class_);
+
+// Thaws who was frozen to be killed, and could not be thawed then.
+void class_thaw_late(class_t *class_);
+
 // True when the class is suspended, or a former daemon was asked to suspend it; then *how.
 bool class_suspended(const class_t *class_, struct class_suspension *how);
 

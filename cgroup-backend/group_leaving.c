@@ -48,27 +48,27 @@ static bool is_shortage(int code)
     return code == EMFILE || code == ENFILE || code == ENOMEM;
 }
 
-// The first of the class's directories that is still there, or null.
-static const struct group *first_left(const struct cgroup_class *class_)
+// The last of the class's directories that is still there, or null: the first one goes last, see
+// groups_rmdir().
+static const struct group *last_left(const struct cgroup_class *class_)
 {
-    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
+    for (unsigned i = class_->backend->hierarchy_count; i-- > 0;)
         if (directory_exists(class_->groups[i].path))
             return &class_->groups[i];
     return NULL;
 }
 
-static int remove_step(struct cgroup_class *class_, size_t limit,
-                       void (*try_delete)(struct cgroup_class *class_), struct error *err)
+static int remove_step(struct cgroup_class *class_, size_t limit, struct error *err)
 {
     struct error fault = {0};
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
         if (directory_exists(class_->groups[i].path) &&
             expel_members(&class_->groups[i], limit, &fault) != 0 && fault.code != EAGAIN)
             return error_set(err, fault.code, "%s", fault.text);
-    try_delete(class_);
-    const struct group *left = first_left(class_);
+    groups_rmdir(class_);
+    const struct group *left = last_left(class_);
     if (left == NULL || rmdir(left->path) == 0)
-        return left == NULL ? 0 : remove_step(class_, limit, try_delete, err);
+        return left == NULL ? 0 : remove_step(class_, limit, err);
     if (errno == ENOENT)
         return 0;
     // Members beyond the limit, a child forked during the step, an exiting process.
@@ -79,11 +79,10 @@ static int remove_step(struct cgroup_class *class_, size_t limit,
                        busy ? " (exiting processes, or groups below it)" : "");
 }
 
-int groups_remove_step(struct cgroup_class *class_, size_t limit,
-                       void (*try_delete)(struct cgroup_class *class_), struct error *err)
+int groups_remove_step(struct cgroup_class *class_, size_t limit, struct error *err)
 {
     struct error fault = {0};
-    int rc = remove_step(class_, limit, try_delete, &fault);
+    int rc = remove_step(class_, limit, &fault);
     if (rc != 0 && is_shortage(fault.code))
         fault.code = EAGAIN;
     if (rc != 0) {

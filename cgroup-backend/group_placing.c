@@ -322,8 +322,10 @@ int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *er
     cleanup_free char *home = moving_group_of(class_->groups[0].hierarchy, pid);
     if (note_origins(class_, &who, err) != 0)
         return error_context(err, "class %s", base->name);
+    // Who was inside before stays there, whatever becomes of his registration.
+    bool inside = home != NULL && strcmp(home, class_->groups[0].path) == 0;
     struct family family = find_family(class_, &who);
-    int rc = process_list_add(&placing.placed, &who, err) == 0 &&
+    int rc = (inside || process_list_add(&placing.placed, &who, err) == 0) &&
                      place_one(class_, &who, err) == 0 &&
                      place_wrappers(class_, &family, &placing, err) == 0 &&
                      place_descendants(class_, &only, home, &placing, err) == 0 &&

@@ -141,9 +141,11 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
     int noted = note_ours(suspension, &found, err);
     if (noted < 0)
         return -1;
-    if ((suspension->others.count != others || dropped || noted > 0) &&
+    suspension->unwritten |= suspension->others.count != others || dropped || noted > 0;
+    if (suspension->unwritten &&
         suspension_write(base->suspensions, base->name, suspension, err) != 0)
         return -1;
+    suspension->unwritten = false;
     if (signals_stop(&found, err) != 0)
         return -1;
     // Nobody ran at this look, so nobody has forked since the list was made, unless it was made
@@ -310,9 +312,10 @@ static int kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_star
     int rc = doomed ? 0 : kill_found(class_, root, root_start, at_once, err);
     bool freezes = rc != 0 && err->code == EAGAIN && !at_once && class_has_freezer(base);
     // Processes frozen by v1 die when they thaw.
-    if (!doomed && !freezes && class_has_freezer(base) &&
-        class_thaw(base, rc == 0 ? err : NULL) != 0)
-        rc = -1;
+    if (!doomed && !freezes && class_has_freezer(base)) {
+        base->owes_thaw = class_thaw(base, rc == 0 ? err : NULL) != 0;
+        rc = base->owes_thaw ? -1 : rc;
+    }
     if (rc != 0)
         return -1;
     cleanup_genealogy struct genealogy left = {0};

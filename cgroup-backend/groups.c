@@ -281,8 +281,9 @@ int groups_make_path(const char *mount, const char *relative, struct error *err)
 
 void groups_rmdir(struct cgroup_class *class_)
 {
-    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
-        rmdir(class_->groups[i].path);
+    bool gone = true;
+    for (unsigned i = class_->backend->hierarchy_count; gone && i-- > 0;)
+        gone = rmdir(class_->groups[i].path) == 0 || errno == ENOENT;
 }
 
 int groups_members(class_t *base, pid_t *pids, size_t limit, size_t *count, struct error *err)

@@ -72,7 +72,8 @@ int groups_are_missing(const struct cgroup_class *class_, struct error *err);
 // Makes the directory of each component of `relative` below `mount`.
 int groups_make_path(const char *mount, const char *relative, struct error *err);
 
-// Tries rmdir on the class's directories, without looking at the results.
+// Removes the class's empty directories, from the last hierarchy's to the first one's, as far as it
+// gets: by the first one a class is known, to the next daemon and to whoever releases.
 void groups_rmdir(struct cgroup_class *class_);
 
 // Writes the group's weight against processes outside the subtree, `each` for every CPU of the node
@@ -131,8 +132,7 @@ int groups_release_stopped(const struct cgroup_backend *backend, const char *nam
 
 int groups_expel(class_t *class_, pid_t pid, struct error *err);
 
-// class_remove_step(), by an implementation's way of trying to delete the directories.
-int groups_remove_step(struct cgroup_class *class_, size_t limit,
-                       void (*try_delete)(struct cgroup_class *class_), struct error *err);
+// class_remove_step().
+int groups_remove_step(struct cgroup_class *class_, size_t limit, struct error *err);
 
 #endif

@@ -580,16 +580,18 @@ static int named_displace(class_t **class_, struct error *err)
     return not_a_jobs(*class_, err);
 }
 
-// On error the record stays, and with it the knowledge how to restore.
+// Where the kernel refuses the limit, the record stays, and with it the knowledge how to restore,
+// and it is tried again.
 static int in_place_remove(class_t *base, size_t limit, struct error *err)
 {
     (void)limit; // nobody leaves
     struct in_place *class_ = (struct in_place *)base;
-    int rc = limit_restore(&class_->files, class_->path, &class_->record, err);
-    if (rc == 0)
-        record_remove(class_->backend->records, base->name);
+    struct error fault = {0};
+    if (limit_restore(&class_->files, class_->path, &class_->record, &fault) != 0)
+        return error_set(err, EAGAIN, "%s", fault.text);
+    record_remove(class_->backend->records, base->name);
     in_place_close(base);
-    return rc;
+    return 0;
 }
 
 static int in_place_displace(class_t **class_, struct error *err)

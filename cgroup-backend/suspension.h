@@ -11,7 +11,8 @@
 
 struct suspension {
     bool on;
-    bool asked; // the freezer was, by the last pass, which was in vain; not recorded
+    bool asked;     // the freezer was, by the last pass, which was in vain; not recorded
+    bool unwritten; // the record is not of these lists yet
     struct class_suspension how;
     struct genealogy others; // pids and start times of those that are not to be continued
     struct genealogy ours;   // of a subtree, whom we stop: what links them to its root may die

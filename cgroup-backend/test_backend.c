@@ -316,6 +316,12 @@ static int test_freeze_pass(class_t *base, bool asked, struct error *err)
     return test_freeze(base, err);
 }
 
+static int test_find_stopped(class_t *base, struct suspension *suspension, struct error *err)
+{
+    (void)suspension;
+    return class_fault(base, "find", err);
+}
+
 static int test_stop_pass(class_t *base, struct suspension *suspension, struct error *err)
 {
     (void)suspension;
@@ -474,6 +480,7 @@ static const struct backend_ops test_ops = {
     .kill = test_kill,
     .has_freezer = test_has_freezer,
     .freeze_pass = test_freeze_pass,
+    .find_stopped = test_find_stopped,
     .stop_pass = test_stop_pass,
     .continue_pass = test_continue_pass,
     .kill_pass = test_kill_pass,

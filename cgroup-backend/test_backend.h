@@ -39,8 +39,8 @@ void test_backend_bring_along(backend_t *backend, pid_t above, pid_t below);
 // From now on there is no freezer; at first there is.
 void test_backend_take_freezer(backend_t *backend);
 
-// The next `count` calls of the operation ("open", "place", "share", "usage", "remove", ...) fail
-// with `code`, an errno value.
+// The next `count` calls of the operation ("open", "place", "share", "usage", "remove", "find" for
+// who had stopped before, ...) fail with `code`, an errno value.
 void test_backend_fail(backend_t *backend, const char *operation, int code, unsigned count);
 
 #endif

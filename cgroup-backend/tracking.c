@@ -149,6 +149,19 @@ int class_resume(class_t *class_, struct error *err)
     return 0;
 }
 
+void class_let_run(class_t *class_)
+{
+    const struct suspension *suspension = &class_->suspension;
+    if (suspension->on && suspension->how.means == CLASS_BY_SIGNALS)
+        class_->ops->continue_pass(class_, suspension, NULL);
+}
+
+void class_thaw_late(class_t *class_)
+{
+    if (class_->owes_thaw && class_thaw(class_, NULL) == 0)
+        class_->owes_thaw = false;
+}
+
 int class_kill_pass(class_t *class_, pid_t root, uint64_t root_start, bool at_once,
                     struct error *err)
 {

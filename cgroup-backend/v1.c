@@ -56,19 +56,6 @@ static int make_groups(struct cgroup_backend *backend, const char *name, struct 
     return 0;
 }
 
-// libcgroup says "done" also for a group that was busy in one hierarchy, so the caller asks the
-// directories. Only empty ones: else it would move the members to our root group.
-static void try_delete(struct cgroup_class *class_)
-{
-    struct cgroup_backend *backend = class_->backend;
-    cleanup_free char *relative = path_join(backend->root, class_->base.name);
-    struct cgroup *group =
-        backend->libcgroup && relative != NULL ? libcgroup_group(backend, relative) : NULL;
-    if (group == NULL || cgroup_delete_cgroup_ext(group, CGFLAG_DELETE_EMPTY_ONLY) != 0)
-        groups_rmdir(class_);
-    cgroup_free(&group);
-}
-
 static bool is_there(const struct cgroup_class *class_)
 {
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++)
@@ -296,7 +283,7 @@ static int v1_remove_step(class_t *base, size_t limit, struct error *err)
     if (has_freezer(class_->backend))
         file_write(freezer_path(class_), "freezer.state", "THAWED", NULL);
     write_text(class_, "-1\n", NULL);
-    return groups_remove_step(class_, limit, try_delete, err);
+    return groups_remove_step(class_, limit, err);
 }
 
 // Frozen processes are limited, too.

@@ -216,11 +216,15 @@ static int v2_freeze(class_t *base, struct error *err)
     return groups_without_limit((struct cgroup_class *)base, "max\n", freeze, err);
 }
 
+// Of Linux 5.2. Where it cannot be told for another reason, want of descriptors for instance, there
+// is one: whoever is frozen must not be taken for somebody who runs.
 static bool v2_has_freezer(const class_t *base)
 {
     char text[8];
+    struct error fault = {0};
     return file_read(class_path((const struct cgroup_class *)base), "cgroup.freeze", text,
-                     sizeof text, NULL) == 0;
+                     sizeof text, &fault) == 0 ||
+           fault.code != ENOENT;
 }
 
 static int v2_freeze_pass(class_t *base, bool asked, struct error *err)
@@ -264,7 +268,7 @@ static int v2_remove_step(class_t *base, size_t limit, struct error *err)
     // A process that leaves a frozen group thaws. Should the group stay behind, then without a
     // limit.
     write_limit(class_, "max\n", NULL);
-    return groups_remove_step(class_, limit, groups_rmdir, err);
+    return groups_remove_step(class_, limit, err);
 }
 
 // Frozen processes are limited, too.

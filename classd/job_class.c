@@ -81,6 +81,15 @@ static bool has(const pid_t *pids, size_t count, pid_t pid)
     return false;
 }
 
+bool job_class_holds(const struct job *job, pid_t pid)
+{
+    pid_t *members = NULL;
+    size_t count = members_of(job->class_, &members);
+    bool holds = has(members, count, pid);
+    free(members);
+    return holds;
+}
+
 // Whoever came along with one that he descends from is not followed again, or a chain of processes
 // would be as often as it is long. Nor is anybody after one of them had too many descendants.
 static void place_all(struct job *job)

@@ -265,9 +265,37 @@ static int check_alive(const struct applicant *applicant, struct error *err)
     return error_set(err, ESRCH, "process %d has ended", (int)applicant->pid);
 }
 
-// Undoes class_place(); a job without processes ends.
+// Who is stopped, is about to be or is to die: outside of the class nobody would find it again.
+static bool must_stay(const struct job *job)
+{
+    struct class_suspension how;
+    return job->tracking.work != TRACKING_IDLE ||
+           (class_suspended(job->class_, &how) && how.means != CLASS_BY_SHARE);
+}
+
+// A job that another one has started begins in that one's class, and has to wait for its own while
+// it is held there: who was stopped with that class would be continued by nobody.
+static int check_not_held(const struct scheduler *scheduler, const struct applicant *applicant,
+                          struct error *err)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        const struct job *job = table_job_at(scheduler->table, i);
+        bool own = job->uid == applicant->uid && strcmp(job->job_id, applicant->wish->job_id) == 0;
+        if (!own && must_stay(job) && job_class_holds(job, applicant->pid))
+            return error_set(
+                err, EBUSY,
+                "process %d is of job %u/%s, which is suspended, or about to be: start "
+                "jobs in it when it is resumed",
+                (int)applicant->pid, (unsigned)job->uid, job->job_id);
+    }
+    return 0;
+}
+
+// Undoes class_place(), unless it is to be held there; a job without processes ends.
 static void withdraw(struct scheduler *scheduler, struct job *job, pid_t pid, uint64_t now_ns)
 {
+    if (job->process_count > 0 && must_stay(job))
+        return;
     if (job->process_count > 0)
         class_expel(job->class_, pid, NULL);
     else
@@ -369,6 +397,8 @@ static struct process *register_new(struct scheduler *scheduler, const struct ap
     const struct protocol_register *wish = applicant->wish;
     struct job *job = table_find_job(scheduler->table, applicant->uid, wish->job_id);
     bool new = job == NULL;
+    if (check_not_held(scheduler, applicant, err) != 0)
+        return NULL;
     if (new)
         job = start_job(scheduler, applicant->uid, applicant->pid, wish->job_id, now_ns, err);
     if (job == NULL)
@@ -414,14 +444,6 @@ struct process *scheduler_find(const scheduler_t *scheduler, pid_t pid, uint64_t
 {
     struct process *process = table_find_process(scheduler->table, pid);
     return process != NULL && process->serial == serial ? process : NULL;
-}
-
-// Who is stopped, is about to be or is to die: outside of the class nobody would find it again.
-static bool must_stay(const struct job *job)
-{
-    struct class_suspension how;
-    return job->tracking.work != TRACKING_IDLE ||
-           (class_suspended(job->class_, &how) && how.means != CLASS_BY_SHARE);
 }
 
 void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t now_ns)

@@ -291,6 +291,7 @@ void scheduler_lift(scheduler_t *scheduler)
         // Its record may be gone, with the runtime directory.
         if (failed || class_is_in_place(job->class_))
             job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+        class_let_run(job->class_);
         decisions_publish(scheduler, job, true, false);
     }
 }

@@ -84,6 +84,10 @@ static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t n
     if (log_valve_open(&scheduler->tracking_valve, now_ns))
         log_line(LOG_WARNING, "job %u/%s is not resumed: %s", (unsigned)job->uid, job->job_id,
                  fault.text);
+    // The suspension that could not be undone had not begun.
+    struct class_suspension how;
+    if (tracking->undoes && !class_suspended(job->class_, &how))
+        tracking_tell_engine(scheduler, job, false, now_ns);
     fault = reason_of(scheduler, &fault);
     *result = finish(scheduler, job, &fault, now_ns);
     return true;
@@ -339,6 +343,8 @@ void tracking_reassert(struct scheduler *scheduler)
         struct class_suspension how;
         if (class_suspended(job->class_, &how) && how.means != CLASS_BY_SHARE)
             job->stops_again = true;
+        if (job->tracking.work == TRACKING_IDLE)
+            class_thaw_late(job->class_);
     }
 }
 

@@ -403,12 +403,16 @@ static int check_paths(struct pass *pass)
 // Rules between keys, and those that a value is held to when all are known.
 // Who says how long a slice is, and not how long a job keeps it, has a fifteenth, as the defaults
 // have.
-static void derive_gmet(struct pass *pass)
+static uint64_t derived_gmet_ns(const struct config *config)
 {
     const uint64_t parts = 15;
-    struct config *config = pass->config;
+    return config->time_slice_ns / parts / NS_PER_MS * NS_PER_MS;
+}
+
+static void derive_gmet(struct pass *pass)
+{
     if (line_of(pass, FIELD(time_slice_ns)) != 0 && line_of(pass, FIELD(gmet_ns)) == 0)
-        config->gmet_ns = config->time_slice_ns / parts / NS_PER_MS * NS_PER_MS;
+        pass->config->gmet_ns = derived_gmet_ns(pass->config);
 }
 
 static int check_together(struct pass *pass)
@@ -551,6 +555,13 @@ static void print_comment(const char *text, FILE *stream)
     }
 }
 
+// What follows another key is a comment: it goes on to follow when that one is edited.
+static const char *before(const struct key *key, const struct config *config)
+{
+    bool follows = key->offset == FIELD(gmet_ns) && config->gmet_ns == derived_gmet_ns(config);
+    return follows ? "; " : "";
+}
+
 void config_print(const struct config *config, FILE *stream)
 {
     const char *section = "";
@@ -564,7 +575,8 @@ void config_print(const struct config *config, FILE *stream)
         fputs(is_free_text(&keys[i]) ? "" : "\n;", stream);
         print_values(&keys[i], stream);
         format_value(config, &keys[i], value, sizeof value);
-        fprintf(stream, "\n%s =%s%s\n", keys[i].name, *value != '\0' ? " " : "", value);
+        fprintf(stream, "\n%s%s =%s%s\n", before(&keys[i], config), keys[i].name,
+                *value != '\0' ? " " : "", value);
     }
 }
 

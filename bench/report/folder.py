@@ -30,7 +30,7 @@ def read(folder):
     summary = _json(os.path.join(folder, "summary.json"), "summary.json")
     if summary is None:
         raise ReportError(f"{folder}: has no summary.json; name a folder that bench/run_nas.sh left")
-    return model.results(summary, _json(os.path.join(folder, "environment.json"), "environment.json"))
+    return model.results(summary, *(_json(os.path.join(folder, name), name) for name in ("environment.json", "remarks.json")))
 
 
 def read_gantt(folder, entry):

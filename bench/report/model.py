@@ -105,6 +105,7 @@ class Results:
     experiments: dict  # name: Experiment
     gantt: tuple  # of GanttEntry
     environment: dict  # or None
+    remarks: dict  # name of an experiment: what its reader must know
 
 
 def _fail(where, problem):
@@ -238,8 +239,8 @@ def _gantt_entry(value, where):
                       file=_text(source, "file", where))
 
 
-def results(summary, environment):
-    """Results of the parsed summary.json and environment.json (the latter may be None)."""
+def results(summary, environment, remarks=None):
+    """Results of the parsed summary.json, environment.json and remarks.json (the last two may be None)."""
     source = _object(summary, "summary.json")
     if source.get("format") != FORMAT:
         raise ReportError(f"summary.json: is of format {source.get('format')!r}; this report reads format {FORMAT}")
@@ -249,7 +250,8 @@ def results(summary, environment):
         {name: _experiment(name, value) for name, value in experiments.items()},
         tuple(_gantt_entry(entry, f"summary.json: gantt[{place}]")
               for place, entry in enumerate(_list(source.get("gantt") or [], "summary.json: gantt"))),
-        None if environment is None else _object(environment, "environment.json"))
+        None if environment is None else _object(environment, "environment.json"),
+        {name: _text(remarks, name, "remarks.json") for name in _object(remarks or {}, "remarks.json")})
 
 
 def _gantt_job(value, where):

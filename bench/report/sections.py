@@ -36,10 +36,11 @@ def report(results, charts, rosters, paper):
     found = experiments.ordered(results.experiments)
     blocks = [Heading(1, "Coscheduling, measured"), Paragraph(_lead(results, found, paper), "lead")]
     blocks += _warnings(results, found)
+    blocks += [Paragraph(f"{experiments.kind(name).title}: {text}", "warning") for name, text in results.remarks.items()]
     if any(experiment.rows for experiment in found):
         blocks += [Heading(2, "In short"), *_short(found, paper), *_key(found, charts)]
     for experiment in found:
-        blocks += _experiment(experiment, paper)
+        blocks += _experiment(experiment, paper, results.remarks.get(experiment.name))
         own = [group for group in charts if group and group[0][0].experiment == experiment.name]
         blocks += [block for place, group in enumerate(own, 1) for block in _gantt(group, place)]
     return [*blocks, *_stretch(found), *_workloads(found, rosters, paper), *_method(results, found, paper)]
@@ -163,7 +164,7 @@ def _settings(experiment):
     return ", ".join(said)
 
 
-def _experiment(experiment, paper):
+def _experiment(experiment, paper, remark):
     kind, facts = experiments.kind(experiment.name), _facts(paper, experiment)
     title = f"{kind.title} ({facts['figure']})" if facts else kind.title
     settings = _settings(experiment)
@@ -171,6 +172,7 @@ def _experiment(experiment, paper):
     if experiment.name not in experiments.KINDS and experiment.title:
         question = f"{experiment.title[0].upper()}{experiment.title[1:]}. {question}"
     blocks = [Heading(2, title), Paragraph(question + (f" Here: {settings}." if settings else ""))]
+    blocks += [Paragraph(remark, "warning")] if remark else []
     if not experiment.rows:
         return [*blocks, Paragraph("Nothing of this experiment has been measured.", "warning")]
     if experiment.name in experiments.KINDS:

@@ -54,6 +54,29 @@ static void a_class_is_removed_in_steps(void **state)
     assert_ok(class_remove(open_class("a"), &err));
 }
 
+// By the first hierarchy's group the next daemon knows of the others.
+static void v1_the_group_by_which_a_class_is_known_goes_last(void **state)
+{
+    (void)state;
+    char path[512], class_[128];
+    class_t *a = open_class("a");
+    const char *last = mounts[mount_count - 1];
+    pid_t pid = start(wait_forever, NULL);
+    snprintf(class_, sizeof class_, "%s/a", root);
+    enter(last, class_, pid);
+    for (int step = 0; step < 2; step++) {
+        assert_int_equal(class_remove_step(a, 0, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+        snprintf(path, sizeof path, "%s/%s", mounts[0], class_);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    class_close(a);
+    assert_ok(class_remove(open_class("a"), &err));
+    assert_int_equal(access(path, F_OK), -1);
+    snprintf(path, sizeof path, "%s/%s", last, class_);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void a_vanished_origin_gives_the_top(void **state)
 {
     (void)state;
@@ -316,6 +339,7 @@ int main(void)
     };
     const struct CMUnitTest v1_tests[] = {
         real(v1_by_hand),
+        real(v1_the_group_by_which_a_class_is_known_goes_last),
         real(v1_with_one_hierarchy_for_both),
     };
     const struct CMUnitTest v2_tests[] = {

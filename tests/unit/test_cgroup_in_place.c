@@ -108,6 +108,40 @@ static void a_group_is_limited_in_place_and_given_back(void **state)
     assert_int_equal(rmdir(records), 0); // with no record left
 }
 
+ssize_t __real_pwrite(int fd, const void *bytes, size_t count, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t count, off_t offset);
+
+static bool refuses;
+
+// What the backend writes to a limit.
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t count, off_t offset)
+{
+    errno = EPERM;
+    return refuses ? -1 : __real_pwrite(fd, bytes, count, offset);
+}
+
+// Nobody else would try once more while the daemon lives.
+static void a_limit_that_cannot_be_given_back_is_given_back_later(void **state)
+{
+    (void)state;
+    char from[128];
+    struct class_home home = {.pid = live_elsewhere(from), .any = true};
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    refuses = true;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(class_remove_step(a, SIZE_MAX, &err), -1);
+        assert_int_equal(err.code, EAGAIN);
+        assert_int_equal(limit_from().quota_us, 2000);
+    }
+    refuses = false;
+    assert_ok(class_remove_step(a, SIZE_MAX, &err));
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_int_equal(rmdir(records), 0);
+}
+
 static void a_limit_that_the_kernel_doubled_is_not_the_groups_own(void **state)
 {
     (void)state;
@@ -318,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         real(a_group_is_limited_in_place_and_given_back),
+        real(a_limit_that_cannot_be_given_back_is_given_back_later),
         real(a_limit_that_the_kernel_doubled_is_not_the_groups_own),
         real(a_record_of_means_that_a_place_has_not_is_dropped),
         real(a_group_is_left_for_a_class_of_its_own),

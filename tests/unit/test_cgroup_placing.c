@@ -318,6 +318,15 @@ static void more_than_a_registration_takes_stay_where_they_are(void **state)
         assert_int_equal(members_of(a), 0);
         for (unsigned i = 0; i < mount_count; i++)
             assert_true(is_in(mounts[i], from, pid, "cgroup.procs"));
+        // Who was born in the class stays in it.
+        for (unsigned i = 0; i < mount_count; i++) {
+            char class_[128];
+            snprintf(class_, sizeof class_, "%s/a", root);
+            enter(mounts[i], class_, pid);
+        }
+        assert_int_equal(class_place(a, pid, &err), -1);
+        assert_int_equal(err.code, E2BIG);
+        assert_int_equal(members_of(a), 1);
     }
     munmap(family, sizeof *family);
     assert_ok(class_remove(a, &err));

@@ -279,6 +279,22 @@ static void looks_come_soon_at_first(void **state)
     assert_true(class_freezer_pause_ns(UINT32_MAX, interval_ns) == interval_ns);
 }
 
+// Runs `work` on the class with no free descriptor; returns 0 or the errno value that it gave.
+static int without_descriptors(class_t *a, int (*work)(class_t *, struct error *))
+{
+    struct rlimit usual, few;
+    struct error err = {0};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(next);
+    few = usual;
+    few.rlim_cur = (rlim_t)next;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    int rc = work(a, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    return rc == 0 ? 0 : err.code;
+}
+
 // By the last of what was written.
 static bool is_thawed(void)
 {
@@ -289,6 +305,117 @@ static bool is_thawed(void)
     size_t length = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     return length >= 2 && text[length - 2] == '0';
+}
+
+// Who is told that a job was resumed does not say it once more.
+static void a_frozen_class_is_not_resumed_without_descriptors(void **state)
+{
+    const struct class_suspension how = {.means = CLASS_BY_FREEZER};
+    struct class_suspension present;
+    (void)state;
+    put_class("lab/node0/a");
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_suspend(a, &how, NULL), 0);
+    assert_int_equal(without_descriptors(a, class_resume), EMFILE);
+    assert_true(class_suspended(a, &present));
+    assert_true(is_recorded());
+    assert_false(is_thawed());
+    assert_int_equal(class_resume(a, NULL), 0);
+    assert_true(is_thawed());
+    assert_false(is_recorded());
+    class_close(a);
+}
+
+static pid_t victim;
+static uint64_t victim_start;
+
+static int kill_victim(class_t *a, struct error *err)
+{
+    return class_kill_pass(a, victim, victim_start, false, err);
+}
+
+// Nothing is recorded of who is held to be killed.
+static void a_kill_that_cannot_thaw_is_made_good_later(void **state)
+{
+    (void)state;
+    victim = put_somebody();
+    victim_start = processes_start_time("/proc", victim);
+    put_frozen(false);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_kill_pass(a, victim, victim_start, false, NULL), -1);
+    assert_int_equal(without_descriptors(a, kill_victim), EMFILE);
+    assert_false(is_thawed());
+    class_thaw_late(a);
+    assert_true(is_thawed());
+    put("lab/node0/a", "cgroup.freeze", "1\n"); // somebody else's
+    class_thaw_late(a);
+    assert_false(is_thawed());
+    class_close(a);
+    kill(victim, SIGKILL);
+    waitpid(victim, NULL, 0);
+}
+
+// As when the runtime directory has been removed: what is known of the class is in memory.
+static void who_was_stopped_continues_without_a_record(void **state)
+{
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    struct class_suspension present;
+    int status;
+    (void)state;
+    pid_t pid = put_somebody();
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
+        usleep(1000);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    unlink_file("records/suspended", "a");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), 0);
+    class_let_run(a);
+    assert_true(class_suspended(a, &present));
+    class_close(a);
+    assert_continued(pid);
+}
+
+// Who had stopped before, and runs since, is stopped by us: unless the record says so, he stays
+// stopped should the daemon be killed.
+static void a_record_that_could_not_be_written_is_written_by_the_next_pass(void **state)
+{
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    struct suspension recorded;
+    char path[96], aside[96];
+    int status;
+    (void)state;
+    pid_t pid = put_somebody();
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_suspend(a, &how, NULL), 0);
+    snprintf(path, sizeof path, "%s/records/suspended", mount);
+    snprintf(aside, sizeof aside, "%s/records/aside", mount);
+    assert_int_equal(suspension_read(path, "a", &recorded, NULL), 1);
+    assert_int_equal(recorded.others.count, 1);
+    suspension_forget(&recorded);
+
+    kill(pid, SIGCONT);
+    assert_int_equal(waitpid(pid, &status, WCONTINUED), pid);
+    assert_int_equal(rename(path, aside), 0);
+    put("records", "suspended", ""); // no directory
+    assert_int_equal(class_suspend(a, &how, NULL), -1);
+    unlink_file("records", "suspended");
+    assert_int_equal(rename(aside, path), 0);
+    for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
+        usleep(1000);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_int_equal(suspension_read(path, "a", &recorded, NULL), 1);
+    assert_int_equal(recorded.others.count, 0);
+    suspension_forget(&recorded);
+    assert_int_equal(class_resume(a, NULL), 0);
+    class_close(a);
+    assert_continued(pid);
 }
 
 // A subtree whose class has not stopped yet: what it has forked meanwhile would not be found.
@@ -328,6 +455,10 @@ int main(void)
         on_files(all_are_lifted_before_anybody_is_continued),
         on_files(who_was_stopped_continues_whatever_became_of_the_record),
         on_files(a_suspension_outlives_a_lack_of_descriptors),
+        on_files(a_frozen_class_is_not_resumed_without_descriptors),
+        on_files(a_kill_that_cannot_thaw_is_made_good_later),
+        on_files(who_was_stopped_continues_without_a_record),
+        on_files(a_record_that_could_not_be_written_is_written_by_the_next_pass),
         on_files(a_suspension_outlives_a_lack_of_memory),
         on_files(what_is_no_record_goes),
         on_files(no_pass_sleeps),

@@ -361,6 +361,27 @@ static void the_printed_configuration_is_a_configuration(void **state)
     free(text);
 }
 
+// Else who edits the slice in the file that was installed would keep the GMET of another one.
+static void gmet_follows_the_slice_in_a_printed_configuration(void **state)
+{
+    struct config config;
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    config_defaults(&config);
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    config_print(&config, stream);
+    fclose(stream);
+    assert_non_null(strstr(text, "\n; gmet = 1s\n"));
+    char *slice = strstr(text, "\ntime_slice = 15s");
+    assert_non_null(slice);
+    memcpy(slice, "\ntime_slice = 60s", strlen("\ntime_slice = 60s"));
+    assert_int_equal(load(text, &config, NULL), 0);
+    assert_int_equal(config.gmet_ns, 4 * NS_PER_SEC);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
         cmocka_unit_test(what_is_no_line_of_text_is_left_out_alone),
         cmocka_unit_test(the_printed_configuration_is_a_configuration),
+        cmocka_unit_test(gmet_follows_the_slice_in_a_printed_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

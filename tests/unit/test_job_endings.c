@@ -114,6 +114,37 @@ static void who_leaves_a_stopped_job_stays_in_its_class(void **state)
 }
 
 // Whatever dies at once, others are served in between.
+static int register_as(struct node *node, const char *job_id, pid_t pid)
+{
+    struct protocol_register wish = {.width = 1, .ranks = 1};
+    struct process *process = NULL;
+    struct error err = {0};
+    snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
+    struct applicant applicant = {
+        .uid = OWNER, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
+    int rc = scheduler_register(node->scheduler, &applicant, node->now_ns, &process, &err);
+    return rc == 0 ? 0 : err.code;
+}
+
+// Of a job that a stopped job has started: in a class of its own nobody would continue it.
+static void nobody_leaves_a_stopped_class_for_a_job_of_his_own(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    assert_int_equal(class_place(a->class_, B, NULL), 0);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
+    test_backend_clear_log(node->backend);
+    assert_int_equal(register_as(node, "b", B), EBUSY);
+    assert_null(strstr(test_backend_log(node->backend), "place"));
+    assert_int_equal(register_as(node, "b", B + 1), 0); // somebody else's
+    // Nor does he for a registration in that class that fails.
+    test_backend_fail(node->backend, "place", E2BIG, 1);
+    assert_int_equal(register_as(node, "a", B), E2BIG);
+    assert_null(strstr(test_backend_log(node->backend), "expel"));
+    assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, 0);
+    assert_int_equal(register_as(node, "c", B), 0);
+}
+
 static void many_deaths_take_several_turns(void **state)
 {
     enum { JOBS = 40 };
@@ -343,6 +374,7 @@ int main(void)
         with_node(nobody_of_a_killed_subtree_is_left_stopped),
         with_node(the_end_of_a_killed_job_waits_for_nobody),
         with_node(who_leaves_a_stopped_job_stays_in_its_class),
+        with_node(nobody_leaves_a_stopped_class_for_a_job_of_his_own),
         with_node(many_deaths_take_several_turns),
         with_node(a_class_with_many_members_is_removed_step_by_step),
         with_node(a_new_job_keeps_the_class_of_its_name),

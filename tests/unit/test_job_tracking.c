@@ -100,6 +100,20 @@ static void passes(void **state)
     assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SIGNALS);
 }
 
+// Neither can be done for want of descriptors. Who asked is told so, and the job has turns again.
+static void a_suspension_that_neither_begins_nor_is_undone_is_none(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    test_backend_fail(node->backend, "find", EMFILE, 1);
+    test_backend_fail(node->backend, "thaw", EMFILE, 1);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, EMFILE);
+    assert_int_equal(record_of(node, 0).suspended, 0);
+    assert_int_equal(record_of(node, 0).limited, 0);
+    assert_int_equal(record_of(node, 0).scheduled, 1);
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
+}
+
 // All of it may stand still at once, and is looked at sooner than after the retry interval; who
 // takes long is not looked at without end.
 static void the_freezer_is_looked_at_soon(void **state)
@@ -499,6 +513,7 @@ int main(void)
         with_node(each_means),
         with_node(default_means),
         with_node(passes),
+        with_node(a_suspension_that_neither_begins_nor_is_undone_is_none),
         with_node(the_freezer_is_looked_at_soon),
         with_node(the_limit_goes_by_the_interval),
         with_node(no_quota_for_nothing),

@@ -14,8 +14,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
 
 import reportkit  # noqa: E402
-from report import (ReportError, agreement, blocks, cli, figures, folder, html, markdown, model, names, numbers,  # noqa: E402
-                    pages, sections, tables, together)
+from report import (ReportError, agreement, blocks, cli, experiments, figures, folder, html, markdown, model,  # noqa: E402
+                    names, numbers, pages, sections, tables, together)
 from report.draw import gnuplot  # noqa: E402
 
 with open(cli.PAPER, encoding="utf-8") as file:
@@ -169,6 +169,15 @@ class Pages(unittest.TestCase):
         self.assertIn("MPICH, the library through which", self.pages(summary)[1])
         summary["experiments"] = {"quick": summary["experiments"]["quick"]}
         self.assertNotIn("Beside each result stands", self.pages(summary)[1])
+
+    def test_remarks_are_at_the_top_and_with_the_experiment(self):
+        found = sections.report(model.results(reportkit.complete()[0], None, {"mixed": "Not under Open MPI."}), [], [], PAPER)
+        top, *rest = re.split("^## ", markdown.page(found), flags=re.MULTILINE)
+        self.assertIn("Not under Open MPI.", top)
+        self.assertEqual([part.startswith(experiments.kind("mixed").title) for part in rest if "Not under Open MPI." in part],
+                         [True])
+        with self.assertRaisesRegex(ReportError, "remarks.json.mixed: must be text"):
+            model.results(reportkit.complete()[0], None, {"mixed": 1})
 
     def test_nodes_that_share_cpus_are_told(self):
         summary, _ = reportkit.complete()

@@ -136,7 +136,7 @@ class Selection(unittest.TestCase):
         chart = model.gantt(reportkit.gantt(), "x")
         groups = [[(model.GanttEntry("workloads", "workload-2", None, mpi, "cosched", "x"), chart)] for mpi in ("mpich", "openmpi")]
         made = one("workloads", reportkit.workloads(reportkit.Maker(), MPICH))
-        found = sections.report(model.Results(True, {"workloads": made}, (), None), groups, [], PAPER)
+        found = sections.report(model.Results(True, {"workloads": made}, (), None, {}), groups, [], PAPER)
         self.assertEqual([figure.name for figure in pages.figures_in(found) if figure.name.startswith("gantt")],
                          ["gantt-workloads", "gantt-workloads-2"])
 
@@ -269,7 +269,7 @@ class Geometry(unittest.TestCase):
             self.assertEqual("fillstyle empty" in drawn.script(), expected)
             made = one("mixed", reportkit.workloads(reportkit.Maker(), MPICH))
             entry = model.GanttEntry("mixed", "mixed cg", None, "mpich", "cosched", "x")
-            said = sections.report(model.Results(True, {"mixed": made}, (), None), [[(entry, found)]], [], PAPER)
+            said = sections.report(model.Results(True, {"mixed": made}, (), None, {}), [[(entry, found)]], [], PAPER)
             self.assertEqual("A hog has a frame only" in " ".join(block.text for block in said if isinstance(block, blocks.Paragraph)),
                              expected)
 
