@@ -85,7 +85,7 @@ class Body:
         polled = self.polled()
         if not polled:
             return direct
-        test = "wait_polls_collectives(comm)" if f.role == "collective" else "wait_polls()"
+        test = f"wait_polls_collectives(comm){self.small()}" if f.role == "collective" else "wait_polls()"
         return [f"if ({test}) {{", *indent(polled), "} else {", *indent(direct), "}"]
 
     def amounts(self, out=True, in_=True):
@@ -102,6 +102,11 @@ class Body:
             pair = ("recvcount", "recvtype") if everywhere else ("count", "datatype")
             parts += [pair] * (set(pair) <= set(f.arguments))
         return parts
+
+    def small(self):
+        """All ranks decide alike by what is the same on all of them."""
+        return "".join(f" && wait_is_small(next, comm, {count}, {datatype}, {str(count != 'count').lower()})"
+                       for count, datatype in self.amounts() if count in ("count", "recvcount"))
 
     def expects(self, **which):
         """What ranks that sleep while they wait are to know of. Of what the real call has found right."""
@@ -203,9 +208,12 @@ class Body:
                     f"rc = next->{f.twin}({f.call(self.replace, add=('&request',))});",
                     "if (rc == MPI_SUCCESS) {", *indent(self.expects()), f"    rc = {wait};", "}"]
         arguments = [self.replace.get(a, a) for a in f.arguments]
+        if f.role == "waitall":
+            direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"])
+            return [f"if (!wait_for_all(next, {', '.join(arguments)}, &rc)) {{", *indent(direct), "}"]
         lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
         if f.role != "waitsome":
-            at = {"probe": 3, "mprobe": 3, "wait": 1, "waitall": 2, "waitany": 3}[f.role]
+            at = {"probe": 3, "mprobe": 3, "wait": 1, "waitany": 3}[f.role]
             arguments.insert(at, "&flag")
             lines.append("int flag = 0;")
             unfinished = "!flag"
@@ -215,10 +223,6 @@ class Body:
         direct = f"rc = next->{f.name}({f.call(self.replace)});"
         if f.role == "waitany":  # MPICH's MPI_Testany leaves the status alone when there is nothing
             lines += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]
-        if f.role == "waitall":
-            lines = ["if (wait_one_by_one) {",
-                     "    wait_for_each(next, count, array_of_requests);",
-                     "    " + direct, "} else {", *indent(lines), "}"]
         return lines
 
     def after_parcels(self):

@@ -106,7 +106,7 @@ def entry_lines(f):
     if f.role == "start":
         yield "carrier_look();"
     if f.role == "part" or (f.name.endswith(("_init", "_init_c")) and f.role == "icollective"):
-        yield "wait_one_by_one = true;"
+        yield "wait_whole = true;"
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"

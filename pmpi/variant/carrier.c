@@ -105,7 +105,7 @@ void carrier_agreed(uint64_t word)
         carrier.peers[i].told_slots = word;
 }
 
-const int *carrier_sent(void)
+int *carrier_sent(void)
 {
     return own.sent;
 }

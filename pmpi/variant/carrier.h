@@ -93,9 +93,9 @@ int carrier_start(MPI_Comm comm, int size, const bool *remote, bool headers);
 // All nodes have agreed about these slots, as slots_word(): only what is lost of them is news.
 void carrier_agreed(uint64_t word);
 
-// Notices and messages as below sent to each world rank so far, for the exact count at the end
-// (null while off), and the number received.
-const int *carrier_sent(void);
+// Notices and messages as below sent to each world rank so far (null while off), which the caller
+// may make their sums over all ranks at the end, and the number received.
+int *carrier_sent(void);
 int carrier_received(void);
 
 // Messages of the library's own beside notices, on the same communicator; counted for the end, too.

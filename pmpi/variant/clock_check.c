@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "pmpi/variant/clock_majority.h"
+#include "pmpi/variant/exchange.h"
 #include "pmpi/variant/session.h"
 
 #include <stdlib.h>
@@ -162,10 +163,6 @@ static bool finish(void)
 
 bool clock_check_go_on(void)
 {
-    if (own.round == ROUNDS) {
-        judge();
-        return finish();
-    }
     own.stamps.left_ns[own.round++] = clock_wall_ns();
     if (!own.all_have_room)
         return finish();
@@ -173,8 +170,7 @@ bool clock_check_go_on(void)
         meet();
         return false;
     }
-    return mpi_next[1].Iallgather(&own.stamps, sizeof own.stamps, MPI_BYTE, own.all,
-                                  sizeof own.stamps, MPI_BYTE, own.job.comm,
-                                  &own.request) != MPI_SUCCESS &&
-           finish();
+    if (exchange(&own.stamps, own.all, sizeof own.stamps))
+        judge();
+    return finish();
 }

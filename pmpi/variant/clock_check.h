@@ -5,14 +5,14 @@
 // Each rank reads its clock, meets all others in a reduction, and reads its clock again: at the
 // moment when the last of them came, every clock was between its two readings. That is done a few
 // times, and the closest of these counts. It goes in steps with a collective between them, none of
-// which waits.
+// which waits, but for the last, an exchange.
 #ifndef COSCHED_PMPI_VARIANT_CLOCK_CHECK_H
 #define COSCHED_PMPI_VARIANT_CLOCK_CHECK_H
 
 #include "pmpi/variant/core.h"
 
 struct clock_check_job {
-    MPI_Comm comm; // the library's own
+    MPI_Comm comm; // the job's
     int rank, size;
     const int *nodes;       // by rank: the first rank on the same node
     uint64_t time_slice_ns; // of this node

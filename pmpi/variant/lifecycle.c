@@ -383,17 +383,18 @@ static void part(bool parts)
 }
 
 // No notice is left on its way when MPI ends: all ranks learn how many were sent to them, and
-// receive exactly those.
+// receive exactly those. By a reduction of everybody's numbers, as Open MPI scatters by sends of
+// one rank to all others.
 static void finish_carrier(void)
 {
-    int expected = 0;
+    int *sent = carrier_sent();
     MPI_Request request = MPI_REQUEST_NULL;
-    if (job.mpi->Ireduce_scatter_block(carrier_sent(), &expected, 1, MPI_INT, MPI_SUM, job.comm,
-                                       &request) == MPI_SUCCESS &&
+    if (job.mpi->Iallreduce(MPI_IN_PLACE, sent, job.size, MPI_INT, MPI_SUM, job.comm, &request) ==
+            MPI_SUCCESS &&
         patience_wait(&request, PATIENCE_FOR_EVER)) {
         struct patience patience = {0};
         carrier_drain();
-        while (carrier_received() < expected && patience_pause(&patience, FINALIZE_DRAIN_NS))
+        while (carrier_received() < sent[job.rank] && patience_pause(&patience, FINALIZE_DRAIN_NS))
             carrier_drain();
     }
     carrier_stop();

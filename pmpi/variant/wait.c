@@ -7,7 +7,9 @@
 #include "pmpi/variant/held.h"
 #include "pmpi/variant/requests.h"
 
+#include <limits.h>
 #include <sched.h>
+#include <stdlib.h>
 
 enum {
     POLLS_BEFORE_YIELD = 10,    // about what two switches between ranks that yield cost
@@ -37,7 +39,7 @@ bool wait_yields;
 bool wait_blocks;
 bool wait_adapts;
 bool wait_collectives_polled;
-_Atomic bool wait_one_by_one;
+_Atomic bool wait_whole;
 static uint64_t yield_limit_ns; // 0: polls_before_yield
 static uint32_t polls_before_yield = POLLS_BEFORE_YIELD;
 static _Atomic bool strangers; // are in some intracommunicator
@@ -330,16 +332,80 @@ void wait_forgets(const MPI_Request *request)
         requests_take(&large, (uintptr_t)*request);
 }
 
-void wait_for_each(const struct mpi_next *next, int count, const MPI_Request *requests)
+bool wait_is_small(const struct mpi_next *next, MPI_Comm comm, MPI_Count count, MPI_Datatype type,
+                   bool blocks)
+{
+    int ranks = 1;
+    uint64_t bytes = bytes_of(next, count, type);
+    return bytes <= INT_MAX && (!blocks || (next->Comm_size(comm, &ranks) == MPI_SUCCESS &&
+                                            bytes * (uint64_t)ranks <= INT_MAX));
+}
+
+#ifdef OPEN_MPI
+
+enum { POLLS_PER_LOOK = 16 };
+
+// 1 when it is complete, 0 when not, -1 when it has failed.
+static int look_at(const struct mpi_next *next, MPI_Request request)
+{
+    MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
+    int flag = 0;
+    if (next->Request_get_status(request, &flag, &status) != MPI_SUCCESS)
+        return -1;
+    return !flag ? 0 : status.MPI_ERROR == MPI_SUCCESS ? 1 : -1;
+}
+
+// MPI_Testall tells no fault before all are complete, and none of a persistent request. So they are
+// looked at one by one, until all are complete or one of them has failed, and MPI_Waitall says
+// what it has to say. One behind the one that is waited for may fail, too.
+bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
+                  MPI_Status *statuses, int *rc)
 {
     struct wait wait = wait_new();
-    for (int i = 0; i < count; i++) {
-        int flag = 0;
-        while (next->Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-               !flag)
+    int other = 0, seen = 0;
+    (void)statuses, (void)rc;
+    for (int i = 0; i < count && seen >= 0; i++) {
+        for (unsigned polls = 1; (seen = look_at(next, requests[i])) == 0; polls++) {
             wait_pause(&wait);
+            if (polls % POLLS_PER_LOOK == 0 && look_at(next, requests[other++ % count]) < 0)
+                return false;
+        }
     }
+    return false;
 }
+
+#else
+
+enum { STATUSES_AT_HAND = 64 };
+
+// MPI_Testall is not quite the same: it does not set MPI_ERROR of who has succeeded; and where
+// statuses are ignored, it completes all of more than 64 requests in the way of the last ones
+// (MPICH 4.0 to 4.3), persistent ones as if they were none. With persistent collectives it fails,
+// and requests looked at one by one are completed thereby (4.2) or never (those of MPI-IO, 4.0).
+bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
+                  MPI_Status *statuses, int *rc)
+{
+    MPI_Status at_hand[STATUSES_AT_HAND], *made = NULL;
+    if (wait_whole)
+        return false;
+    if (statuses == MPI_STATUSES_IGNORE && count > STATUSES_AT_HAND &&
+        (made = malloc((size_t)count * sizeof *made)) == NULL)
+        return false;
+    if (statuses == MPI_STATUSES_IGNORE)
+        statuses = made != NULL ? made : at_hand;
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL)
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+    }
+    struct wait wait = wait_new();
+    int flag = 0;
+    while ((*rc = next->Testall(count, requests, &flag, statuses)) == MPI_SUCCESS && !flag)
+        wait_pause(&wait);
+    free(made);
+    return true;
+}
+
+#endif
 
 int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status, int peer)
 {

@@ -128,9 +128,18 @@ void wait_nap_while_idle(struct wait *wait);
 bool wait_sleeps_now(void);
 
 // Set by the first persistent collective or partitioned message. With those MPICH 4.0's MPI_Testall
-// fails, so requests are waited for one by one then, before MPI_Waitall is called.
-extern _Atomic bool wait_one_by_one;
-void wait_for_each(const struct mpi_next *next, int count, const MPI_Request *requests);
+// fails.
+extern _Atomic bool wait_whole;
+
+// MPI_Waitall by polls. True: they have completed all, or failed, and *rc is what the call returns;
+// false: it is to be made, which takes no time any more, or is all that can be done.
+bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
+                  MPI_Status *statuses, int *rc);
+
+// Whether a collective moves no more than 2 GiB, `blocks` times `count` elements, from or to a
+// rank: MPICH's nonblocking ones reckon with 32 bits where its blocking ones do not.
+bool wait_is_small(const struct mpi_next *next, MPI_Comm comm, MPI_Count count, MPI_Datatype type,
+                   bool blocks);
 
 // Polls a request of the library's own making until it is complete. `peer` as in struct wait.
 int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status, int peer);

@@ -351,6 +351,27 @@ CASE(many_of_them)
         OK(MPI_Request_free(&requests[i]));
 }
 
+CASE(one_before_many_null_ones)
+{
+    enum { COUNT = 130 };
+    MPI_Request requests[COUNT];
+    int number = 0;
+    for (int i = 1; i < COUNT; i++)
+        requests[i] = MPI_REQUEST_NULL;
+    if (rank == 0)
+        OK(MPI_Send_init(&number, 1, MPI_INT, 1, TAG, comm, &requests[0]));
+    else
+        OK(MPI_Recv_init(&number, 1, MPI_INT, 0, TAG, comm, &requests[0]));
+    for (int round = 0; round < 3; round++) {
+        number = rank == 0 ? round : -1;
+        OK(MPI_Start(&requests[0]));
+        OK(MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE));
+        CHECK(requests[0] != MPI_REQUEST_NULL);
+        EQUAL(round, number);
+    }
+    OK(MPI_Request_free(&requests[0]));
+}
+
 CASE(never_started)
 {
     int number = 0;

@@ -139,6 +139,7 @@ CASE(error_fields_of_good_waitall)
     OK(MPI_Waitall(2, requests, statuses));
     STATUS(&statuses[0], 1 - rank, TAG, MPI_INT, 1);
     CHECK(statuses[0].MPI_ERROR == ERROR_MARK || statuses[0].MPI_ERROR == MPI_SUCCESS);
+    note("%s", statuses[0].MPI_ERROR == MPI_SUCCESS ? "set" : "left");
 }
 
 enum way { WAIT, TEST, WAITANY, TESTANY, WAITSOME, TESTSOME, WAITALL, TESTALL, GET_STATUS };

@@ -311,6 +311,26 @@ CASE_EACH(persistent, few_pairs)
     check_that_messages_pass();
 }
 
+// Whose statuses nobody looks at.
+CASE_EACH(persistent_ignored, few_pairs)
+{
+    return_all_errors();
+    MPI_Request request = MPI_REQUEST_NULL;
+    unsigned char *got = loose_buffer((size_t)capacity_of(value), SLACK);
+    if (rank == 0) {
+        int length = length_of(value);
+        OK(MPI_Send(message((size_t)length, 1), length, MPI_BYTE, 1, TAG, comm));
+    } else {
+        OK(MPI_Recv_init(got, capacity_of(value), MPI_BYTE, 0, TAG, comm, &request));
+        OK(MPI_Start(&request));
+        int rc = MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+        note("%s %s", class_name(rc), request == MPI_REQUEST_NULL ? "null" : "kept");
+        if (request != MPI_REQUEST_NULL)
+            MPI_Request_free(&request);
+    }
+    check_that_messages_pass();
+}
+
 CASE_EACH(self, few_pairs)
 {
     return_all_errors();

@@ -143,7 +143,7 @@ static void partitions_and_persistent_collectives_make_haste_too(void **state)
     lib.Bcast_init(in, LARGE, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     assert_true(hastes(lib.Start(&request)));
     wait_forgets(&request);
-    wait_one_by_one = false;
+    wait_whole = false;
     memcpy(mpi_next, before, sizeof before);
 }
 
