@@ -311,7 +311,8 @@ CASE_EACH(persistent, few_pairs)
     check_that_messages_pass();
 }
 
-// Whose statuses nobody looks at.
+// Whose statuses nobody looks at. A header needs them, and with statuses Open MPI tells no fault of
+// a persistent request that is complete when the call is made.
 CASE_EACH(persistent_ignored, few_pairs)
 {
     return_all_errors();
@@ -324,7 +325,8 @@ CASE_EACH(persistent_ignored, few_pairs)
         OK(MPI_Recv_init(got, capacity_of(value), MPI_BYTE, 0, TAG, comm, &request));
         OK(MPI_Start(&request));
         int rc = MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
-        note("%s %s", class_name(rc), request == MPI_REQUEST_NULL ? "null" : "kept");
+        const char *carrier = getenv("COSCHED_PIGGYBACK");
+        CHECK(rc != MPI_SUCCESS || (carrier != NULL && strcmp(carrier, "header") == 0));
         if (request != MPI_REQUEST_NULL)
             MPI_Request_free(&request);
     }
