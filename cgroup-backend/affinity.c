@@ -1,5 +1,7 @@
 #include "cgroup-backend/affinity.h"
 
+#include "common/cleanup.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,21 +69,30 @@ static void note_thread(struct affinity *affinity, pid_t thread)
     affinity->threads[affinity->count++] = thread;
 }
 
-void affinity_note(pid_t pid, struct affinity *affinity)
+static DIR *threads_of(pid_t pid)
 {
     char path[64];
-    affinity_free(affinity);
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *threads = opendir(path);
-    if (threads == NULL)
-        return;
-    for (struct dirent *entry = readdir(threads); entry != NULL && affinity->count < THREADS_MAX;
-         entry = readdir(threads)) {
-        pid_t thread = (pid_t)atoi(entry->d_name);
-        if (thread > 0)
-            note_thread(affinity, thread);
-    }
-    closedir(threads);
+    return opendir(path);
+}
+
+// 0 behind the last one.
+static pid_t next_thread(DIR *threads)
+{
+    struct dirent *entry;
+    while ((entry = readdir(threads)) != NULL)
+        if (atoi(entry->d_name) > 0)
+            return (pid_t)atoi(entry->d_name);
+    return 0;
+}
+
+void affinity_note(pid_t pid, struct affinity *affinity)
+{
+    affinity_free(affinity);
+    cleanup_closedir DIR *threads = threads_of(pid);
+    pid_t thread;
+    while (threads != NULL && affinity->count < THREADS_MAX && (thread = next_thread(threads)) != 0)
+        note_thread(affinity, thread);
 }
 
 // Numbers are used again: by then the thread is none of the process any more.
@@ -92,14 +103,56 @@ static bool is_thread_of(pid_t pid, pid_t thread)
     return access(path, F_OK) == 0;
 }
 
-void affinity_restore(pid_t pid, const struct affinity *affinity)
+static const unsigned char *mask_of(const struct affinity *affinity, size_t i)
+{
+    return affinity->masks + i * affinity->mask_bytes;
+}
+
+static bool differs(const struct affinity *affinity, const unsigned char *mask,
+                    const unsigned char *other)
+{
+    return memcmp(mask, other, affinity->mask_bytes) != 0;
+}
+
+static bool is_noted(const struct affinity *affinity, pid_t thread)
+{
+    for (size_t i = 0; i < affinity->count; i++)
+        if (affinity->threads[i] == thread)
+            return true;
+    return false;
+}
+
+// Who was born after the look, and unbound with the others, which had one mask.
+static void bind_newcomers(pid_t pid, const struct affinity *affinity, const unsigned char *unbound)
 {
     unsigned char mask[MASK_BYTES_MAX];
-    for (size_t i = 0; i < affinity->count; i++) {
-        const unsigned char *noted = affinity->masks + i * affinity->mask_bytes;
-        if (read_mask(affinity->threads[i], mask) == affinity->mask_bytes &&
-            memcmp(mask, noted, affinity->mask_bytes) != 0 &&
-            is_thread_of(pid, affinity->threads[i]))
-            syscall(SYS_sched_setaffinity, affinity->threads[i], affinity->mask_bytes, noted);
+    cleanup_closedir DIR *threads = threads_of(pid);
+    pid_t thread;
+    for (size_t i = 1; i < affinity->count; i++)
+        if (differs(affinity, mask_of(affinity, i), mask_of(affinity, 0)))
+            return;
+    for (int looks = 0; threads != NULL && looks < THREADS_MAX; looks++) {
+        if ((thread = next_thread(threads)) == 0)
+            return;
+        if (!is_noted(affinity, thread) && read_mask(thread, mask) == affinity->mask_bytes &&
+            !differs(affinity, mask, unbound))
+            syscall(SYS_sched_setaffinity, thread, affinity->mask_bytes, mask_of(affinity, 0));
     }
+}
+
+void affinity_restore(pid_t pid, const struct affinity *affinity)
+{
+    unsigned char mask[MASK_BYTES_MAX], unbound[MASK_BYTES_MAX];
+    bool restored = false;
+    for (size_t i = 0; i < affinity->count; i++) {
+        if (read_mask(affinity->threads[i], mask) != affinity->mask_bytes ||
+            !differs(affinity, mask, mask_of(affinity, i)) ||
+            !is_thread_of(pid, affinity->threads[i]))
+            continue;
+        memcpy(unbound, mask, affinity->mask_bytes);
+        restored |= syscall(SYS_sched_setaffinity, affinity->threads[i], affinity->mask_bytes,
+                            mask_of(affinity, i)) >= 0;
+    }
+    if (restored && affinity->count < THREADS_MAX)
+        bind_newcomers(pid, affinity, unbound);
 }

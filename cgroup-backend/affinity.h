@@ -23,7 +23,8 @@ bool affinity_is_kept(void);
 void affinity_note(pid_t pid, struct affinity *affinity);
 
 // Binds those of the threads that are bound otherwise now as they were, as far as their cpuset has
-// these CPUs.
+// these CPUs; where all were bound alike, also those that were born since and may run where these
+// could.
 void affinity_restore(pid_t pid, const struct affinity *affinity);
 
 void affinity_free(struct affinity *affinity);

@@ -65,6 +65,40 @@ static void threads_are_bound_as_they_were(void **state)
     pthread_barrier_destroy(&over);
 }
 
+// A move takes a while, in which the process makes threads.
+static void who_was_born_meanwhile_is_bound_with_the_others(void **state)
+{
+    (void)state;
+    cpu_set_t all = cpus_of(0), last = all;
+    for (int cpu = 0; CPU_COUNT(&last) > 1; cpu++)
+        CPU_CLR(cpu, &last);
+    if (CPU_EQUAL(&all, &last))
+        skip();
+    for (int binds_itself = 0; binds_itself < 2; binds_itself++) {
+        pthread_t thread;
+        struct affinity affinity = {0};
+        pthread_barrier_init(&over, NULL, 2);
+        thread_id = 0;
+        bind_to(0, &last);
+        affinity_note(getpid(), &affinity);
+        bind_to(0, &all); // as a move does
+        assert_int_equal(pthread_create(&thread, NULL, thread_waits, NULL), 0);
+        while (thread_id == 0)
+            sched_yield();
+        if (binds_itself)
+            bind_to(thread_id, &last);
+        affinity_restore(getpid(), &affinity);
+        cpu_set_t newcomer = cpus_of(thread_id), own = cpus_of(0);
+        assert_true(CPU_EQUAL(&newcomer, &last));
+        assert_true(CPU_EQUAL(&own, &last));
+        affinity_free(&affinity);
+        bind_to(0, &all);
+        pthread_barrier_wait(&over);
+        pthread_join(thread, NULL);
+        pthread_barrier_destroy(&over);
+    }
+}
+
 static void who_is_gone_has_none(void **state)
 {
     (void)state;
@@ -79,6 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_are_bound_as_they_were),
+        cmocka_unit_test(who_was_born_meanwhile_is_bound_with_the_others),
         cmocka_unit_test(who_is_gone_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
