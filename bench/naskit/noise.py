@@ -45,7 +45,8 @@ class Guard:
         self.calibrations = []
         self.paces = []
         for run in runs:
-            self.add(run["calibration_s"])
+            for calibration_s in run.get("calibrations_s", [run["calibration_s"]]):
+                self.add(calibration_s)
             self.add_pace(run)
 
     def add(self, calibration_s):

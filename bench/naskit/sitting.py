@@ -28,6 +28,7 @@ class Sitting:
         self.anew = frozenset(anew)
         self.number = 1 + max((records.sitting(run) for run in known), default=0)
         self.guard = noise.Guard(options.noise)
+        self.calibrations_s = []  # that count for the median, since the last run
         self.longest_s = longest_s
         self.began_s = time.monotonic()
         self.progress = progress.Progress(units, nominal_s)
@@ -112,6 +113,7 @@ class Sitting:
             run["wall_s"] = time.monotonic() - start_s
             run["sitting"] = self.number
             run["pace_s"] = self.pace_s
+            run["calibrations_s"], self.calibrations_s = self.calibrations_s, []
             if again:
                 run["again"] = True
             elif place in self.anew:
@@ -132,6 +134,7 @@ class Sitting:
     def calibrate(self):
         self.calibration_s = self.site.calibrate() if self.guard.factor else None
         self.guard.add(self.calibration_s)
+        self.calibrations_s.append(self.calibration_s)
 
     def settle(self):
         """The unit begins next: waits a little for quiet; what is still disturbed then will be counted as such. Returns

@@ -20,7 +20,7 @@ BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "b
 sys.path.insert(0, BENCH)
 
 from labkit import processes  # noqa: E402
-from naskit import (NasError, ending, environment, experiments, lab_site, pace, plan, runner,  # noqa: E402
+from naskit import (NasError, ending, environment, experiments, lab_site, noise, pace, plan, runner,  # noqa: E402
                     schedulers, session, signals, sitting, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
@@ -413,6 +413,13 @@ class SessionTest(unittest.TestCase):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.2] * 40))
         made.run()
         self.assertEqual([run["disturbed"] for run in made.runs], [True] * 3)
+
+    def test_who_looks_later_judges_as_the_sitting_did(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.16]), retries=0)
+        made.run()
+        self.assertEqual([run["disturbed"] for run in made.runs], [True])
+        self.assertEqual([run["disturbed"] for run in noise.judged(self.results.runs(), made.options.noise)],
+                         [run["disturbed"] for run in made.runs])
 
     def test_one_disturbed_run_is_repeated_once(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5]))
