@@ -43,11 +43,25 @@ int worlds_enter(struct worlds *worlds, const struct world *said)
     return 0;
 }
 
+// Of those that the last classd knew.
+static void forget_ended(struct worlds *worlds)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < worlds->count; i++) {
+        if (worlds->all[i].processes > 0)
+            worlds->all[kept++] = worlds->all[i];
+    }
+    worlds->count = kept;
+}
+
 void worlds_leave(struct worlds *worlds, uint64_t key)
 {
     struct world *world = find(worlds, key);
-    if (world != NULL && world->processes > 0 && --world->processes == 0)
-        *world = worlds->all[--worlds->count];
+    if (world == NULL || world->processes == 0 || --world->processes > 0)
+        return;
+    *world = worlds->all[--worlds->count];
+    if (key == 0)
+        forget_ended(worlds);
 }
 
 void worlds_free(struct worlds *worlds)

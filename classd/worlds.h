@@ -29,7 +29,8 @@ struct worlds {
 // when memory is short; then nothing has changed.
 int worlds_enter(struct worlds *worlds, const struct world *said);
 
-// One process less. Without any the world is forgotten.
+// One process less. Without any the world is forgotten; as soon as everybody has told his, so are
+// those that were taken over, and of which nobody is there.
 void worlds_leave(struct worlds *worlds, uint64_t key);
 
 void worlds_free(struct worlds *worlds);

@@ -119,6 +119,28 @@ static void pages_keep_some_worlds(void **state)
     worlds_free(&again);
 }
 
+// Processes of a job that was taken over tell their worlds again, one by one. What is left then had
+// ended while no classd was there.
+static void worlds_that_have_ended_meanwhile_are_forgotten(void **state)
+{
+    (void)state;
+    struct worlds worlds = {0};
+    const struct world parents = {.key = PARENTS, .ranks = 2}, unknown = {.ranks = 5};
+    const struct status_world kept[STATUS_WORLDS_MAX] = {
+        {.key = PARENTS, .ranks = 2}, {.key = CHILDREN, .parent = PARENTS, .ranks = 3}};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(worlds_enter(&worlds, &unknown), 0);
+    worlds_take_over(&worlds, kept);
+    assert_int_equal(worlds_enter(&worlds, &parents), 0);
+    worlds_leave(&worlds, 0);
+    assert_true(worlds_have(&worlds, CHILDREN));
+    assert_int_equal(worlds_enter(&worlds, &parents), 0);
+    worlds_leave(&worlds, 0);
+    assert_false(worlds_have(&worlds, CHILDREN));
+    assert_int_equal(worlds_ranks(&worlds), 2);
+    worlds_free(&worlds);
+}
+
 // Its ranks look at the page again where they have to share the CPU from then on, or not any more.
 static void a_job_is_told_how_wide_it_is_here(void **state)
 {
@@ -185,6 +207,7 @@ int main(void)
         FAMILY_TEST(more_ranks_than_mpi_can_count_are_as_many_as_it_can),
         FAMILY_TEST(a_job_without_room_is_not_found),
         cmocka_unit_test(pages_keep_some_worlds),
+        cmocka_unit_test(worlds_that_have_ended_meanwhile_are_forgotten),
         FAMILY_TEST(a_job_is_told_how_wide_it_is_here),
         FAMILY_TEST(worlds_are_known_after_an_adoption),
     };
