@@ -104,7 +104,9 @@ class Body:
         return parts
 
     def small(self):
-        """All ranks decide alike by what is the same on all of them."""
+        """All ranks decide alike by what is the same on all of them, which no amount is among neighbours."""
+        if self.f.name.startswith("Neighbor"):
+            return ""
         return "".join(f" && wait_is_small(next, comm, {count}, {datatype}, {str(count != 'count').lower()})"
                        for count, datatype in self.amounts() if count in ("count", "recvcount"))
 

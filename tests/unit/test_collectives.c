@@ -219,6 +219,18 @@ static int count_ialltoall(const void *in, int count, MPI_Datatype type, void *o
     return count_nonblocking(comm, request);
 }
 
+static int count_neighbor(const void *in, int count, MPI_Datatype type, void *out, int out_count,
+                          MPI_Datatype out_type, MPI_Comm comm)
+{
+    return count_alltoall(in, count, type, out, out_count, out_type, comm);
+}
+
+static int count_ineighbor(const void *in, int count, MPI_Datatype type, void *out, int out_count,
+                           MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
+{
+    return count_ialltoall(in, count, type, out, out_count, out_type, comm, request);
+}
+
 static int comm_size(MPI_Comm comm, int *size)
 {
     (void)comm;
@@ -251,6 +263,9 @@ static void large_ones_are_left_to_the_mpi(void **state)
     assert_false(polled_bcast(1 << 29));
     assert_true(polled_alltoall((1 << 28) / MOCK_SIZE));
     assert_false(polled_alltoall((1 << 29) / MOCK_SIZE));
+    blocking = nonblocking = 0; // another neighbour may receive little, and decides alike
+    lib.Neighbor_allgather(NULL, 1, MPI_INT, NULL, 1 << 29, MPI_INT, MPI_COMM_WORLD);
+    assert_int_equal(nonblocking, 1);
 }
 
 // One rank has spawned them; the others have made no call that brings strangers.
@@ -296,6 +311,8 @@ static int start(void **state)
         mpi_next[i].Bcast = count_bcast;
         mpi_next[i].Ibcast = count_ibcast;
         mpi_next[i].Alltoall = count_alltoall;
+        mpi_next[i].Neighbor_allgather = count_neighbor;
+        mpi_next[i].Ineighbor_allgather = count_ineighbor;
         mpi_next[i].Ialltoall = count_ialltoall;
         mpi_next[i].Intercomm_merge = give_merged;
         mpi_next[i].Intercomm_create = give_introduced;
