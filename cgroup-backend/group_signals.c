@@ -138,10 +138,11 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
         return -1;
     drop_runners(&suspension->others, &found);
     bool dropped = drop_gone(&suspension->ours, &found);
+    suspension->unwritten |= suspension->others.count != others || dropped;
     int noted = note_ours(suspension, &found, err);
     if (noted < 0)
         return -1;
-    suspension->unwritten |= suspension->others.count != others || dropped || noted > 0;
+    suspension->unwritten |= noted > 0;
     if (suspension->unwritten &&
         suspension_write(base->suspensions, base->name, suspension, err) != 0)
         return -1;

@@ -68,6 +68,17 @@ static int all_threads_stand(const char *directory, size_t *looked_at, struct er
     return 1;
 }
 
+// Beside its first one.
+static bool has_other_threads(const char *directory)
+{
+    int count = 0;
+    cleanup_free char *path = path_join(directory, "task");
+    cleanup_closedir DIR *threads = path != NULL ? opendir(path) : NULL;
+    for (struct dirent *entry; threads != NULL && count < 2 && (entry = readdir(threads)) != NULL;)
+        count += entry->d_name[0] != '.';
+    return count > 1;
+}
+
 // 1, 0 when the process is gone or has ended, or -1 when that cannot be told: whoever may have been
 // stopped is not to be forgotten for want of descriptors, or as /proc hides him.
 static int look(const char *proc, pid_t pid, struct genealogy_process *process, size_t *threads,
@@ -86,7 +97,8 @@ static int look(const char *proc, pid_t pid, struct genealogy_process *process, 
     if (stand < 0)
         return -1;
     // A leader that has ended while other threads live is no zombie to anybody but itself.
-    if (has_ended(state) && stand > 0)
+    if (has_ended(state) && stand > 0 &&
+        (*threads <= SIGNALS_THREADS_MAX || !has_other_threads(directory)))
         return 0;
     process->traced = state == 't';
     process->stopped = stand > 0;

@@ -140,6 +140,7 @@ int class_resume(class_t *class_, struct error *err)
     bool frozen = !suspension->on || suspension->how.means == CLASS_BY_FREEZER;
     if (frozen && class_has_freezer(class_) && class_thaw(class_, err) != 0)
         return -1;
+    class_->owes_thaw = class_->owes_thaw && !frozen;
     if (suspension->on && suspension->how.means == CLASS_BY_SIGNALS &&
         class_->ops->continue_pass(class_, suspension, err) != 0)
         return -1;
@@ -158,7 +159,8 @@ void class_let_run(class_t *class_)
 
 void class_thaw_late(class_t *class_)
 {
-    if (class_->owes_thaw && class_thaw(class_, NULL) == 0)
+    bool frozen = class_->suspension.on && class_->suspension.how.means == CLASS_BY_FREEZER;
+    if (class_->owes_thaw && (frozen || class_thaw(class_, NULL) == 0))
         class_->owes_thaw = false;
 }
 

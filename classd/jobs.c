@@ -119,7 +119,9 @@ static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, c
         return -1;
     if (left == NULL || !class_is_in_place(job->class_))
         return 0;
-    class_remove_step(job->class_, SIZE_MAX, NULL); // nobody leaves it
+    struct error fault = {0};
+    if (class_remove_step(job->class_, SIZE_MAX, &fault) != 0 && fault.code == EAGAIN)
+        class_close(job->class_); // nobody leaves it, and nothing was set yet
     job->class_ = NULL;
     return error_set(err, EBUSY, "job %s: one of this name has ended and still has processes",
                      job->job_id);

@@ -66,7 +66,7 @@ BLOCKING = {
 }
 
 # Of these some, or all, are left to the MPI as a whole.
-WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync", "mrecv", "recv"}
+WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync", "mrecv", "recv", "waitall"}
 
 # The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count
 # and datatype: these themselves where no header travels.

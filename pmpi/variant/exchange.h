@@ -1,4 +1,4 @@
-// Everybody's words to everybody, over the job's communicator, before any carrier is there.
+// Everybody's words to everybody, over the job's communicator, while the job starts.
 #ifndef COSCHED_PMPI_VARIANT_EXCHANGE_H
 #define COSCHED_PMPI_VARIANT_EXCHANGE_H
 

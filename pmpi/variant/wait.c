@@ -343,33 +343,21 @@ bool wait_is_small(const struct mpi_next *next, MPI_Comm comm, MPI_Count count, 
 
 #ifdef OPEN_MPI
 
-enum { POLLS_PER_LOOK = 16 };
-
-// 1 when it is complete, 0 when not, -1 when it has failed.
-static int look_at(const struct mpi_next *next, MPI_Request request)
-{
-    MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
-    int flag = 0;
-    if (next->Request_get_status(request, &flag, &status) != MPI_SUCCESS)
-        return -1;
-    return !flag ? 0 : status.MPI_ERROR == MPI_SUCCESS ? 1 : -1;
-}
-
-// MPI_Testall tells no fault before all are complete, and none of a persistent request. So they are
-// looked at one by one, until all are complete or one of them has failed, and MPI_Waitall says
-// what it has to say. One behind the one that is waited for may fail, too.
+// MPI_Testall tells no fault of a persistent request. So they are looked at one by one, and
+// MPI_Waitall says what it has to say when all are complete: no call tells of a fault before.
 bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
                   MPI_Status *statuses, int *rc)
 {
     struct wait wait = wait_new();
-    int other = 0, seen = 0;
     (void)statuses, (void)rc;
-    for (int i = 0; i < count && seen >= 0; i++) {
-        for (unsigned polls = 1; (seen = look_at(next, requests[i])) == 0; polls++) {
+    for (int i = 0; requests != NULL && i < count; i++) {
+        int flag = 0, seen;
+        while ((seen = next->Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE)) ==
+                   MPI_SUCCESS &&
+               !flag)
             wait_pause(&wait);
-            if (polls % POLLS_PER_LOOK == 0 && look_at(next, requests[other++ % count]) < 0)
-                return false;
-        }
+        if (seen != MPI_SUCCESS)
+            return false;
     }
     return false;
 }
@@ -386,7 +374,7 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
                   MPI_Status *statuses, int *rc)
 {
     MPI_Status at_hand[STATUSES_AT_HAND], *made = NULL;
-    if (wait_whole)
+    if (wait_whole || (count > 0 && (requests == NULL || statuses == NULL)))
         return false;
     if (statuses == MPI_STATUSES_IGNORE && count > STATUSES_AT_HAND &&
         (made = malloc((size_t)count * sizeof *made)) == NULL)
