@@ -3,7 +3,7 @@
 //
 // Two implementations: cgroup v2 (cpu.max, cpu.stat, cgroup.freeze, cgroup.kill) and cgroup v1
 // (cpu.cfs_quota_us, cpuacct.usage, freezer). A third, in memory, serves unit tests. libcgroup
-// finds the hierarchies and makes and removes groups; the limit, which changes on every switch, is
+// finds the hierarchies and makes groups; the limit, which changes on every switch, is
 // written through a descriptor that stays open.
 //
 // A class is a group below `root`, into which processes are moved, or a group that somebody else

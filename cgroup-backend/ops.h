@@ -99,7 +99,7 @@ struct v1_mounts {
     const char *cpu;
     const char *cpuacct; // may be the same directory as cpu
     const char *freezer; // may be null
-    bool libcgroup;      // these are libcgroup's own mount points: it may make and remove groups
+    bool libcgroup;      // these are libcgroup's own mount points: it may make groups
 };
 
 int v1_open(const struct v1_mounts *mounts, const struct backend_settings *settings,

@@ -37,12 +37,17 @@ static void bind_to(pid_t thread, const cpu_set_t *cpus)
     assert_int_equal(sched_setaffinity(thread, sizeof *cpus, cpus), 0);
 }
 
+static cpu_set_t last_of(cpu_set_t cpus)
+{
+    for (int cpu = 0; CPU_COUNT(&cpus) > 1; cpu++)
+        CPU_CLR(cpu, &cpus);
+    return cpus;
+}
+
 static void threads_are_bound_as_they_were(void **state)
 {
     (void)state;
-    cpu_set_t all = cpus_of(0), last = all;
-    for (int cpu = 0; CPU_COUNT(&last) > 1; cpu++)
-        CPU_CLR(cpu, &last);
+    cpu_set_t all = cpus_of(0), last = last_of(all);
     if (CPU_EQUAL(&all, &last))
         skip();
     pthread_t thread;
@@ -69,9 +74,7 @@ static void threads_are_bound_as_they_were(void **state)
 static void who_was_born_meanwhile_is_bound_with_the_others(void **state)
 {
     (void)state;
-    cpu_set_t all = cpus_of(0), last = all;
-    for (int cpu = 0; CPU_COUNT(&last) > 1; cpu++)
-        CPU_CLR(cpu, &last);
+    cpu_set_t all = cpus_of(0), last = last_of(all);
     if (CPU_EQUAL(&all, &last))
         skip();
     for (int binds_itself = 0; binds_itself < 2; binds_itself++) {

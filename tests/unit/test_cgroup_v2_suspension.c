@@ -26,18 +26,23 @@ static pid_t put_somebody(void)
     return pid;
 }
 
-// The same, suspended by signals.
-static pid_t stop_somebody(void)
+static void stop_by_signals(class_t *a, pid_t pid)
 {
     const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
     int status = 0;
-    pid_t pid = put_somebody();
-    open_backend_with_records();
-    class_t *a = open_class("a");
     for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
         usleep(1000);
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
+}
+
+// The same, suspended by signals.
+static pid_t stop_somebody(void)
+{
+    pid_t pid = put_somebody();
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    stop_by_signals(a, pid);
     class_close(a);
     return pid;
 }
@@ -360,16 +365,13 @@ static void a_kill_that_cannot_thaw_is_made_good_later(void **state)
 // As when the runtime directory has been removed: what is known of the class is in memory.
 static void who_was_stopped_continues_without_a_record(void **state)
 {
-    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
     struct class_suspension present;
     int status;
     (void)state;
     pid_t pid = put_somebody();
     open_backend_with_records();
     class_t *a = open_class("a");
-    for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
-        usleep(1000);
-    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    stop_by_signals(a, pid);
     unlink_file("records/suspended", "a");
     assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
     assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), 0);
@@ -407,9 +409,7 @@ static void a_record_that_could_not_be_written_is_written_by_the_next_pass(void 
     assert_int_equal(class_suspend(a, &how, NULL), -1);
     unlink_file("records", "suspended");
     assert_int_equal(rename(aside, path), 0);
-    for (int pass = 0; pass < 1000 && class_suspend(a, &how, NULL) != 0; pass++)
-        usleep(1000);
-    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    stop_by_signals(a, pid);
     assert_int_equal(suspension_read(path, "a", &recorded, NULL), 1);
     assert_int_equal(recorded.others.count, 0);
     suspension_forget(&recorded);

@@ -113,15 +113,15 @@ static void who_leaves_a_stopped_job_stays_in_its_class(void **state)
     assert_non_null(strstr(test_backend_log(node->backend), "expel job-1000-a 5000003\n"));
 }
 
-// Whatever dies at once, others are served in between.
-static int register_as(struct node *node, const char *job_id, pid_t pid)
+// 0, or the errno value with which it is refused.
+static int try_as(struct node *node, uid_t uid, const char *job_id, pid_t pid)
 {
     struct protocol_register wish = {.width = 1, .ranks = 1};
     struct process *process = NULL;
     struct error err = {0};
     snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
     struct applicant applicant = {
-        .uid = OWNER, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
+        .uid = uid, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
     int rc = scheduler_register(node->scheduler, &applicant, node->now_ns, &process, &err);
     return rc == 0 ? 0 : err.code;
 }
@@ -134,17 +134,18 @@ static void nobody_leaves_a_stopped_class_for_a_job_of_his_own(void **state)
     assert_int_equal(class_place(a->class_, B, NULL), 0);
     assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SIGNALS).fault.code, 0);
     test_backend_clear_log(node->backend);
-    assert_int_equal(register_as(node, "b", B), EBUSY);
+    assert_int_equal(try_as(node, OWNER, "b", B), EBUSY);
     assert_null(strstr(test_backend_log(node->backend), "place"));
-    assert_int_equal(register_as(node, "b", B + 1), 0); // somebody else's
+    assert_int_equal(try_as(node, OWNER, "b", B + 1), 0); // somebody else's
     // Nor does he for a registration in that class that fails.
     test_backend_fail(node->backend, "place", E2BIG, 1);
-    assert_int_equal(register_as(node, "a", B), E2BIG);
+    assert_int_equal(try_as(node, OWNER, "a", B), E2BIG);
     assert_null(strstr(test_backend_log(node->backend), "expel"));
     assert_int_equal(track(node, a, TRACKING_RESUME, 0).fault.code, 0);
-    assert_int_equal(register_as(node, "c", B), 0);
+    assert_int_equal(try_as(node, OWNER, "c", B), 0);
 }
 
+// Whatever dies at once, others are served in between.
 static void many_deaths_take_several_turns(void **state)
 {
     enum { JOBS = 40 };
@@ -226,18 +227,6 @@ static void a_new_job_keeps_the_class_of_its_name(void **state)
         scheduler_leave_on(node->scheduler, node->now_ns += NS_PER_SEC);
     assert_false(is_removed(node));
     assert_int_equal(class_set_share(a->class_, 10000, NULL), 0);
-}
-
-static int try_as(struct node *node, uid_t uid, const char *job_id, pid_t pid)
-{
-    struct protocol_register wish = {.width = 1, .ranks = 1};
-    struct process *process = NULL;
-    struct error err = {0};
-    snprintf(wish.job_id, sizeof wish.job_id, "%s", job_id);
-    struct applicant applicant = {
-        .uid = uid, .pid = pid, .start_time = 1, .pidfd = -1, .wish = &wish};
-    int rc = scheduler_register(node->scheduler, &applicant, node->now_ns, &process, &err);
-    return rc == 0 ? 0 : err.code;
 }
 
 // Without a connection, too: each holds a descriptor of classd's.

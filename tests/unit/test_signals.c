@@ -55,15 +55,16 @@ static void has_state(const char *name, char state)
     fprintf(file, "1 (x) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0\n", state);
 }
 
-// Processes that stand by their first thread, each with one more.
-static void two_processes(char first, char second)
+// Processes that stand by their first thread, or whose first thread has ended, each with one more.
+static void two_processes(char first, char second, char leader)
 {
     has_state("1000", 'T');
     make_directory("1000/task");
     has_state("1000/task/1000", 'T');
     has_state("1000/task/1001", first);
-    has_state("2000", 'T');
+    has_state("2000", leader);
     make_directory("2000/task");
+    has_state("2000/task/2000", leader);
     has_state("2000/task/2001", second);
 }
 
@@ -80,17 +81,17 @@ static struct genealogy census(void)
 static void a_process_stands_when_all_its_threads_do(void **state)
 {
     (void)state;
-    two_processes('T', 'R');
+    two_processes('T', 'R', 'T');
     cleanup_genealogy struct genealogy found = census();
     assert_true(found.list[0].stopped);
     assert_false(found.list[1].stopped);
-    assert_int_equal(found.threads, 3);
+    assert_in_range(found.threads, 3, 4); // in any order, up to one that runs
 }
 
 static void behind_very_many_threads_the_first_of_a_process_speaks_for_it(void **state)
 {
     (void)state;
-    two_processes('T', 'R');
+    two_processes('T', 'T', 'Z'); // which must not be taken for gone
     for (int i = 0; i < SIGNALS_THREADS_MAX; i++) {
         char name[PATH_LENGTH];
         snprintf(name, sizeof name, "1000/task/%d", 10000 + i);
