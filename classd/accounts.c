@@ -30,6 +30,12 @@ void accounts_read_all(struct scheduler *scheduler, uint64_t now_ns)
     scheduler->usage_read_ns = now_ns;
 }
 
+void accounts_read_stale(struct scheduler *scheduler, uint64_t now_ns)
+{
+    if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)
+        accounts_read_all(scheduler, now_ns);
+}
+
 void accounts_start(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     if (class_usage(job->class_, &job->usage_base_ns, NULL) < 0)

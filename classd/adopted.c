@@ -1,12 +1,13 @@
 #include "classd/scheduler_state.h"
 
+#include "classd/job_cpus.h"
 #include "common/units.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 // The engine learns of the job; it decides in scheduler_resume(), when all jobs are there.
-static int tell_engine(struct scheduler *scheduler, const struct job *job, uint64_t now_ns,
+static int tell_engine(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
                        struct error *err)
 {
     const struct status_turns *turns = &job->page->turns;
@@ -31,8 +32,10 @@ static int tell_engine(struct scheduler *scheduler, const struct job *job, uint6
                                  .owner = job_owner(job),
                                  .list = job->page->list,
                                  .account = &account};
+    job_cpus_look(job, now_ns);
     for (uint32_t i = 0; i < job->process_count; i++) {
         event.width = job->processes[i]->width;
+        event.cpus = job_cpus(job);
         if (engine_event(scheduler->engine, &event, now_ns).outcome != ENGINE_DONE)
             return error_errno(err, ENOMEM, "engine"); // only possible for the first
     }

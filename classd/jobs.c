@@ -2,6 +2,7 @@
 
 #include "classd/deaths.h"
 #include "classd/job_class.h"
+#include "classd/job_cpus.h"
 #include "classd/log.h"
 #include "classd/process.h"
 #include "common/gang_lists.h"
@@ -372,11 +373,13 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
         return NULL;
     }
     page_record_member(job->page, &member);
+    job_cpus_join(job, process);
     struct engine_event event = {.kind = ENGINE_REGISTER,
                                  .job = job->id,
                                  .width = member.width,
                                  .name = job_turn_name(job),
                                  .owner = job_owner(job),
+                                 .cpus = job_cpus(job),
                                  .from_turn = first_turn_of(scheduler, applicant->wish, now_ns),
                                  .list = job->page->list};
     if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
@@ -452,7 +455,7 @@ void scheduler_exit(scheduler_t *scheduler, struct process *process, uint64_t no
 {
     struct error err;
     struct job *job = process->job;
-    accounts_read_all(scheduler, now_ns);
+    accounts_read_stale(scheduler, now_ns);
     // The last process goes back when the class is removed, with its descendants.
     if (job->process_count > 1 && !must_stay(job) &&
         class_expel(job->class_, process->pid, &err) < 0 && err.code != ESRCH &&

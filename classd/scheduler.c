@@ -2,6 +2,7 @@
 
 #include "classd/deaths.h"
 #include "classd/job_class.h"
+#include "classd/job_cpus.h"
 #include "classd/log.h"
 #include "common/gang_lists.h"
 #include "common/units.h"
@@ -136,6 +137,18 @@ static void announce_slice(struct scheduler *scheduler)
     }
 }
 
+static void review_cpus(struct scheduler *scheduler, uint64_t now_ns)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *job = table_job_at(scheduler->table, i);
+        if (job_cpus_look(job, now_ns))
+            decisions_take(
+                scheduler,
+                (struct engine_event){.kind = ENGINE_CPUS, .job = job->id, .cpus = job_cpus(job)},
+                now_ns);
+    }
+}
+
 static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_ns,
                        uint64_t wall_ns)
 {
@@ -151,6 +164,7 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
     sequential_search(scheduler);
     accounts_read_all(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
+    review_cpus(scheduler, now_ns);
     tracking_look_at_managers(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     number_slice(scheduler, turn);
@@ -205,8 +219,7 @@ void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t
     struct engine_event event = {.kind = ENGINE_SCHEDULE, .job = process->job->id};
     process->job->requests++;
     scheduler->requests++;
-    if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)
-        accounts_read_all(scheduler, now_ns);
+    accounts_read_stale(scheduler, now_ns);
     enum engine_outcome outcome = decisions_take(scheduler, event, now_ns);
     bool granted = outcome == ENGINE_GRANTED;
     if (granted)

@@ -208,13 +208,15 @@ uint64_t ways_deadline_ns(const struct scheduler *scheduler); // or SCHEDULER_NO
 
 // ---- accounts.c
 
-// Usage read less than this ago is fresh enough for a request: so a client that floods the socket
-// with requests does not make the daemon read files for each.
+// Usage read less than this ago is fresh enough for what clients send: so one that floods the
+// socket with requests, or a job of many processes that all end, does not make the daemon read
+// files for each.
 #define USAGE_FRESH_NS NS_PER_MS
 
 // Reads a job's CPU time and tells the engine and the page. What cannot be read stays as it was.
 void accounts_read(struct scheduler *scheduler, struct job *job, uint64_t now_ns);
 void accounts_read_all(struct scheduler *scheduler, uint64_t now_ns);
+void accounts_read_stale(struct scheduler *scheduler, uint64_t now_ns); // if it is not fresh
 
 // The engine takes a job's first total for the mark to count from.
 void accounts_start(struct scheduler *scheduler, struct job *job, uint64_t now_ns);

@@ -68,18 +68,21 @@ struct job {
     uint64_t look_ns;    // whether it still is, is looked at then
     struct looks looks;  // for more slots
     struct job_tracking tracking;
-    uint64_t way_given_ns; // since then it is given way, if:
-    uint64_t way_end_ns;   // until then it is; 0: it is not
-    uint64_t way_ready_ns; // from then on it may be given way again
-    bool stops_again;      // a pass that stops whoever runs, of a suspended job, is due
-    uint64_t rested_ns;    // not before then
-    bool parts;            // all its processes are about to end
-    bool called;           // it was idle, and its processes are to be told that it is no more
-    bool quiet;            // too many jobs have come for a line about this one
-    bool share_failed;     // a limit could not be set; said once
-    bool stuck;            // a limit could not be lifted; tried again every turn
-    bool usage_failed;     // the usage could not be read; said once
-    bool clock_complained; // about this node's clock
+    uint64_t way_given_ns;   // since then it is given way, if:
+    uint64_t way_end_ns;     // until then it is; 0: it is not
+    uint64_t way_ready_ns;   // from then on it may be given way again
+    bool stops_again;        // a pass that stops whoever runs, of a suspended job, is due
+    uint64_t rested_ns;      // not before then
+    bool parts;              // all its processes are about to end
+    bool called;             // it was idle, and its processes are to be told that it is no more
+    bool quiet;              // too many jobs have come for a line about this one
+    bool share_failed;       // a limit could not be set; said once
+    bool stuck;              // a limit could not be lifted; tried again every turn
+    bool usage_failed;       // the usage could not be read; said once
+    bool clock_complained;   // about this node's clock
+    struct engine_cpus cpus; // to which its processes are bound together, if:
+    bool bound;              // all are bound to some; see job_cpus.h
+    uint64_t cpus_seen_ns;   // when all were last looked at
     struct process **processes;
     uint32_t process_count;
     size_t process_room;

@@ -3,13 +3,18 @@
 // A newcomer could not have been served before now. With an account of 0 it would be the least
 // served until it had caught up with years of the others, and with that of the least served, where
 // newcomers follow each other, it would be one of many that have had nothing yet, and those who
-// stay would never be: it starts as the mean of them. While nobody can run, as the most served of
-// those who are suspended: else they would come back as debtors of whoever ran meanwhile.
+// stay would never be: it starts as the mean of them. But no more than two slices ahead of the
+// least served, or a narrow job that has run beside all others for days, and has had more than
+// they, would make a debtor of whoever comes, for as long as that. While nobody can run, as the
+// most served of those who are suspended: else they would come back as debtors of whoever ran
+// meanwhile.
 uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct policy_job *suspended,
                                 size_t suspended_count)
 {
-    uint64_t mean_ns = 0, rest_ns = 0, most_suspended_ns = 0;
+    uint64_t mean_ns = 0, rest_ns = 0, least_ns = UINT64_MAX, most_suspended_ns = 0;
     for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].service_ns < least_ns)
+            least_ns = node->jobs[i].service_ns;
         mean_ns += node->jobs[i].service_ns / node->count;
         rest_ns += node->jobs[i].service_ns % node->count;
     }
@@ -17,7 +22,11 @@ uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct pol
         if (suspended[i].service_ns > most_suspended_ns)
             most_suspended_ns = suspended[i].service_ns;
     }
-    return node->count > 0 ? mean_ns + rest_ns / node->count : most_suspended_ns;
+    if (node->count == 0)
+        return most_suspended_ns;
+    mean_ns += rest_ns / node->count;
+    uint64_t ahead_ns = mean_ns - least_ns, most_ns = 2 * node->time_slice_ns;
+    return ahead_ns < most_ns ? mean_ns : least_ns + most_ns;
 }
 
 // The account comes from a file. A job that waits has waited at least the slice in which it became

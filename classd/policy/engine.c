@@ -1,6 +1,7 @@
 #include "classd/policy/engine.h"
 
 #include "classd/policy/account.h"
+#include "classd/policy/cpus.h"
 #include "classd/policy/leads.h"
 #include "classd/policy/office.h"
 #include "classd/policy/policy.h"
@@ -140,14 +141,27 @@ static uint64_t newcomer_service_ns(const engine_t *engine)
 // What (e) lets a job be ahead by, and what it may use up at the end of that, are two slices: who
 // is further ahead was so for another reason, which its owner's next job has nothing to do with.
 // Whoever comes to an empty node begins at 0, and nobody is there to be ahead of.
+static uint64_t most_of_newcomer_ns(const engine_t *engine)
+{
+    return newcomer_service_ns(engine) + 2 * engine->node.time_slice_ns;
+}
+
 static void remember_lead(engine_t *engine, const struct policy_job *gone)
 {
-    uint64_t most_ns = newcomer_service_ns(engine) + 2 * engine->node.time_slice_ns;
+    uint64_t most_ns = most_of_newcomer_ns(engine);
     if (engine_job_count(engine) == 0)
         leads_clear(&engine->leads);
     else
         leads_note(&engine->leads, gone->owner,
                    gone->service_ns < most_ns ? gone->service_ns : most_ns);
+}
+
+// What others have, has fallen since then where who had most of it left.
+static uint64_t lead_of_ns(const engine_t *engine, uint64_t owner, uint64_t mean_ns)
+{
+    uint64_t service_ns = leads_account_ns(&engine->leads, owner, mean_ns);
+    uint64_t most_ns = most_of_newcomer_ns(engine);
+    return service_ns < most_ns ? service_ns : most_ns;
 }
 
 static uint64_t width_of_process(const struct engine_event *event)
@@ -171,6 +185,16 @@ static void refit(engine_t *engine, engine_job_t id)
         office_refit(&engine->node, job);
 }
 
+// A job that may use as many CPUs as the node has, by the configuration, is bound to none.
+static void bind_job(const engine_t *engine, struct policy_job *job, const struct engine_cpus *cpus)
+{
+    job->cpus = cpus != NULL ? *cpus : (struct engine_cpus){0};
+    job->cpu_count = cpus_count(&job->cpus);
+    if (job->cpu_count >= engine->node.cpus)
+        job->cpu_count = 0;
+    job->promised = 0; // as in add_process()
+}
+
 // In one step: with what it had and what it gets together the job would drive others out.
 static void change_width(engine_t *engine, const struct engine_event *event)
 {
@@ -187,7 +211,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     struct policy_job *job = find_job(engine, event->job);
     if (job == NULL) {
         uint64_t mean_ns = newcomer_service_ns(engine);
-        uint64_t service_ns = leads_account_ns(&engine->leads, event->owner, mean_ns);
+        uint64_t service_ns = lead_of_ns(engine, event->owner, mean_ns);
         job = &node->jobs[node->count++];
         *job = (struct policy_job){.id = event->job,
                                    .name = event->name,
@@ -207,6 +231,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     job->processes++;
     job->width += width_of_process(event);
     job->promised = 0; // to a narrower job: beside it others fitted
+    bind_job(engine, job, event->cpus);
 }
 
 static void take_out(struct policy_job *jobs, size_t *count, struct policy_job *job)
@@ -395,6 +420,7 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     case ENGINE_SUSPEND:
     case ENGINE_RESUME:
     case ENGINE_WIDTH:
+    case ENGINE_CPUS:
         return find_job(engine, event->job) != NULL;
     case ENGINE_SWITCH:
     case ENGINE_SETTINGS:
@@ -416,9 +442,11 @@ static void change(engine_t *engine, const struct engine_event *event)
         resume(engine, event->job);
     else if (event->kind == ENGINE_WIDTH)
         change_width(engine, event);
+    else if (event->kind == ENGINE_CPUS)
+        bind_job(engine, find_job(engine, event->job), event->cpus);
     else if (event->kind == ENGINE_SETTINGS)
         apply(engine, event->settings);
-    if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH)
+    if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH || event->kind == ENGINE_CPUS)
         refit(engine, event->job);
 }
 

@@ -29,6 +29,12 @@ typedef struct engine engine_t;
 // Chosen by the caller, never reused by it while the job exists; 0 is no job.
 typedef uint64_t engine_job_t;
 
+// A set of the node's CPUs, CPU c its bit c % 64 of word c / 64.
+#define ENGINE_CPU_WORDS 16u
+struct engine_cpus {
+    uint64_t words[ENGINE_CPU_WORDS];
+};
+
 // The fairness criterion of policy dcs: Sobalvarro, Pakin, Weihl & Chien, section 3.3.3.
 struct engine_dcs {
     int exponent;         // E
@@ -74,6 +80,7 @@ enum engine_event_kind {
                          // starts with `account`. Nothing is decided before the next event of
                          // another kind but USAGE, when all are there
     ENGINE_WIDTH,        // a process of `job` that came with `width_before` can use `width` CPUs
+    ENGINE_CPUS,         // the processes of `job` are bound to `cpus` from now on
 };
 
 // What an engine knows of a job beside its processes, so that another one can go on where it
@@ -95,10 +102,12 @@ struct engine_account {
 struct engine_event {
     enum engine_event_kind kind;
     engine_job_t job;
-    uint32_t width;        // REGISTER, EXIT, ADOPT, WIDTH
-    uint32_t width_before; // WIDTH
-    uint64_t usage_ns;     // USAGE
-    bool sequential;       // REGISTER: the job is the sequential class; `width` is the whole node's
+    uint32_t width;                 // REGISTER, EXIT, ADOPT, WIDTH
+    uint32_t width_before;          // WIDTH
+    uint64_t usage_ns;              // USAGE
+    const struct engine_cpus *cpus; // REGISTER, ADOPT, CPUS: those to which all processes that the
+                                    // job has now are bound, together. Null: not all of them are
+    bool sequential; // REGISTER: the job is the sequential class; `width` is the whole node's
     // Known alike on all nodes, so that they can agree without a word; 0: not known.
     uint64_t name;      // REGISTER, ADOPT: a number for the job; in their order jobs have turns
     unsigned list;      // REGISTER, ADOPT: of policy gang, the one in which the job begins

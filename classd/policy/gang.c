@@ -91,12 +91,12 @@ static void fill(struct policy_node *node)
 {
     struct policy_job *first;
     do {
-        uint64_t widest = packing_widest(node);
+        struct room set = packing_room(node);
         first = NULL;
         for (size_t i = 0; i < node->count; i++) {
             struct policy_job *job = &node->jobs[i];
-            if (!job->next && policy_room_of(node, job) <= widest &&
-                (first == NULL || goes_before(node, job, first)))
+            if (!job->next && (first == NULL || goes_before(node, job, first)) &&
+                room_fits(node, &set, job))
                 first = job;
         }
         if (first != NULL)
@@ -170,7 +170,7 @@ static bool is_last(const struct policy_node *node, const struct policy_job *one
 static bool make_room(struct policy_node *node, struct policy_job *requester)
 {
     requester->next = false;
-    while (packing_widest(node) < policy_room_of(node, requester)) {
+    while (!packing_fits(node, requester)) {
         struct policy_job *last = NULL;
         for (size_t i = 0; i < node->count; i++) {
             if (gives_way(node, &node->jobs[i]) && is_last(node, &node->jobs[i], last))

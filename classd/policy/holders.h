@@ -3,11 +3,7 @@
 #define COSCHED_CLASSD_POLICY_HOLDERS_H
 
 #include "classd/policy/policy.h"
-
-struct holders {
-    size_t count;
-    uint64_t width;
-};
+#include "classd/policy/room.h"
 
 // What the job was promised beside its slots, as long as that holds.
 uint64_t holders_promised(const struct policy_node *node, const struct policy_job *job);
@@ -16,14 +12,7 @@ uint64_t holders_promised(const struct policy_node *node, const struct policy_jo
 bool holders_include(const struct policy_node *node, const struct policy_job *job, unsigned slot);
 
 // Who holds the slot or was promised it, but `but` and those that yield.
-struct holders holders_beside(const struct policy_node *node, const struct policy_job *but,
-                              unsigned slot);
-
-// Whether the job fits beside them.
-bool holders_fit(const struct policy_node *node, const struct policy_job *job,
-                 const struct holders *holders);
-
-void holders_add(const struct policy_node *node, const struct policy_job *job,
-                 struct holders *holders);
+struct room holders_beside(const struct policy_node *node, const struct policy_job *but,
+                           unsigned slot);
 
 #endif

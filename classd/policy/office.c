@@ -68,7 +68,7 @@ static uint64_t within_reach(const struct policy_node *node, const struct policy
                              uint8_t due)
 {
     uint64_t promised = promised_to_others(node, job), slots = 0, dummies = round_dummies(node);
-    struct holders staying[ENGINE_ROUND] = {0};
+    struct room staying[ENGINE_ROUND] = {0};
     uint8_t has_count = round_count(standing_slots(node, job));
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
@@ -77,11 +77,11 @@ static uint64_t within_reach(const struct policy_node *node, const struct policy
         bool gives = can_give(node, other, promised, due, has_count) > 0;
         for (unsigned s = 0; s < ENGINE_ROUND; s++) {
             if (holders_include(node, other, s) && (!gives || round_has(promised, s)))
-                holders_add(node, other, &staying[s]);
+                room_add(node, &staying[s], other);
         }
     }
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
-        if (!round_has(dummies, s) && holders_fit(node, job, &staying[s]))
+        if (!round_has(dummies, s) && room_fits(node, &staying[s], job))
             slots |= UINT64_C(1) << s;
     }
     return slots;
@@ -132,8 +132,8 @@ static bool make_room(struct policy_node *node, const struct policy_job *job, un
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].yields = false;
     for (;;) {
-        struct holders holders = holders_beside(node, job, slot);
-        if (holders_fit(node, job, &holders))
+        struct room holders = holders_beside(node, job, slot);
+        if (room_fits(node, &holders, job))
             return true;
         struct policy_job *victim =
             round_has(promised, slot) ? NULL : richest(node, job, slot, promised, keep);

@@ -6,43 +6,28 @@
 // their processes, or the node for themselves, gain nothing from taking turns.
 bool packing_crowded(const struct policy_node *node)
 {
-    uint64_t width = 0;
+    struct room room = {0};
     for (size_t i = 0; i < node->count; i++)
-        width += policy_room_of(node, &node->jobs[i]);
-    return node->count > 1 && width > policy_room(node);
+        room_add(node, &room, &node->jobs[i]);
+    return room.over;
 }
 
 // (b) Packing: "the scheduled job" of the paper is here a set whose widths fit the CPUs together. A
 // job wider than the node is a set of its own.
-struct set {
-    size_t members;
-    uint64_t width;
-};
-
-static struct set next_set(const struct policy_node *node)
+struct room packing_room(const struct policy_node *node)
 {
-    struct set set = {0};
+    struct room set = {0};
     for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].next) {
-            set.members++;
-            set.width += policy_room_of(node, &node->jobs[i]);
-        }
+        if (node->jobs[i].next)
+            room_add(node, &set, &node->jobs[i]);
     }
     return set;
 }
 
-static bool too_wide(const struct policy_node *node)
+bool packing_fits(const struct policy_node *node, const struct policy_job *job)
 {
-    struct set set = next_set(node);
-    return set.members > 1 && set.width > policy_room(node);
-}
-
-uint64_t packing_widest(const struct policy_node *node)
-{
-    struct set set = next_set(node);
-    if (set.members == 0)
-        return UINT64_MAX;
-    return set.width < policy_room(node) ? policy_room(node) - set.width : 0;
+    struct room set = packing_room(node);
+    return room_fits(node, &set, job);
 }
 
 // (c) Accounts that differ by less than equal_ns are equal: nodes read them at different moments,
@@ -66,36 +51,37 @@ static bool goes_before(const struct policy_job *one, const struct policy_job *o
 
 enum among { ALL_JOBS, PRESENT_MEMBERS };
 
-static bool may_join(const struct policy_node *node, const struct policy_job *job, uint64_t widest,
-                     enum among among)
+// `set`: the next one; null: whether it fits there is not asked.
+static bool may_join(const struct policy_node *node, const struct policy_job *job,
+                     const struct room *set, enum among among)
 {
-    return !job->next && policy_room_of(node, job) <= widest &&
-           (among == ALL_JOBS || job->scheduled);
+    return !job->next && (among == ALL_JOBS || job->scheduled) &&
+           (set == NULL || room_fits(node, set, job));
 }
 
-static uint64_t least_service_ns(const struct policy_node *node, uint64_t widest, enum among among)
+static uint64_t least_service_ns(const struct policy_node *node, const struct room *set,
+                                 enum among among)
 {
     uint64_t least_ns = UINT64_MAX;
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *job = &node->jobs[i];
-        if (may_join(node, job, widest, among) && job->service_ns < least_ns)
+        if (may_join(node, job, set, among) && job->service_ns < least_ns)
             least_ns = job->service_ns;
     }
     return least_ns;
 }
 
 // "The local scheduler selects a job which has received the least CPU time as the next job to run
-// to maintain fairness" (section 2.1), of those that are not in the next set and not too wide for
+// to maintain fairness" (section 2.1), of those that are not in the next set and fit beside
 // it.
-static struct policy_job *least_served(struct policy_node *node, uint64_t widest, enum among among,
-                                       uint64_t equal_ns)
+static struct policy_job *least_served(struct policy_node *node, const struct room *set,
+                                       enum among among, uint64_t equal_ns)
 {
-    uint64_t least_ns = least_service_ns(node, widest, among);
+    uint64_t least_ns = least_service_ns(node, set, among);
     struct policy_job *best = NULL;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
-        if (may_join(node, job, widest, among) &&
-            !clearly_more(job->service_ns, least_ns, equal_ns) &&
+        if (may_join(node, job, set, among) && !clearly_more(job->service_ns, least_ns, equal_ns) &&
             (best == NULL || goes_before(job, best)))
             best = job;
     }
@@ -128,9 +114,12 @@ static struct policy_job *most_served(struct policy_node *node, uint64_t age_ns,
 
 static void fill(struct policy_node *node, enum among among, uint64_t equal_ns)
 {
+    struct room set = packing_room(node);
     struct policy_job *job;
-    while ((job = least_served(node, packing_widest(node), among, equal_ns)) != NULL)
+    while ((job = least_served(node, &set, among, equal_ns)) != NULL) {
         job->next = true;
+        room_add(node, &set, job);
+    }
 }
 
 void packing_fill(struct policy_node *node, uint64_t equal_ns)
@@ -140,7 +129,7 @@ void packing_fill(struct policy_node *node, uint64_t equal_ns)
 
 struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal_ns)
 {
-    return least_served(node, UINT64_MAX, ALL_JOBS, equal_ns);
+    return least_served(node, NULL, ALL_JOBS, equal_ns);
 }
 
 // Takes members out of the next set, most served first, until it fits. Members that fit after all,
@@ -148,7 +137,7 @@ struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal
 // cannot be made to fit by members scheduled for at least age_ns.
 bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns)
 {
-    while (too_wide(node)) {
+    while (packing_room(node).over) {
         struct policy_job *job = most_served(node, age_ns, equal_ns);
         if (job == NULL)
             return false;

@@ -7,6 +7,7 @@
 #define COSCHED_CLASSD_POLICY_PACKING_H
 
 #include "classd/policy/policy.h"
+#include "classd/policy/room.h"
 
 // As struct policy wants it: there are several jobs, and they do not fit on the CPUs together.
 bool packing_crowded(const struct policy_node *node);
@@ -30,8 +31,11 @@ struct policy_job *packing_choose(struct policy_node *node, struct policy_job *c
 // when that cannot be.
 bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns);
 
-// How much of policy_room() the set leaves: any, while it is empty.
-uint64_t packing_widest(const struct policy_node *node);
+// The set.
+struct room packing_room(const struct policy_node *node);
+
+// Whether the job fits beside the set.
+bool packing_fits(const struct policy_node *node, const struct policy_job *job);
 
 // Puts every job that still fits into the set, least served first.
 void packing_fill(struct policy_node *node, uint64_t equal_ns);

@@ -11,9 +11,11 @@
 
 struct policy_job {
     engine_job_t id;
-    uint64_t name;      // the same on all nodes, 0: not known
-    uint32_t processes; // at least 1
-    uint64_t width;     // CPUs that its processes can use together, at least 1 each
+    uint64_t name;           // the same on all nodes, 0: not known
+    uint32_t processes;      // at least 1
+    uint64_t width;          // CPUs that its processes can use together, at least 1 each
+    struct engine_cpus cpus; // that they are bound to...
+    uint64_t cpu_count;      // ... so many; 0: to none
 
     bool scheduled; // as last decided; false for a newcomer
     bool next;      // the policy's answer; equals `scheduled` when the policy is asked
@@ -145,11 +147,17 @@ static inline bool policy_takes_part(const struct policy_job *job, uint64_t know
 uint64_t policy_sequential_turns_before(const struct policy_node *node, uint64_t turn);
 bool policy_sequential_turn(const struct policy_node *node, uint64_t turn);
 
+static inline bool policy_is_bound(const struct policy_job *job)
+{
+    return job->cpu_count != 0;
+}
+
 // The CPUs of the node that the job can use.
 static inline uint64_t policy_usable_cpus(const struct policy_node *node,
                                           const struct policy_job *job)
 {
-    return job->width < node->cpus ? job->width : node->cpus;
+    uint64_t most = policy_is_bound(job) ? job->cpu_count : node->cpus;
+    return job->width < most ? job->width : most;
 }
 
 // What the jobs that are scheduled together may use together, in CPUs: each servant has the node.

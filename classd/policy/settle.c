@@ -4,14 +4,14 @@
 #include "classd/policy/round.h"
 #include "classd/policy/standing.h"
 
-static struct holders holders_of(const struct policy_node *node, const struct policy_job *but,
-                                 unsigned slot)
+static struct room holders_of(const struct policy_node *node, const struct policy_job *but,
+                              unsigned slot)
 {
-    struct holders holders = {0};
+    struct room holders = {0};
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *job = &node->jobs[i];
         if (job != but && round_has(office_slots(node, job), slot))
-            holders_add(node, job, &holders);
+            room_add(node, &holders, job);
     }
     return holders;
 }
@@ -20,8 +20,8 @@ void office_refit(struct policy_node *node, struct policy_job *job)
 {
     uint64_t before = job->slots;
     for (unsigned s = 0; s < ENGINE_ROUND; s++) {
-        struct holders others = holders_of(node, job, s);
-        if (round_has(before, s) && !holders_fit(node, job, &others))
+        struct room others = holders_of(node, job, s);
+        if (round_has(before, s) && !room_fits(node, &others, job))
             job->slots &= ~(UINT64_C(1) << s);
     }
     standing_give_up(node, job, before);
@@ -54,14 +54,14 @@ static struct policy_job *first_holder(struct policy_node *node, unsigned slot)
 
 static void settle_slot(struct policy_node *node, unsigned slot)
 {
-    struct holders staying = {0};
+    struct room staying = {0};
     struct policy_job *job;
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].yields = false;
     while ((job = first_holder(node, slot)) != NULL) {
         job->yields = true; // out of the line
-        if (holders_fit(node, job, &staying))
-            holders_add(node, job, &staying);
+        if (room_fits(node, &staying, job))
+            room_add(node, &staying, job);
         else
             job->slots &= ~(UINT64_C(1) << slot);
     }
@@ -69,8 +69,7 @@ static void settle_slot(struct policy_node *node, unsigned slot)
 
 static bool overbooked(const struct policy_node *node, unsigned slot)
 {
-    struct holders holders = holders_of(node, NULL, slot);
-    return holders.count > 1 && holders.width > policy_room(node);
+    return holders_of(node, NULL, slot).over;
 }
 
 void office_settle(struct policy_node *node)

@@ -16,7 +16,8 @@ void shares_note_request(struct shares *shares, struct policy_job *job)
 
 void shares_note_turn(struct policy_job *job)
 {
-    job->turns_in_step = job->asked ? 0 : job->turns_in_step + (job->turns_in_step < SHARES_IN_STEP);
+    job->turns_in_step =
+        job->asked ? 0 : job->turns_in_step + (job->turns_in_step < SHARES_IN_STEP);
     job->asked = false;
 }
 
@@ -43,28 +44,33 @@ static uint32_t least(uint64_t one, uint64_t other)
 }
 
 // One of them runs, so they are one fewer.
-static uint64_t in_step_ppm(const struct shares *shares)
+static uint64_t in_step_ppm(const struct shares *shares, const struct policy_node *node)
 {
+    const uint64_t least_ppm = (SHARES_LEAST_PPM + node->cpus - 1) / node->cpus;
     if (shares->idle_total_ppm == 0 || shares->jobs < 2)
         return shares->idle_ppm;
-    uint64_t together_ppm = shares->idle_total_ppm > shares->idle_ppm ? shares->idle_total_ppm
-                                                                       : shares->idle_ppm;
+    uint64_t together_ppm =
+        shares->idle_total_ppm > shares->idle_ppm ? shares->idle_total_ppm : shares->idle_ppm;
     uint64_t part_ppm = together_ppm / (shares->jobs - 1);
-    return part_ppm > SHARES_LEAST_PPM ? part_ppm : SHARES_LEAST_PPM;
+    return part_ppm > least_ppm ? part_ppm : least_ppm;
 }
 
 struct division {
     bool limited;
-    uint32_t idle_ppm;        // for each idle job
-    uint32_t in_step_ppm;     // for each that has nothing to notice
+    uint32_t idle_ppm;        // for each idle job that can use the whole node
+    uint32_t in_step_ppm;     // for each of these that has nothing to notice
     uint32_t interactive_ppm; // for the sequential class, if it is idle
     uint64_t rest_ppm;        // for the scheduled jobs together
     uint64_t rest_divisor;    // the CPUs that they can use
 };
 
-static uint32_t idle_job_ppm(const struct division *division, const struct policy_job *job)
+// Of the CPUs that it can use: a hundredth of a large node may be more than a narrow job would ever
+// use, which would then compute in everybody's slices.
+static uint32_t idle_job_ppm(const struct policy_node *node, const struct division *division,
+                             const struct policy_job *job)
 {
-    return in_step(job) ? division->in_step_ppm : division->idle_ppm;
+    uint64_t whole_ppm = in_step(job) ? division->in_step_ppm : division->idle_ppm;
+    return (uint32_t)(whole_ppm * policy_usable_cpus(node, job) / node->cpus);
 }
 
 static struct division divide(const struct shares *shares, const struct policy_node *node,
@@ -84,14 +90,14 @@ static struct division divide(const struct shares *shares, const struct policy_n
     if (idle_jobs > 0)
         division.idle_ppm =
             least(shares->idle_ppm, (SHARES_IDLE_MOST_PPM - division.interactive_ppm) / idle_jobs);
-    division.in_step_ppm = least(division.idle_ppm, in_step_ppm(shares));
+    division.in_step_ppm = least(division.idle_ppm, in_step_ppm(shares, node));
     division.rest_ppm -= division.interactive_ppm;
     for (size_t i = 0; i < node->count; i++) {
         if (!node->jobs[i].scheduled && !node->jobs[i].sequential)
-            division.rest_ppm -= idle_job_ppm(&division, &node->jobs[i]);
+            division.rest_ppm -= idle_job_ppm(node, &division, &node->jobs[i]);
     }
     for (size_t i = 0; i < suspended_count; i++)
-        division.rest_ppm -= idle_job_ppm(&division, &suspended[i]);
+        division.rest_ppm -= idle_job_ppm(node, &division, &suspended[i]);
     return division;
 }
 
@@ -109,7 +115,7 @@ static struct engine_decision decision_for(const struct policy_node *node,
     };
     if (division->limited && !job->scheduled)
         decision.share_ppm =
-            job->sequential ? division->interactive_ppm : idle_job_ppm(division, job);
+            job->sequential ? division->interactive_ppm : idle_job_ppm(node, division, job);
     else if (division->limited)
         decision.share_ppm =
             (uint32_t)(division->rest_ppm * policy_usable_cpus(node, job) / division->rest_divisor);
@@ -117,11 +123,12 @@ static struct engine_decision decision_for(const struct policy_node *node,
 }
 
 // As if it were idle: who suspends and resumes a job in a loop has no share set by that.
-static struct engine_decision decision_for_suspended(const struct division *division,
+static struct engine_decision decision_for_suspended(const struct policy_node *node,
+                                                     const struct division *division,
                                                      const struct policy_job *job)
 {
     return (struct engine_decision){
-        .job = job->id, .limited = true, .share_ppm = idle_job_ppm(division, job)};
+        .job = job->id, .limited = true, .share_ppm = idle_job_ppm(node, division, job)};
 }
 
 // The order in which decisions are carried out. Shares go down before others go up, so the shares
@@ -154,10 +161,10 @@ size_t shares_decide(const struct shares *shares, struct policy_node *node,
     for (enum rank rank = LOSER_DOWN; rank < RANKS; rank++) {
         for (size_t i = 0; i < node->count + suspended_count; i++) {
             bool runnable = i < node->count;
-            const struct policy_job *job =
-                runnable ? &node->jobs[i] : &suspended[i - node->count];
-            struct engine_decision decision =
-                runnable ? decision_for(node, &division, job) : decision_for_suspended(&division, job);
+            const struct policy_job *job = runnable ? &node->jobs[i] : &suspended[i - node->count];
+            struct engine_decision decision = runnable
+                                                  ? decision_for(node, &division, job)
+                                                  : decision_for_suspended(node, &division, job);
             if (!same_decision(&job->decided, &decision) &&
                 rank_of(&job->decided, &decision) == rank)
                 decisions[count++] = decision;
@@ -166,6 +173,6 @@ size_t shares_decide(const struct shares *shares, struct policy_node *node,
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].decided = decision_for(node, &division, &node->jobs[i]);
     for (size_t i = 0; i < suspended_count; i++)
-        suspended[i].decided = decision_for_suspended(&division, &suspended[i]);
+        suspended[i].decided = decision_for_suspended(node, &division, &suspended[i]);
     return count;
 }

@@ -15,13 +15,13 @@ uint64_t standing_slots(const struct policy_node *node, const struct policy_job 
     uint64_t slots = job->slots;
     uint64_t given_up = node->now_ns < job->given_up_until_ns ? job->given_up : 0;
     for (unsigned s = 0; s < ENGINE_ROUND && given_up != 0; s++) {
-        struct holders beside = {0};
+        struct room beside = {0};
         for (size_t i = 0; i < node->count; i++) {
             const struct policy_job *other = &node->jobs[i];
             if (other != job && holders_include(node, other, s))
-                holders_add(node, other, &beside);
+                room_add(node, &beside, other);
         }
-        if (round_has(given_up, s) && holders_fit(node, job, &beside))
+        if (round_has(given_up, s) && room_fits(node, &beside, job))
             slots |= UINT64_C(1) << s;
     }
     return slots;

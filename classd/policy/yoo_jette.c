@@ -175,13 +175,12 @@ static struct policy_job *next_by_name(struct policy_node *node, const struct po
 // (b) Beside the first the others in the same order, so that nodes agree on the whole set.
 static void fill_in_turn(struct policy_node *node, const struct policy_job *first)
 {
-    if (node->turn == 0 || packing_widest(node) == 0)
+    if (node->turn == 0)
         return;
     uint64_t known_by = policy_known_by(node, node->turn);
     for (struct policy_job *job = next_by_name(node, first); job != first;
          job = next_by_name(node, job)) {
-        if (policy_takes_part(job, known_by) && policy_room_of(node, job) <= packing_widest(node) &&
-            is_even(node, job))
+        if (policy_takes_part(job, known_by) && packing_fits(node, job) && is_even(node, job))
             job->next = true;
     }
 }

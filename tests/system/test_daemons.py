@@ -187,6 +187,37 @@ class NotStrict(Node):
         self.assertEqual((a.flags(), b.flags()), (SCHEDULED | CONTENDED, CONTENDED))
 
 
+@unittest.skipUnless({0, 1} <= os.sched_getaffinity(0), "needs CPUs 0 and 1")
+class Bound(Node):
+    settings = {"scheduler__cpus": 2}
+
+    def bound(self, name, cpu):
+        client = self.client()
+        os.sched_setaffinity(client.pid, {cpu})
+        self.assertEqual(client.register(name)["status"], 0)
+        return client
+
+    def test_who_is_bound_to_the_same_cpu_takes_turns(self):
+        self.bound("a", 0)
+        b = self.bound("b", 0)
+        self.assertEqual(b.flags(), CONTENDED)
+        self.assertNotEqual(quota("b"), -1)
+        self.assertEqual(self.client().simple(SWITCH), 0)
+        self.assertEqual(b.flags(), SCHEDULED | CONTENDED)
+        self.assertNotEqual(quota("a"), -1)
+
+    def test_who_is_bound_to_others_does_not(self):
+        a, b = self.bound("a", 0), self.bound("b", 1)
+        self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
+
+    def test_who_is_bound_anew_is_judged_anew(self):
+        a, b = self.bound("a", 0), self.bound("b", 1)
+        os.sched_setaffinity(b.pid, {0})
+        self.assertEqual(self.client().simple(SWITCH), 0)
+        self.assertEqual(sorted((a.flags(), b.flags())), [CONTENDED, SCHEDULED | CONTENDED])
+
+
 class Gmet(Node):
     settings = {"scheduler__gmet": "0s"}
 

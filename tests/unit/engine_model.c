@@ -46,19 +46,25 @@ static uint64_t in_step_ppm(const struct history *h, uint64_t idle_ppm)
     if (together_ppm < settings->idle_share_ppm)
         together_ppm = settings->idle_share_ppm;
     uint64_t each_ppm = together_ppm / (h->jobs_at_tick - 1);
-    if (each_ppm < 1000)
-        each_ppm = 1000;
+    if (each_ppm * cpus(h) < 1000) // of a CPU
+        each_ppm = (1000 + cpus(h) - 1) / cpus(h);
     return each_ppm < idle_ppm ? each_ppm : idle_ppm;
+}
+
+// Of the CPUs that it can use.
+static uint64_t idle_job_ppm(const struct history *h, const struct model_job *job,
+                             uint64_t idle_ppm, uint64_t few_ppm)
+{
+    return (is_in_step(job) ? few_ppm : idle_ppm) * usable(h, job) / cpus(h);
 }
 
 static void check_shares(struct history *h)
 {
     const struct engine_settings *settings = &h->caller.settings;
-    uint64_t sum_ppm = 0, idle_jobs = 0, in_step = 0, idle_classes = 0, scheduled_width = 0;
+    uint64_t sum_ppm = 0, idle_jobs = 0, idle_classes = 0, scheduled_width = 0;
     for (size_t i = 0; i < h->count; i++) {
         sum_ppm += view_at(h, i).share_ppm;
         idle_jobs += !view_at(h, i).scheduled && !h->jobs[i].sequential;
-        in_step += !view_at(h, i).scheduled && !h->jobs[i].sequential && is_in_step(&h->jobs[i]);
         idle_classes += !view_at(h, i).scheduled && h->jobs[i].sequential;
         scheduled_width += view_at(h, i).scheduled ? usable(h, &h->jobs[i]) : 0;
     }
@@ -69,8 +75,11 @@ static void check_shares(struct history *h)
     if (idle_jobs > 0 && idle_ppm > most_ppm / idle_jobs)
         idle_ppm = most_ppm / idle_jobs;
     uint64_t few_ppm = in_step_ppm(h, idle_ppm);
-    uint64_t rest_ppm = ENGINE_WHOLE_PPM - (idle_jobs - in_step) * idle_ppm - in_step * few_ppm -
-                        idle_classes * interactive_ppm;
+    uint64_t rest_ppm = ENGINE_WHOLE_PPM - idle_classes * interactive_ppm;
+    for (size_t i = 0; i < h->count; i++) {
+        if (!view_at(h, i).scheduled && !h->jobs[i].sequential)
+            rest_ppm -= idle_job_ppm(h, &h->jobs[i], idle_ppm, few_ppm);
+    }
     CHECK(sum_ppm <= ENGINE_WHOLE_PPM);
     CHECK(sum_ppm + h->count > ENGINE_WHOLE_PPM); // less than 1 ppm per job is lost
     CHECK(idle_jobs + idle_classes < h->count);
@@ -78,9 +87,9 @@ static void check_shares(struct history *h)
     for (size_t i = 0; i < h->count; i++) {
         struct engine_job_view view = view_at(h, i);
         if (!view.scheduled)
-            CHECK(view.share_ppm == (h->jobs[i].sequential     ? interactive_ppm
-                                     : is_in_step(&h->jobs[i]) ? few_ppm
-                                                               : idle_ppm));
+            CHECK(view.share_ppm == (h->jobs[i].sequential
+                                         ? interactive_ppm
+                                         : idle_job_ppm(h, &h->jobs[i], idle_ppm, few_ppm)));
         else // in proportion to width
             CHECK(view.share_ppm == rest_ppm * usable(h, &h->jobs[i]) / scheduled_width);
     }

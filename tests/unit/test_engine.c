@@ -232,7 +232,13 @@ static void test_newcomer_starts_as_the_mean(void **state)
     assert_int_equal(view_of(&node, B).service_ns, 3600 * SECOND);
     served(&node, A, 3700);
     enter(&node, C, 1);
-    assert_int_equal(view_of(&node, C).service_ns, 3650 * SECOND);
+    assert_int_equal(view_of(&node, C).service_ns, 3600 * SECOND + 2 * SLICE);
+    served(&node, C, 3610);
+    enter(&node, D, 1);
+    assert_int_equal(view_of(&node, D).service_ns, 3630 * SECOND); // 3636.7 were the mean
+    served(&node, A, 3630);
+    enter(&node, E, 1);
+    assert_int_equal(view_of(&node, E).service_ns, (3630 + 3600 + 3610 + 3630) * SECOND / 4);
     caller_close(&node);
 }
 

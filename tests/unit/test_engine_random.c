@@ -13,10 +13,14 @@ static void step_register(struct history *h)
     bool newcomer = h->count == 0 || (h->count < h->most_jobs && draw(h, 2) == 0);
     struct model_job *job = newcomer ? &h->jobs[h->count] : &h->jobs[draw(h, h->count)];
     if (newcomer) {
-        uint64_t sum_ns = 0;
-        for (size_t i = 0; i < h->count; i++)
+        uint64_t sum_ns = 0, least_ns = UINT64_MAX;
+        for (size_t i = 0; i < h->count; i++) {
             sum_ns += h->jobs[i].service_ns;
+            least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
+        }
         uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
+        if (h->count > 0 && mean_ns > least_ns + 2 * h->caller.settings.time_slice_ns)
+            mean_ns = least_ns + 2 * h->caller.settings.time_slice_ns;
         *job = (struct model_job){.id = ++h->last_id,
                                   .service_ns = mean_ns,
                                   .tick_service_ns = mean_ns,

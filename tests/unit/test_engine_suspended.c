@@ -50,7 +50,7 @@ static void test_a_lone_job_is_suspended_too(void **state)
     assert_int_equal(suspend(&node, A).decision_count, 1);
     assert_scheduled(&node, "");
     assert_true(view_of(&node, A).limited);
-    assert_share(&node, A, 10000);
+    assert_share(&node, A, 2500); // one CPU of four
     assert_int_equal(suspend(&node, A).decision_count, 0);
     assert_int_equal(resume(&node, A).decision_count, 1);
     assert_scheduled(&node, "A");
@@ -106,8 +106,8 @@ static void test_resumed_in_its_place(void **state)
         assert_int_equal(view.job, A + i);
         assert_false(view.suspended);
     }
-    assert_int_equal(view_of(&node, B).service_ns, 5400 * SECOND); // a newcomer's
-    assert_int_equal(view_of(&node, A).service_ns, 7200 * SECOND); // what it had had
+    assert_int_equal(view_of(&node, B).service_ns, 3600 * SECOND + 2 * SLICE); // a newcomer's
+    assert_int_equal(view_of(&node, A).service_ns, 7200 * SECOND);             // what it had had
     caller_close(&node);
 }
 
