@@ -333,6 +333,7 @@ void carrier_changed(uint64_t word)
     session_check_generation(word);
     if (!take())
         return;
+    word = session_word(); // another thread may have acted on a newer one meanwhile
     bool idle = session_word_idle(word);
     drain();
     if (idle && !own.idle) // what was heard before is no reason to ask for the CPU back
@@ -351,6 +352,7 @@ void carrier_tell(int peer, uint64_t word)
         carrier_changed(word);
     if (!take())
         return;
+    word = session_word();
     add_contact(peer);
     tell(peer, word, false);
     settle(word);
@@ -454,5 +456,7 @@ void quick_changed(int rc)
         return;
     core_go_in();
     carrier_arrived();
+    if (core_follows) // whom the word has told of: the next call has nothing to look at any more
+        core_follow();
     core_come_out();
 }

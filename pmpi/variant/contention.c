@@ -5,6 +5,7 @@
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,8 @@ enum {
     // would have far less. Half is its fair part.
     ENOUGH_ALONE_PERCENT = 30,
     AGAIN_WINDOWS = 5,
-    WINDOWS_ALONE = 2, // in a row: others may have computed for a moment
+    WINDOWS_ALONE = 2,  // in a row: others may have computed for a moment
+    MATES_AT_ONCE = 64, // each costs every rank a microsecond a window: more have longer ones
 };
 
 static bool read_used_ns(pid_t pid, uint64_t *used_ns);
@@ -94,12 +96,15 @@ bool contention_start(const struct contention_process *mates, int count, uint32_
 
 void contention_stop(void)
 {
+    while (atomic_flag_test_and_set_explicit(&own.busy, memory_order_acquire))
+        sched_yield(); // another thread reads them
     free(own.mates);
     own.mates = NULL;
     own.count = 0;
     own.began_ns = own.held_until_ns = 0;
     contention.until_ns = &own_until_ns;
     atomic_store_explicit(&own_until_ns, 0, memory_order_relaxed);
+    atomic_flag_clear_explicit(&own.busy, memory_order_release);
 }
 
 static bool sum_used_ns(uint64_t *sum_ns)
@@ -134,11 +139,15 @@ static bool others_compute(uint64_t elapsed_ns)
     return used_ns - own.used_ns < elapsed_ns / 100 * enough * own.cpus;
 }
 
+static uint64_t window_ns(void)
+{
+    return contention.window_ns * (1 + (uint64_t)own.count / MATES_AT_ONCE);
+}
+
 // Until when the answer stands: each time for longer, if it was no the last time for windows only.
 static uint64_t hold(uint64_t now_ns)
 {
-    bool again =
-        own.held_until_ns != 0 && now_ns < own.held_until_ns + AGAIN_WINDOWS * contention.window_ns;
+    bool again = own.held_until_ns != 0 && now_ns < own.held_until_ns + AGAIN_WINDOWS * window_ns();
     own.hold_ns = again ? 2 * own.hold_ns : contention.hold_ns;
     if (own.hold_ns > contention.hold_most_ns)
         own.hold_ns = contention.hold_most_ns;
@@ -149,13 +158,13 @@ static void look(uint64_t now_ns, uint64_t took_ns)
 {
     uint64_t elapsed_ns = now_ns - own.began_ns;
     // Yields long ago, of a rank that has computed or slept since, say nothing about now.
-    if (own.began_ns == 0 || elapsed_ns > 3 * contention.window_ns) {
+    if (own.began_ns == 0 || elapsed_ns > 3 * window_ns()) {
         own.in_a_row = 0;
         begin(now_ns);
         return;
     }
     own.waited_ns += took_ns;
-    if (elapsed_ns < contention.window_ns)
+    if (elapsed_ns < window_ns())
         return;
     own.in_a_row = others_compute(elapsed_ns) ? own.in_a_row + 1 : 0;
     if (own.in_a_row >= (is_alone() ? WINDOWS_ALONE : 1))

@@ -118,6 +118,8 @@ static inline void core_after_real(struct core_call *call)
 
 static inline void core_leave(const struct core_call *call)
 {
+    if (core_follows) // the word may have changed during the call, and have been acted on
+        core_follow();
     core_come_out();
     if (!stats_on)
         return;

@@ -4,6 +4,10 @@
 // off, or many: only several in a row tell that a clock is off.
 enum { IN_A_ROW = 4 };
 
+// By so many slices no node that is heard is ahead. What seems to be is from half of all numbers
+// ago or longer.
+enum { AHEAD_MOST = 64 };
+
 // Numbers go from 1 to UINT16_MAX and begin again.
 static int behind_by(uint16_t here, uint16_t said)
 {
@@ -38,5 +42,6 @@ void freshness_learn(struct freshness *freshness, uint16_t here, uint16_t said)
 
 bool freshness_is_stale(const struct freshness *freshness, uint16_t here, uint16_t said)
 {
-    return here != 0 && said != 0 && behind_by(here, said) > behind(freshness);
+    int more = behind_by(here, said) - behind(freshness);
+    return here != 0 && said != 0 && (more > 0 || more < -AHEAD_MOST);
 }

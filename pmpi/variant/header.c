@@ -5,6 +5,7 @@
 #include "pmpi/variant/wire.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,7 +142,7 @@ static int to_self(const void *from, MPI_Count from_count, MPI_Datatype from_typ
     if (large && mpi->Sendrecv_c == NULL)
         return MPI_ERR_COUNT;
     while (atomic_flag_test_and_set_explicit(&placing, memory_order_acquire))
-        ;
+        sched_yield();
     int rc =
         large ? mpi->Sendrecv_c(from, from_count, from_type, private_rank, PLACE_TAG, to, to_count,
                                 to_type, private_rank, PLACE_TAG, private_comm, MPI_STATUS_IGNORE)
@@ -470,7 +471,7 @@ void header_stop(void)
 static void orphan(struct wire *wire, MPI_Request *request)
 {
     while (!orphans_take())
-        ;
+        sched_yield();
     wire->request = *request;
     wire->next = orphans.first;
     orphans.first = wire;

@@ -247,6 +247,7 @@ void wait_tested_in_vain(void)
     static _Atomic uint64_t rang_ns;
     if (doorbell_announced)
         doorbell_withdraw();
+    doorbell_fence(); // what the test has moved comes first
     if (atomic_load_explicit(&doorbell.room->asleep, memory_order_relaxed) == 0)
         return;
     uint64_t now = clock_now_ns();

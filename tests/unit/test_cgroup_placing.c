@@ -363,17 +363,28 @@ static bool is_bound_to(pid_t thread, int cpu)
            CPU_ISSET(cpu, &now);
 }
 
+static bool writes(const char *group, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s/%s", mounts[0], group, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    bool written = fputs(text, file) >= 0 && fflush(file) == 0;
+    fclose(file);
+    return written;
+}
+
+static bool groups_have_cpusets(void)
+{
+    return writes(".", "cgroup.subtree_control", "+cpuset\n") && sysconf(_SC_NPROCESSORS_ONLN) >= 2;
+}
+
 // Where a group comes with a cpuset, kernels before 6.2 would give its members all CPUs of that.
 static void v2_threads_stay_bound(void **state)
 {
     (void)state;
-    char control[256], from[128];
-    snprintf(control, sizeof control, "%s/cgroup.subtree_control", mounts[0]);
-    FILE *file = fopen(control, "we");
-    assert_non_null(file);
-    bool has_cpuset = fputs("+cpuset\n", file) >= 0 && fflush(file) == 0;
-    fclose(file);
-    if (!has_cpuset || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+    char from[128];
+    if (!groups_have_cpusets())
         skip();
     class_t *a = open_class("a");
     struct family *family = new_family();
@@ -399,6 +410,26 @@ static void v2_threads_stay_bound(void **state)
     munmap(family, sizeof *family);
 }
 
+// As with those of a batch system: nothing else keeps them off others' CPUs.
+static void v2_members_of_a_cpuset_keep_its_cpus(void **state)
+{
+    (void)state;
+    char from[128];
+    if (!groups_have_cpusets())
+        skip();
+    class_t *a = open_class("a");
+    make_origin(from, sizeof from, 1);
+    assert_true(writes(from, "cpuset.cpus", "1\n"));
+    pid_t pid = start(wait_forever, NULL);
+    enter(mounts[0], from, pid);
+    assert_true(is_bound_to(pid, 1));
+    assert_ok(class_place(a, pid, &err));
+    assert_true(in_class("a", pid, "cgroup.procs"));
+    assert_true(is_bound_to(pid, 1));
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(a, &err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +445,7 @@ int main(void)
     const struct CMUnitTest v2_tests[] = {
         real(v2_a_threaded_class_is_explained),
         real(v2_threads_stay_bound),
+        real(v2_members_of_a_cpuset_keep_its_cpus),
     };
     if (!find_cgroups())
         return SKIPPED;

@@ -25,6 +25,15 @@ static void what_is_of_an_earlier_slice_is_stale(void **state)
     assert_true(freshness_is_stale(&freshness, 7, 7 - 4));
 }
 
+// Numbers go on, and what was said is not said anew.
+static void what_is_old_is_stale_for_ever(void **state)
+{
+    (void)state;
+    struct freshness freshness = {0};
+    for (uint64_t turn = 8; turn < 7 + UINT16_MAX - 64; turn++)
+        assert_true(freshness_is_stale(&freshness, status_turn(turn), status_turn(7)));
+}
+
 static void numbers_begin_again(void **state)
 {
     (void)state;
@@ -88,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_of_an_earlier_slice_is_stale),
+        cmocka_unit_test(what_is_old_is_stale_for_ever),
         cmocka_unit_test(numbers_begin_again),
         cmocka_unit_test(what_is_not_known_is_not_stale),
         cmocka_unit_test(a_clock_that_is_off_is_learnt),

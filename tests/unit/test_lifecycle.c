@@ -210,10 +210,14 @@ static int ibarrier(MPI_Comm comm, MPI_Request *request)
     return ibcast(NULL, 0, MPI_BYTE, 0, comm, request);
 }
 
+static void (*meanwhile)(void); // what happens during a barrier
+
 static int barrier(MPI_Comm comm)
 {
     (void)comm;
     meetings++;
+    if (meanwhile != NULL)
+        meanwhile();
     return MPI_SUCCESS;
 }
 
@@ -482,19 +486,29 @@ static void nodes_with_other_slots_give_none(void **state)
     ranks = 1;
 }
 
-// A rank that has a CPU of its own does not spin beside those who have joined its job there.
+static struct status_page page_of_joiners;
+
+static void somebody_joins_or_leaves(void)
+{
+    page_of_joiners.width = page_of_joiners.width == 1 ? 2 : 1;
+    mock_status(STATUS_SCHEDULED);
+}
+
+// A rank that has a CPU of its own does not spin beside those who have joined its job there, also
+// where they come while it waits: it may look at nothing in its next calls.
 static void who_shares_its_cpu_with_joiners_yields(void **state)
 {
-    static struct status_page page = {.piggyback = STATUS_PIGGYBACK_NOTICE, .cpus = 1, .width = 1};
+    struct status_page *page = &page_of_joiners;
     (void)state;
+    *page = (struct status_page){.piggyback = STATUS_PIGGYBACK_NOTICE, .cpus = 1, .width = 1};
     ranks = 2; // on two nodes
-    mock_page(&page);
+    mock_page(page);
     setenv("COSCHED_WAIT", "auto", 1);
     last_level = false;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
     static const uint32_t widths[] = {1, 2, 2, 1, 3, 1};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        page.width = widths[i];
+        page->width = widths[i];
         mock_status(STATUS_SCHEDULED);
         assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
         assert_int_equal(wait_yields, widths[i] > 1);
@@ -502,7 +516,13 @@ static void who_shares_its_cpu_with_joiners_yields(void **state)
         assert_false(wait_blocks);
         assert_false(wait_collectives_polled); // as its peers have agreed
     }
-    page.cpus = page.width = 4; // room for more
+    meanwhile = somebody_joins_or_leaves;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+        assert_int_equal(wait_yields, page->width > 1);
+    }
+    meanwhile = NULL;
+    page->cpus = page->width = 4; // room for more
     mock_status(STATUS_SCHEDULED);
     assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
     assert_false(wait_yields);
