@@ -7,21 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 enum {
     THREADS_MAX = 1024,
     MASK_BYTES_MAX = 1024, // 8192 CPUs, the most that a kernel can be built for
 };
-
-bool affinity_is_kept(void)
-{
-    struct utsname system;
-    int major = 0, minor = 0;
-    return uname(&system) == 0 && sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
-           (major > 6 || (major == 6 && minor >= 2));
-}
 
 void affinity_free(struct affinity *affinity)
 {

@@ -1,6 +1,7 @@
-// The CPUs that the threads of a process are bound to, over its move into another control group.
-// Before Linux 6.2 whoever comes into another cpuset may run on all of its CPUs, whatever he, his
-// launcher or taskset had bound him to; later ones keep that.
+// The CPUs that the threads of a process may run on, over its move into another control group.
+// Whoever comes into another cpuset may run on all of its CPUs: before Linux 6.2 whatever he, his
+// launcher or taskset had bound him to, and later if nothing but the cpuset that he leaves had, as
+// a batch system's. Others' jobs are there.
 #ifndef COSCHED_CGROUP_BACKEND_AFFINITY_H
 #define COSCHED_CGROUP_BACKEND_AFFINITY_H
 
@@ -14,9 +15,6 @@ struct affinity {
     pid_t *threads;
     unsigned char *masks;
 };
-
-// Whether this kernel keeps them by itself.
-bool affinity_is_kept(void);
 
 // Notes those of all threads, in place of what `affinity` had; of 1024 at most. What cannot be seen
 // is left out.

@@ -160,6 +160,18 @@ static int check_self(const struct in_place *class_, struct error *err)
     return error_set(err, EBUSY, "this program lives in %s itself", class_->record.group);
 }
 
+// One that was found to be of the job, and has not gone elsewhere. Of a thousand ranks that
+// register not each asks about all: whether a stranger has come since is asked before a limit is
+// set.
+static bool is_known(const struct in_place *class_, pid_t pid)
+{
+    if (!pid_list_has(&class_->known, pid))
+        return false;
+    cleanup_free char *group =
+        process_group_path("/proc", pid, class_->backend->hierarchies[0].controller);
+    return group != NULL && group_encloses(class_->record.group, group);
+}
+
 // Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
 // The kernel gives a number again only after all others, so whom we know stays known.
 static int check(struct in_place *class_, pid_t pid, struct error *err)
@@ -167,6 +179,8 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
     cleanup_pids struct pid_list members = {0};
     if (class_->job.manager == PLACEMENT_NAMED)
         return check_self(class_, err);
+    if (pid != 0 && is_known(class_, pid))
+        return check_line(class_, pid, &class_->known, err);
     if (processes_of_subtree(class_->path, &members, err) != 0)
         return -1;
     pid_list_sort(&members);

@@ -26,7 +26,7 @@ int moving_move(const struct hierarchy *hierarchy, const char *path, pid_t pid, 
     snprintf(text, sizeof text, "%d", (int)pid);
     struct error fault = {0};
     // The groups of v2 may be cpusets as well, whatever we make them for.
-    bool may_be_unbound = *hierarchy->controller == '\0' && !affinity_is_kept();
+    bool may_be_unbound = *hierarchy->controller == '\0';
     cleanup_affinity struct affinity affinity = {0};
     if (may_be_unbound)
         affinity_note(pid, &affinity);
