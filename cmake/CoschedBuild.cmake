@@ -1,5 +1,6 @@
 # What every target of the house is built with, and the libraries it may use.
 option(COSCHED_WERROR "Treat warnings as errors" OFF)
+option(COSCHED_DAEMONS "Build the daemons, the tests and the benchmarks, not only the preloaded library, which needs none of their libraries" ON)
 option(COSCHED_FUZZ "Build the fuzz targets with libFuzzer; needs clang" OFF)
 set(COSCHED_SANITIZE "" CACHE STRING "Sanitizers for daemons and tests, e.g. address,undefined or thread")
 
@@ -20,15 +21,35 @@ if(COSCHED_FUZZ)
 endif()
 include_directories(${PROJECT_SOURCE_DIR})
 
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
-pkg_check_modules(CGROUP REQUIRED IMPORTED_TARGET libcgroup)
-pkg_check_modules(CAPNG REQUIRED IMPORTED_TARGET libcap-ng)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
-pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
-find_library(LIBEV ev REQUIRED)
+if(COSCHED_DAEMONS)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
+  pkg_check_modules(CGROUP REQUIRED IMPORTED_TARGET libcgroup)
+  pkg_check_modules(CAPNG REQUIRED IMPORTED_TARGET libcap-ng)
+  pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+  pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+  pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+  find_library(LIBEV ev REQUIRED)
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# What follows one of an option's letters in a command line, such as "-I", joined to it or not.
+function(cosched_option_values letters line values)
+  separate_arguments(words UNIX_COMMAND "${line}") # wrappers quote folders
+  set(found)
+  set(expected FALSE)
+  foreach(word IN LISTS words)
+    if(expected)
+      list(APPEND found "${word}")
+      set(expected FALSE)
+    elseif(word STREQUAL letters)
+      set(expected TRUE)
+    elseif(word MATCHES "^${letters}(.+)$")
+      list(APPEND found "${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+  set(${values} "${found}" PARENT_SCOPE)
+endfunction()
 
 # The two MPI families, as Debian installs them side by side. Each has a C compiler wrapper of its
 # own; its flags are asked for once, so that both variants can be built in one tree.
@@ -49,12 +70,11 @@ function(cosched_find_mpi family wrapper)
     execute_process(COMMAND ${COSCHED_MPICC_${family}} --showme:link OUTPUT_VARIABLE link
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
   endif()
-  string(REGEX MATCHALL "-I *[^ ]+" includes "${line}")
-  list(TRANSFORM includes REPLACE "^-I *" "")
-  string(REGEX MATCHALL "-L *[^ ]+" dirs "${link}")
-  list(TRANSFORM dirs REPLACE "^-L *" "")
-  string(REGEX MATCHALL "-lmpi[^ ]*" libs "${link}")
-  list(TRANSFORM libs REPLACE "^-l" "")
+  cosched_option_values("-I" "${line}" includes)
+  cosched_option_values("-L" "${link}" dirs)
+  cosched_option_values("-l" "${link}" libs)
+  list(FILTER libs INCLUDE REGEX "^mpi")
+  list(FILTER libs EXCLUDE REGEX "fort|cxx|mpifh|usempi") # other languages' bindings
   if(family STREQUAL "mpich")
     list(PREPEND libs mpich)
   endif()
@@ -73,8 +93,32 @@ function(cosched_find_mpi family wrapper)
   target_link_libraries(mpi_${family} INTERFACE mpi_${family}_headers
                                                ${COSCHED_MPI_LIBRARY_${family}})
 endfunction()
-cosched_find_mpi(mpich mpicc.mpich)
-cosched_find_mpi(openmpi mpicc.openmpi)
+
+# Of which family the one MPI is whose wrapper has the usual name.
+function(cosched_plain_mpi mpich_names openmpi_names)
+  set(mpich mpicc.mpich)
+  set(openmpi mpicc.openmpi)
+  find_program(COSCHED_PLAIN_MPICC NAMES mpicc)
+  if(COSCHED_PLAIN_MPICC)
+    execute_process(COMMAND ${COSCHED_PLAIN_MPICC} --showme:version OUTPUT_VARIABLE version
+                    ERROR_VARIABLE ignored RESULT_VARIABLE other)
+    if(other EQUAL 0 AND version MATCHES "Open MPI")
+      list(APPEND openmpi mpicc)
+    else()
+      list(APPEND mpich mpicc)
+    endif()
+  endif()
+  set(${mpich_names} "${mpich}" PARENT_SCOPE)
+  set(${openmpi_names} "${openmpi}" PARENT_SCOPE)
+endfunction()
+
+cosched_plain_mpi(MPICH_WRAPPERS OPENMPI_WRAPPERS)
+cosched_find_mpi(mpich "${MPICH_WRAPPERS}")
+cosched_find_mpi(openmpi "${OPENMPI_WRAPPERS}")
+if(NOT TARGET mpi_mpich_headers AND NOT TARGET mpi_openmpi_headers AND NOT COSCHED_DAEMONS)
+  message(FATAL_ERROR "no MPI was found: give the C compiler wrapper of yours, "
+                      "-DCOSCHED_MPICC_mpich=FILE for MPICH and its relatives, -DCOSCHED_MPICC_openmpi=FILE for Open MPI")
+endif()
 
 # Programs in Python, run by ctest: cosched_unit_script(name seconds) is tests/unit/test_<name>.py, which may take so
 # long; cosched_system_script(name seconds [BESIDE_OTHERS [LAB]]) is tests/system/test_<name>.py, which gets the build, and the

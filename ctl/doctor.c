@@ -197,6 +197,11 @@ static void check_daemons(struct doctor *doctor)
     }
     well("classd %s answers: policy %s, cgroup %s, %" PRIu32 " CPUs, %" PRIu32 " jobs",
          node.version, node.policy, node.backend, node.cpus, node.jobs);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (doctor->config->cpus == 0 && online > 0 && node.cpus < (uint64_t)online)
+        note("this machine has %ld CPUs, but classd may run on %" PRIu32
+             " only and reckons with those: give [scheduler] cpus if jobs may use more",
+             online, node.cpus);
     if (strcmp(node.version, COSCHED_VERSION) != 0)
         note("this coschedctl is version %s: restart classd after an upgrade", COSCHED_VERSION);
     check_timer(doctor, &node);
@@ -351,8 +356,14 @@ struct bindings {
     size_t count;
 };
 
-// Remembers which CPUs the processes of a job are bound to, where each is bound to less than the
-// node. Groups of the sequential class are no jobs, whatever is bound there.
+// A core has several, where hardware threads are CPUs.
+static bool are_few(const cpu_set_t *cpus)
+{
+    return CPU_COUNT(cpus) == 1 || CPU_COUNT(cpus) <= sysconf(_SC_NPROCESSORS_ONLN) / 4;
+}
+
+// Remembers which CPUs the processes of a job are bound to, where each is bound to a small part of
+// the node. Groups of the sequential class are no jobs, whatever is bound there.
 static int look_at_class(const char *name, void *user)
 {
     struct bindings *bindings = user;
@@ -368,7 +379,7 @@ static int look_at_class(const char *name, void *user)
     if (class_members(class_, pids, MEMBERS_MAX, &count, NULL) == 0) {
         for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
             cpu_set_t cpus;
-            if (sched_getaffinity(pids[i], sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1)
+            if (sched_getaffinity(pids[i], sizeof cpus, &cpus) == 0 && are_few(&cpus))
                 CPU_OR(&bound->cpus, &bound->cpus, &cpus);
         }
     }
@@ -391,11 +402,10 @@ static void compare_bindings(struct doctor *doctor, const struct bindings *bindi
             cpu_set_t both;
             CPU_AND(&both, &bindings->list[i].cpus, &bindings->list[k].cpus);
             if (CPU_COUNT(&both) > 0)
-                fault(
-                    doctor,
-                    "%s and %s are bound to %d of the same CPUs, whatever else is free: start them "
-                    "with --bind-to none",
-                    bindings->list[i].job, bindings->list[k].job, CPU_COUNT(&both));
+                fault(doctor,
+                      "%s and %s are bound to %d of the same CPUs and take turns there, whatever "
+                      "else is free: start them with --bind-to none (Intel MPI: I_MPI_PIN=off)",
+                      bindings->list[i].job, bindings->list[k].job, CPU_COUNT(&both));
         }
     }
 }
