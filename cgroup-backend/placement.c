@@ -70,10 +70,11 @@ static bool find_step(const char *path, uid_t uid, size_t *length)
     return false;
 }
 
-// Of what systemd has made around the processes of many jobs.
+// Of what systemd, or PBS in its manner, has made around the processes of many jobs.
 static bool is_common(struct component unit)
 {
-    return starts(unit, "session-") || starts(unit, "user@") || is_word(unit, "init.scope");
+    return starts(unit, "session-") || starts(unit, "user@") || is_word(unit, "init.scope") ||
+           is_word(unit, "pbs_jobs.service");
 }
 
 static bool find_unit(const char *path, size_t *length)

@@ -1,14 +1,20 @@
 #include "classd/job_cpus.h"
 
 #include "classd/policy/cpus.h"
+#include "common/cleanup.h"
 #include "common/units.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 // Programs bind themselves when they begin to compute.
 #define LOOK_NS (5 * NS_PER_SEC)
+
+enum { THREADS_MOST = 1024 }; // looked at of a process
 
 static void unbind(struct job *job)
 {
@@ -16,22 +22,50 @@ static void unbind(struct job *job)
     job->bound = false;
 }
 
-// A thread is seen, the process's first. One that has fewer CPUs than the process can use was bound
-// for itself, and the others to others.
+static bool read_cpus(pid_t thread, struct engine_cpus *cpus)
+{
+    *cpus = (struct engine_cpus){0};
+    return syscall(SYS_sched_getaffinity, thread, sizeof cpus->words, cpus->words) >= 0;
+}
+
+// Its first thread has fewer CPUs than the process can use, so that was bound for itself.
+static void unite_threads(pid_t pid, struct engine_cpus *cpus)
+{
+    char path[64];
+    struct engine_cpus one;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    cleanup_closedir DIR *threads = opendir(path);
+    struct dirent *entry;
+    for (int looks = 0;
+         threads != NULL && looks < THREADS_MOST && (entry = readdir(threads)) != NULL; looks++) {
+        pid_t thread = (pid_t)atoi(entry->d_name);
+        if (thread > 0 && read_cpus(thread, &one))
+            cpus_unite(cpus, &one, ENGINE_CPU_WORDS);
+    }
+}
+
 static void add(struct job *job, const struct process *process)
 {
-    struct engine_cpus cpus = {0};
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    struct engine_cpus cpus;
     if (!job->bound)
         return;
-    if (syscall(SYS_sched_getaffinity, process->pid, sizeof cpus.words, cpus.words) < 0) {
+    if (!read_cpus(process->pid, &cpus)) {
         if (errno != ESRCH)
             unbind(job);
         return;
     }
-    uint64_t count = cpus_count(&cpus);
-    cpus_unite(&job->cpus, &cpus);
-    if (count < process->width || (online > 0 && cpus_count(&job->cpus) >= (uint64_t)online))
+    if (cpus_count(&cpus, ENGINE_CPU_WORDS) < process->width)
+        unite_threads(process->pid, &cpus);
+    cpus_unite(&job->cpus, &cpus, ENGINE_CPU_WORDS);
+    if (cpus_count(&cpus, ENGINE_CPU_WORDS) < process->width) // others are still to come
+        unbind(job);
+}
+
+// As many CPUs as there are is all of them.
+static void finish(struct job *job)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (job->bound && online > 0 && cpus_count(&job->cpus, ENGINE_CPU_WORDS) >= (uint64_t)online)
         unbind(job);
 }
 
@@ -42,6 +76,7 @@ void job_cpus_join(struct job *job, const struct process *process)
         job->bound = true;
     }
     add(job, process);
+    finish(job);
 }
 
 bool job_cpus_look(struct job *job, uint64_t now_ns)
@@ -54,7 +89,8 @@ bool job_cpus_look(struct job *job, uint64_t now_ns)
     job->bound = true;
     for (uint32_t i = 0; i < job->process_count; i++)
         add(job, job->processes[i]);
-    return !cpus_same(&job->cpus, &before);
+    finish(job);
+    return !cpus_same(&job->cpus, &before, ENGINE_CPU_WORDS);
 }
 
 const struct engine_cpus *job_cpus(const struct job *job)

@@ -8,7 +8,7 @@
 // The process, one of the job's, has come.
 void job_cpus_join(struct job *job, const struct process *process);
 
-// Looks at all processes anew, some seconds after the last look; true when that changes what is
+// Looks at all processes anew, if the last look is some seconds ago; true when that changes what is
 // known of the job.
 bool job_cpus_look(struct job *job, uint64_t now_ns);
 

@@ -61,16 +61,21 @@ function(cosched_find_mpi family wrapper)
   endif()
   if(family STREQUAL "mpich")
     execute_process(COMMAND ${COSCHED_MPICC_${family}} -compile_info OUTPUT_VARIABLE line
-                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+                    RESULT_VARIABLE failed ERROR_VARIABLE ignored OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${COSCHED_MPICC_${family}} -link_info OUTPUT_VARIABLE link
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
   else()
     execute_process(COMMAND ${COSCHED_MPICC_${family}} --showme:compile OUTPUT_VARIABLE line
-                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+                    RESULT_VARIABLE failed ERROR_VARIABLE ignored OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${COSCHED_MPICC_${family}} --showme:link OUTPUT_VARIABLE link
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
   endif()
   cosched_option_values("-I" "${line}" includes)
+  find_path(COSCHED_MPI_H_${family} mpi.h HINTS ${includes})
+  if(failed OR NOT COSCHED_MPI_H_${family})
+    message(STATUS "MPI family ${family}: ${COSCHED_MPICC_${family}} does not tell where mpi.h is, its variant is not built")
+    return()
+  endif()
   cosched_option_values("-L" "${link}" dirs)
   cosched_option_values("-l" "${link}" libs)
   list(FILTER libs INCLUDE REGEX "^mpi")

@@ -217,8 +217,10 @@ static int refused(const struct protocol_reply *reply, struct error *err)
         return error_set(err, EOPNOTSUPP,
                          "classd does not know this command: restart classd after an upgrade");
     if (reply->header.command == PROTOCOL_REGISTER && reply->header.status == ENOSPC)
-        return error_set(err, ENOSPC,
-                         "classd has no room: too many jobs or processes, or a full directory");
+        return error_set(
+            err, ENOSPC,
+            "classd has no room: too many jobs or processes for [daemon] in cosched.ini, see "
+            "its log, or a full directory");
     return error_errno(err, reply->header.status, "classd refused");
 }
 

@@ -93,20 +93,23 @@ void status_page_close(struct status_page *page, int fd)
 
 void status_page_publish(struct status_page *page, uint16_t generation, uint16_t flags)
 {
-    uint64_t old = atomic_load_explicit(&page->word, memory_order_relaxed);
-    if (status_word_generation(old) == generation && status_word_flags(old) == flags)
-        return;
-    atomic_store_explicit(&page->word, status_word(generation, flags, status_word_epoch(old) + 1),
-                          memory_order_release);
+    uint64_t old = atomic_load_explicit(&page->word, memory_order_relaxed), word;
+    do { // a coschedctl that releases the job may be at it, too
+        if (status_word_generation(old) == generation && status_word_flags(old) == flags)
+            return;
+        word = status_word(generation, flags, status_word_epoch(old) + 1);
+    } while (!atomic_compare_exchange_weak_explicit(&page->word, &old, word, memory_order_release,
+                                                    memory_order_relaxed));
 }
 
 void status_page_nudge(struct status_page *page)
 {
-    uint64_t old = atomic_load_explicit(&page->word, memory_order_relaxed);
-    atomic_store_explicit(&page->word,
-                          status_word(status_word_generation(old), status_word_flags(old),
-                                      status_word_epoch(old) + 1),
-                          memory_order_release);
+    uint64_t old = atomic_load_explicit(&page->word, memory_order_relaxed), word;
+    do {
+        word = status_word(status_word_generation(old), status_word_flags(old),
+                           status_word_epoch(old) + 1);
+    } while (!atomic_compare_exchange_weak_explicit(&page->word, &old, word, memory_order_release,
+                                                    memory_order_relaxed));
 }
 
 static DIR *list_pages(const char *runtime_dir)

@@ -29,6 +29,20 @@ uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct pol
     return ahead_ns < most_ns ? mean_ns : least_ns + most_ns;
 }
 
+// Nor is who has run beside the others for long to be the debtor of whoever comes: what he has had,
+// they could not use.
+void account_level(struct policy_node *node, uint64_t newcomer_ns)
+{
+    const uint64_t most_ns = newcomer_ns + 2 * node->time_slice_ns;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        uint64_t less_ns = job->service_ns > most_ns ? job->service_ns - most_ns : 0;
+        job->service_ns -= less_ns;
+        job->tick_service_ns -= less_ns < job->tick_service_ns ? less_ns : job->tick_service_ns;
+        job->lead_ns -= less_ns < job->lead_ns ? less_ns : job->lead_ns;
+    }
+}
+
 // The account comes from a file. A job that waits has waited at least the slice in which it became
 // idle, and not longer than can be answered for.
 void account_restore(const struct policy_node *node, struct policy_job *job,

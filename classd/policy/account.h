@@ -8,6 +8,9 @@
 uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct policy_job *suspended,
                                 size_t suspended_count);
 
+// Somebody comes, or comes back, whose account is this: nobody is far ahead of it any more.
+void account_level(struct policy_node *node, uint64_t newcomer_ns);
+
 // As it was before a restart, as far as that can be true.
 void account_restore(const struct policy_node *node, struct policy_job *job,
                      const struct engine_account *account);

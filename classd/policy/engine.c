@@ -186,12 +186,15 @@ static void refit(engine_t *engine, engine_job_t id)
 }
 
 // A job that may use as many CPUs as the node has, by the configuration, is bound to none.
-static void bind_job(const engine_t *engine, struct policy_job *job, const struct engine_cpus *cpus)
+static void bind_job(engine_t *engine, struct policy_job *job, const struct engine_cpus *cpus)
 {
+    struct policy_node *node = &engine->node;
     job->cpus = cpus != NULL ? *cpus : (struct engine_cpus){0};
-    job->cpu_count = cpus_count(&job->cpus);
-    if (job->cpu_count >= engine->node.cpus)
+    job->cpu_count = cpus_count(&job->cpus, ENGINE_CPU_WORDS);
+    if (job->cpu_count >= node->cpus)
         job->cpu_count = 0;
+    else if (cpus_words(&job->cpus) > node->cpu_words)
+        node->cpu_words = cpus_words(&job->cpus);
     job->promised = 0; // as in add_process()
 }
 
@@ -227,6 +230,7 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .tick_service_ns = service_ns,
                                    .turns_in_step = shares_of_newcomer(&engine->shares),
                                    .boosted_ns = node->now_ns};
+        account_level(node, service_ns);
     }
     job->processes++;
     job->width += width_of_process(event);
@@ -277,6 +281,7 @@ static void resume(engine_t *engine, engine_job_t id)
         resumed.service_ns = least_ns;
         resumed.lead_ns = 0;
     }
+    account_level(node, resumed.service_ns);
     resumed.boosted_ns = resumed.runnable_ns = node->now_ns;
     resumed.tick_service_ns = resumed.service_ns;
     take_out(engine->suspended, &engine->suspended_count, job);

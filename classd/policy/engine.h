@@ -54,7 +54,7 @@ struct engine_settings {
     const char *policy;             // "yoo-jette", "dcs", "gang" or "uncoordinated"
     unsigned cpus;                  // C, at least 1
     unsigned servants;              // jobs that may be out at once on one CPU; 0 means 1
-    uint32_t idle_share_ppm;        // of the node, for each idle job
+    uint32_t idle_share_ppm;        // of the CPUs that it can use, for each idle job
     uint32_t idle_total_ppm;        // for those together that do not need it, see shares.h; 0: all
     uint32_t interactive_share_ppm; // of the node, for the sequential class while it is idle
     uint32_t sequential_share_ppm;  // of the time, for the sequential class; 0: as much as each

@@ -123,6 +123,20 @@ static struct policy_job *richest(struct policy_node *node, const struct policy_
     return best;
 }
 
+// Of those that yield, who is not in the way after all: of others' CPUs, or of what others leave.
+static void spare(struct policy_node *node, const struct policy_job *job, unsigned slot)
+{
+    struct room holders = holders_beside(node, job, slot);
+    room_add(node, &holders, job);
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *other = &node->jobs[i];
+        if (!other->yields || !room_fits(node, &holders, other))
+            continue;
+        other->yields = false;
+        room_add(node, &holders, other);
+    }
+}
+
 // Marks those as yielding that must for the job to fit into the slot; false when that cannot be.
 static bool make_room(struct policy_node *node, const struct policy_job *job, unsigned slot,
                       uint64_t promised, unsigned keep)
@@ -133,8 +147,10 @@ static bool make_room(struct policy_node *node, const struct policy_job *job, un
         node->jobs[i].yields = false;
     for (;;) {
         struct room holders = holders_beside(node, job, slot);
-        if (room_fits(node, &holders, job))
+        if (room_fits(node, &holders, job)) {
+            spare(node, job, slot);
             return true;
+        }
         struct policy_job *victim =
             round_has(promised, slot) ? NULL : richest(node, job, slot, promised, keep);
         if (victim == NULL)

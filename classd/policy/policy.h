@@ -85,7 +85,8 @@ struct policy_node {
     size_t count;
     uint64_t now_ns;
     uint64_t cpus;
-    uint64_t servants; // policy gang: how many jobs may be out at once on one CPU; else 1
+    unsigned cpu_words; // of the sets of CPUs that any job was ever bound to
+    uint64_t servants;  // policy gang: how many jobs may be out at once on one CPU; else 1
     uint64_t time_slice_ns;
     uint64_t gmet_ns;
     struct engine_dcs dcs;

@@ -2,12 +2,23 @@
 
 #include "classd/policy/cpus.h"
 
+// Who is bound to chains of CPUs that overlap is not to cost more than that.
+enum { UNIONS_MOST = 8 };
+
+bool room_compete(const struct policy_node *node, const struct policy_job *one,
+                  const struct policy_job *other)
+{
+    return !policy_is_bound(one) || !policy_is_bound(other) ||
+           cpus_meet(&one->cpus, &other->cpus, node->cpu_words);
+}
+
 // What those need who can use no other CPUs than these.
-static uint64_t needed(const struct room *room, const struct engine_cpus *cpus)
+static uint64_t needed(const struct policy_node *node, const struct room *room,
+                       const struct engine_cpus *cpus)
 {
     uint64_t width = 0;
     for (size_t i = 0; i < room->set_count; i++) {
-        if (cpus_within(room->sets[i].cpus, cpus))
+        if (cpus_within(room->sets[i].cpus, cpus, node->cpu_words))
             width += room->sets[i].width;
     }
     return width;
@@ -16,7 +27,19 @@ static uint64_t needed(const struct room *room, const struct engine_cpus *cpus)
 static bool enough(const struct policy_node *node, const struct room *room,
                    const struct policy_job *job, const struct engine_cpus *cpus)
 {
-    return needed(room, cpus) + policy_room_of(node, job) <= cpus_count(cpus) * node->servants;
+    return needed(node, room, cpus) + policy_room_of(node, job) <=
+           cpus_count(cpus, node->cpu_words) * node->servants;
+}
+
+// The first set that has some of these CPUs, and others.
+static size_t find_overlap(const struct policy_node *node, const struct room *room,
+                           const struct engine_cpus *cpus)
+{
+    size_t i = 0;
+    while (i < room->set_count && (!cpus_meet(room->sets[i].cpus, cpus, node->cpu_words) ||
+                                   cpus_within(room->sets[i].cpus, cpus, node->cpu_words)))
+        i++;
+    return i;
 }
 
 // Hall's condition, for the sets of CPUs that it is most likely to fail for: the job's own, with
@@ -27,19 +50,15 @@ static bool fits_where_bound(const struct policy_node *node, const struct room *
     struct engine_cpus all = job->cpus;
     if (!enough(node, room, job, &all))
         return false;
-    for (bool grown = true; grown;) {
-        grown = false;
-        for (size_t i = 0; i < room->set_count; i++) {
-            const struct engine_cpus *cpus = room->sets[i].cpus;
-            struct engine_cpus both = job->cpus;
-            if (!cpus_meet(cpus, &all) || cpus_within(cpus, &all))
-                continue;
-            cpus_unite(&all, cpus);
-            cpus_unite(&both, cpus);
-            grown = true;
-            if (!enough(node, room, job, &both) || !enough(node, room, job, &all))
-                return false;
-        }
+    for (unsigned unions = 0; unions < UNIONS_MOST; unions++) {
+        size_t i = find_overlap(node, room, &all);
+        struct engine_cpus both = job->cpus;
+        if (i == room->set_count)
+            break;
+        cpus_unite(&all, room->sets[i].cpus, node->cpu_words);
+        cpus_unite(&both, room->sets[i].cpus, node->cpu_words);
+        if (!enough(node, room, job, &both) || !enough(node, room, job, &all))
+            return false;
     }
     return true;
 }
@@ -53,10 +72,10 @@ bool room_fits(const struct policy_node *node, const struct room *room,
            (!policy_is_bound(job) || fits_where_bound(node, room, job));
 }
 
-static size_t find_set(const struct room *room, const struct engine_cpus *cpus)
+static size_t find_set(const struct room *room, const struct engine_cpus *cpus, unsigned words)
 {
     size_t i = 0;
-    while (i < room->set_count && !cpus_same(room->sets[i].cpus, cpus))
+    while (i < room->set_count && !cpus_same(room->sets[i].cpus, cpus, words))
         i++;
     return i;
 }
@@ -66,7 +85,7 @@ void room_add(const struct policy_node *node, struct room *room, const struct po
     room->over = room->over || !room_fits(node, room, job);
     room->count++;
     room->width += policy_room_of(node, job);
-    size_t i = policy_is_bound(job) ? find_set(room, &job->cpus) : ROOM_SETS;
+    size_t i = policy_is_bound(job) ? find_set(room, &job->cpus, node->cpu_words) : ROOM_SETS;
     if (i >= ROOM_SETS)
         return;
     if (i == room->set_count) {

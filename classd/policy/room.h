@@ -23,6 +23,10 @@ struct room {
     } sets[ROOM_SETS];
 };
 
+// Whether the two can be in each other's way.
+bool room_compete(const struct policy_node *node, const struct policy_job *one,
+                  const struct policy_job *other);
+
 // Whether the job fits beside those that were added. Alone every job does.
 bool room_fits(const struct policy_node *node, const struct room *room,
                const struct policy_job *job);

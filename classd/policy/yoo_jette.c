@@ -133,6 +133,8 @@ static bool is_even(const struct policy_node *node, const struct policy_job *job
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
+        if (!room_compete(node, job, other))
+            continue;
         if (own_ns(job) > own_ns(other) && own_ns(job) - own_ns(other) > even_ns(node, job, other))
             return false;
         if (is_ahead_by_former(node, job, other))
@@ -178,10 +180,14 @@ static void fill_in_turn(struct policy_node *node, const struct policy_job *firs
     if (node->turn == 0)
         return;
     uint64_t known_by = policy_known_by(node, node->turn);
+    struct room set = packing_room(node);
     for (struct policy_job *job = next_by_name(node, first); job != first;
          job = next_by_name(node, job)) {
-        if (policy_takes_part(job, known_by) && packing_fits(node, job) && is_even(node, job))
-            job->next = true;
+        if (job->next || !policy_takes_part(job, known_by) || !room_fits(node, &set, job) ||
+            !is_even(node, job))
+            continue;
+        job->next = true;
+        room_add(node, &set, job);
     }
 }
 

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -178,6 +179,30 @@ static bool has_standard_abi(void *any_function)
     return strncmp(slash != NULL ? slash + 1 : info.dli_fname, library, strlen(library)) == 0;
 }
 
+// By whom the launcher has told.
+static bool is_first_rank(void)
+{
+    static const char *const variables[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
+                                            "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *rank = getenv(variables[i]);
+        if (rank != NULL)
+            return strcmp(rank, "0") == 0;
+    }
+    return true;
+}
+
+// To who asks whether the library was there.
+static void say_unknown(const char *version)
+{
+    const char *asked = getenv("COSCHED_STATS");
+    if (asked != NULL && strcmp(asked, "1") == 0 && is_first_rank())
+        fprintf(
+            stderr,
+            "cosched: this MPI is none that is known (%.*s); the program runs without cosched\n",
+            (int)strcspn(version, ",\n"), version);
+}
+
 static const struct family *find_family(void)
 {
     static char version[8192]; // MPI_MAX_LIBRARY_VERSION_STRING of any family is at most this
@@ -187,7 +212,10 @@ static const struct family *find_family(void)
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[sizeof version - 1] = '\0';
-    return has_standard_abi((void *)get_version) ? NULL : family_of(version);
+    const struct family *found = has_standard_abi((void *)get_version) ? NULL : family_of(version);
+    if (found == NULL)
+        say_unknown(version);
+    return found;
 }
 
 static const char *own_name(void)

@@ -85,11 +85,10 @@ static void explain_disagreement(int first, int without)
         patience_wait(&request, PATIENCE_FOR_EVER);
     reason[sizeof reason - 1] = '\0';
     if (job.rank == 0)
-        fprintf(
-            stderr,
-            "cosched: %d of %d ranks have no scheduler (%s); the job runs without. Start classd "
-            "on every node\n",
-            without, job.size, reason);
+        fprintf(stderr,
+                "cosched: %d of %d ranks have no scheduler (%s); the job runs without. classd must "
+                "run on every node and take all ranks there\n",
+                without, job.size, reason);
 }
 
 // Without any scheduler there is nothing to say. With one that takes nobody, once.

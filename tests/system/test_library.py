@@ -335,6 +335,14 @@ class Front(unittest.TestCase):
         done = self.start(self.plugin("other.c", '-DVERSION="MPICH"', name="libmpi_abi.so.0"))
         self.assertEqual(done.stdout, "reached\n0 16\n", done.stderr)
 
+    def test_who_asks_is_told_of_an_mpi_that_is_not_known(self):
+        plugin = self.plugin("other.c", '-DVERSION="some MPI"')
+        said = "cosched: this MPI is none that is known (some MPI); the program runs without cosched\n"
+        self.assertIn(said, self.start(plugin, COSCHED_STATS="1").stderr)
+        self.assertIn(said, self.start(plugin, COSCHED_STATS="1", PMI_RANK="0").stderr)
+        self.assertNotIn(said, self.start(plugin, COSCHED_STATS="1", PMI_RANK="1").stderr)
+        self.assertNotIn(said, self.start(plugin).stderr)
+
     def test_an_mpi_of_any_name_that_was_opened_for_a_plugin_is_reached(self):
         missing = "cosched: no MPI in this process has MPI_Finalize: calls of it return an error\n"
         for flags in ([], ['-DVERSION="some MPI"']):

@@ -170,7 +170,7 @@ static void who_is_said_not_to_fit_does_not(void **state)
 {
     (void)state;
     enum { CPUS = 8, JOBS_HERE = 5, TRIES = 20000 };
-    struct policy_node node = {.cpus = CPUS, .servants = 1};
+    struct policy_node node = {.cpus = CPUS, .cpu_words = 1, .servants = 1};
     uint64_t random = 7;
     unsigned unfit = 0, unseen = 0;
     for (int i = 0; i < TRIES; i++) {
@@ -180,7 +180,7 @@ static void who_is_said_not_to_fit_does_not(void **state)
             uint64_t first = random_below(&random, CPUS), count = random_below(&random, CPUS);
             for (uint64_t cpu = 0; cpu <= count; cpu++)
                 jobs[k].cpus.words[0] |= UINT64_C(1) << (first + cpu) % CPUS;
-            jobs[k].cpu_count = cpus_count(&jobs[k].cpus);
+            jobs[k].cpu_count = cpus_count(&jobs[k].cpus, 1);
             jobs[k].width = 1 + random_below(&random, 3);
             room_add(&node, &room, &jobs[k]);
         }
@@ -194,27 +194,56 @@ static void who_is_said_not_to_fit_does_not(void **state)
     assert_true(unseen <= unfit / 50);
 }
 
-static void slots_can_be_had_together_on_other_cpus_only(void **state)
+static struct caller gang_node(void)
 {
-    (void)state;
     struct caller node;
-    const uint8_t keeps_all = ENGINE_ROUND;
-    uint64_t slots = 0;
-    uint8_t most = 0;
     caller_open(&node, &(struct engine_settings){.policy = "gang",
                                                  .cpus = 16,
                                                  .idle_share_ppm = 10000,
                                                  .time_slice_ns = SLICE,
                                                  .gmet_ns = GMET});
-    enter_bound(&node, A, 8, 0, 7);
-    assert_int_equal(engine_claim(node.engine, A, ENGINE_ALL_SLOTS, 1, node.now_ns),
+    return node;
+}
+
+static void takes_all_slots(struct caller *node, engine_job_t job)
+{
+    assert_int_equal(engine_claim(node->engine, job, ENGINE_ALL_SLOTS, 1, node->now_ns),
                      ENGINE_ALL_SLOTS);
+}
+
+static void slots_can_be_had_together_on_other_cpus_only(void **state)
+{
+    (void)state;
+    struct caller node = gang_node();
+    const uint8_t keeps_all = ENGINE_ROUND;
+    uint64_t slots = 0;
+    uint8_t most = 0;
+    enter_bound(&node, A, 8, 0, 7);
+    takes_all_slots(&node, A);
     enter_bound(&node, B, 8, 0, 7);
     enter_bound(&node, C, 8, 8, 15);
     assert_true(engine_offer(node.engine, B, &keeps_all, 1, &slots, &most, node.now_ns));
     assert_int_equal(slots, 0);
     assert_true(engine_offer(node.engine, C, &keeps_all, 1, &slots, &most, node.now_ns));
     assert_int_equal(slots, ENGINE_ALL_SLOTS);
+    caller_close(&node);
+}
+
+static void slots_are_taken_from_those_who_are_in_the_way(void **state)
+{
+    (void)state;
+    struct caller node = gang_node();
+    enter_bound(&node, A, 12, 4, 15);
+    takes_all_slots(&node, A);
+    enter_bound(&node, B, 4, 0, 3);
+    takes_all_slots(&node, B);
+    enter_bound(&node, C, 4, 0, 3);
+    uint64_t slots =
+        engine_promise(node.engine, C, ENGINE_ALL_SLOTS, ENGINE_ROUND / 2, node.now_ns);
+    assert_int_equal(engine_claim(node.engine, C, slots, 1, node.now_ns), slots);
+    assert_int_equal(__builtin_popcountll(slots), ENGINE_ROUND / 2);
+    assert_int_equal(view_of(&node, B).slots, ENGINE_ALL_SLOTS & ~slots);
+    assert_int_equal(view_of(&node, A).slots, ENGINE_ALL_SLOTS);
     caller_close(&node);
 }
 
@@ -231,6 +260,7 @@ int main(void)
         cmocka_unit_test(many_sets_are_no_reason_to_take_turns),
         cmocka_unit_test(who_is_said_not_to_fit_does_not),
         cmocka_unit_test(slots_can_be_had_together_on_other_cpus_only),
+        cmocka_unit_test(slots_are_taken_from_those_who_are_in_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

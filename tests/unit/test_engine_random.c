@@ -8,6 +8,18 @@
 #define SECOND    1000000000ull
 #define HISTORIES 240
 
+// Nobody is far ahead of who comes.
+static void level(struct history *h, uint64_t newcomer_ns)
+{
+    const uint64_t most_ns = newcomer_ns + 2 * h->caller.settings.time_slice_ns;
+    for (size_t i = 0; i < h->count; i++) {
+        struct model_job *job = &h->jobs[i];
+        uint64_t less_ns = job->service_ns > most_ns ? job->service_ns - most_ns : 0;
+        job->service_ns -= less_ns;
+        job->tick_service_ns -= less_ns < job->tick_service_ns ? less_ns : job->tick_service_ns;
+    }
+}
+
 static void step_register(struct history *h)
 {
     bool newcomer = h->count == 0 || (h->count < h->most_jobs && draw(h, 2) == 0);
@@ -21,6 +33,7 @@ static void step_register(struct history *h)
         uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
         if (h->count > 0 && mean_ns > least_ns + 2 * h->caller.settings.time_slice_ns)
             mean_ns = least_ns + 2 * h->caller.settings.time_slice_ns;
+        level(h, mean_ns);
         *job = (struct model_job){.id = ++h->last_id,
                                   .service_ns = mean_ns,
                                   .tick_service_ns = mean_ns,

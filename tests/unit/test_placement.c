@@ -57,6 +57,7 @@ static void groups_of_systemd(void **state)
     assert_found("/user.slice/user-7.slice/user@7.service/app.slice", "systemd:");
     assert_found("/user.slice/user-7.slice/user@7.service/init.scope", "systemd:");
     assert_found("/init.scope", "systemd:");
+    assert_found("/pbs_jobs.service/jobid/3.server", "systemd:"); // not all jobs of PBS
     assert_found("/system.slice", "unknown:");
     assert_found("/.scope", "unknown:");
     assert_found("/", "unknown:");
