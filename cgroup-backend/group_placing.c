@@ -108,7 +108,7 @@ static int find_missing(const struct cgroup_class *class_, const struct process_
                         struct process_list *missing, struct error *err)
 {
     missing->count = 0;
-    for (unsigned i = 0; processes->count > 0 && i < class_->backend->hierarchy_count; i++) {
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
         cleanup_pids struct pid_list members = {0};
         if (processes_of_group(class_->groups[i].path, &members, err) != 0)
             return -1;
