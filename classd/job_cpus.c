@@ -14,7 +14,7 @@
 // Programs bind themselves when they begin to compute.
 #define LOOK_NS (5 * NS_PER_SEC)
 
-enum { THREADS_MOST = 1024 }; // looked at of a process
+enum { THREADS_MOST = 256 }; // looked at of a job; with more it is bound to nothing
 
 static void unbind(struct job *job)
 {
@@ -29,22 +29,22 @@ static bool read_cpus(pid_t thread, struct engine_cpus *cpus)
 }
 
 // Its first thread has fewer CPUs than the process can use, so that was bound for itself.
-static void unite_threads(pid_t pid, struct engine_cpus *cpus)
+static void unite_threads(pid_t pid, struct engine_cpus *cpus, int *looks)
 {
     char path[64];
     struct engine_cpus one;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     cleanup_closedir DIR *threads = opendir(path);
     struct dirent *entry;
-    for (int looks = 0;
-         threads != NULL && looks < THREADS_MOST && (entry = readdir(threads)) != NULL; looks++) {
+    while (threads != NULL && *looks < THREADS_MOST && (entry = readdir(threads)) != NULL) {
+        ++*looks;
         pid_t thread = (pid_t)atoi(entry->d_name);
         if (thread > 0 && read_cpus(thread, &one))
             cpus_unite(cpus, &one, ENGINE_CPU_WORDS);
     }
 }
 
-static void add(struct job *job, const struct process *process)
+static void add(struct job *job, const struct process *process, int *looks)
 {
     struct engine_cpus cpus;
     if (!job->bound)
@@ -55,9 +55,10 @@ static void add(struct job *job, const struct process *process)
         return;
     }
     if (cpus_count(&cpus, ENGINE_CPU_WORDS) < process->width)
-        unite_threads(process->pid, &cpus);
+        unite_threads(process->pid, &cpus, looks);
     cpus_unite(&job->cpus, &cpus, ENGINE_CPU_WORDS);
-    if (cpus_count(&cpus, ENGINE_CPU_WORDS) < process->width) // others are still to come
+    // Others are still to come, or were not looked at.
+    if (cpus_count(&cpus, ENGINE_CPU_WORDS) < process->width || *looks >= THREADS_MOST)
         unbind(job);
 }
 
@@ -75,7 +76,8 @@ void job_cpus_join(struct job *job, const struct process *process)
         unbind(job);
         job->bound = true;
     }
-    add(job, process);
+    int looks = 0;
+    add(job, process, &looks);
     finish(job);
 }
 
@@ -87,8 +89,9 @@ bool job_cpus_look(struct job *job, uint64_t now_ns)
     job->cpus_seen_ns = now_ns;
     unbind(job);
     job->bound = true;
+    int looks = 0;
     for (uint32_t i = 0; i < job->process_count; i++)
-        add(job, job->processes[i]);
+        add(job, job->processes[i], &looks);
     finish(job);
     return !cpus_same(&job->cpus, &before, ENGINE_CPU_WORDS);
 }

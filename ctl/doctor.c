@@ -348,7 +348,6 @@ static void check_mpis(void)
 struct bound {
     char job[BACKEND_NAME_MAX];
     cpu_set_t cpus;
-    int processes; // that are bound to these
 };
 
 struct bindings {
@@ -357,14 +356,8 @@ struct bindings {
     size_t count;
 };
 
-// A core has several, where hardware threads are CPUs.
-static bool are_few(const cpu_set_t *cpus)
-{
-    return CPU_COUNT(cpus) == 1 || CPU_COUNT(cpus) <= sysconf(_SC_NPROCESSORS_ONLN) / 4;
-}
-
-// Remembers which CPUs the processes of a job are bound to, where each is bound to a small part of
-// the node. Groups of the sequential class are no jobs, whatever is bound there.
+// Remembers which CPUs the processes of a job are bound to, where each is bound to less than the
+// node. Groups of the sequential class are no jobs, whatever is bound there.
 static int look_at_class(const char *name, void *user)
 {
     struct bindings *bindings = user;
@@ -376,15 +369,12 @@ static int look_at_class(const char *name, void *user)
         return 0;
     struct bound *bound = &bindings->list[bindings->count];
     CPU_ZERO(&bound->cpus);
-    bound->processes = 0;
     snprintf(bound->job, sizeof bound->job, "%s", name);
     if (class_members(class_, pids, MEMBERS_MAX, &count, NULL) == 0) {
         for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
             cpu_set_t cpus;
-            if (sched_getaffinity(pids[i], sizeof cpus, &cpus) != 0 || !are_few(&cpus))
-                continue;
-            CPU_OR(&bound->cpus, &bound->cpus, &cpus);
-            bound->processes++;
+            if (sched_getaffinity(pids[i], sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1)
+                CPU_OR(&bound->cpus, &bound->cpus, &cpus);
         }
     }
     bindings->count += CPU_COUNT(&bound->cpus) > 0;
@@ -403,15 +393,14 @@ static void compare_bindings(struct doctor *doctor, const struct bindings *bindi
 {
     for (size_t i = 0; i < bindings->count; i++) {
         for (size_t k = i + 1; k < bindings->count; k++) {
-            const struct bound *one = &bindings->list[i], *other = &bindings->list[k];
-            cpu_set_t both, all;
-            CPU_AND(&both, &one->cpus, &other->cpus);
-            CPU_OR(&all, &one->cpus, &other->cpus);
-            if (CPU_COUNT(&both) > 0 && one->processes + other->processes > CPU_COUNT(&all))
+            cpu_set_t both;
+            CPU_AND(&both, &bindings->list[i].cpus, &bindings->list[k].cpus);
+            if (CPU_COUNT(&both) > 0)
                 fault(doctor,
                       "%s and %s are bound to %d of the same CPUs and take turns there, whatever "
-                      "else is free: start them with --bind-to none (Intel MPI: I_MPI_PIN=off)",
-                      one->job, other->job, CPU_COUNT(&both));
+                      "else is "
+                      "free: start them with --bind-to none (Intel MPI: I_MPI_PIN=off)",
+                      bindings->list[i].job, bindings->list[k].job, CPU_COUNT(&both));
         }
     }
 }

@@ -230,7 +230,8 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .tick_service_ns = service_ns,
                                    .turns_in_step = shares_of_newcomer(&engine->shares),
                                    .boosted_ns = node->now_ns};
-        account_level(node, service_ns);
+        if (event->kind == ENGINE_REGISTER) // accounts of others that are adopted are still to come
+            account_level(node, service_ns);
     }
     job->processes++;
     job->width += width_of_process(event);
@@ -268,7 +269,8 @@ static void suspend(engine_t *engine, engine_job_t id)
     put_in(engine->suspended, &engine->suspended_count, &suspended);
 }
 
-// It could not be served meanwhile, so its account is a newcomer's; or its own, if that is higher.
+// It could not be served meanwhile, so its account is a newcomer's; or its own, if that is higher,
+// but nobody is far ahead of a newcomer.
 static void resume(engine_t *engine, engine_job_t id)
 {
     struct policy_node *node = &engine->node;
@@ -281,11 +283,11 @@ static void resume(engine_t *engine, engine_job_t id)
         resumed.service_ns = least_ns;
         resumed.lead_ns = 0;
     }
-    account_level(node, resumed.service_ns);
     resumed.boosted_ns = resumed.runnable_ns = node->now_ns;
     resumed.tick_service_ns = resumed.service_ns;
     take_out(engine->suspended, &engine->suspended_count, job);
     put_in(node->jobs, &node->count, &resumed);
+    account_level(node, least_ns);
     refit(engine, id);
 }
 

@@ -9,6 +9,7 @@ bool room_compete(const struct policy_node *node, const struct policy_job *one,
                   const struct policy_job *other)
 {
     return !policy_is_bound(one) || !policy_is_bound(other) ||
+           policy_room_of(node, one) + policy_room_of(node, other) > policy_room(node) ||
            cpus_meet(&one->cpus, &other->cpus, node->cpu_words);
 }
 

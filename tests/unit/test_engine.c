@@ -377,6 +377,21 @@ static void test_adopted_jobs_go_on_where_they_were(void **state)
     }
 }
 
+// Those who are adopted first are no newcomers' debtors.
+static void test_adopted_accounts_are_as_they_were(void **state)
+{
+    (void)state;
+    struct caller node = node_with(4);
+    struct engine_account ahead = {.service_ns = 7200 * SECOND}, behind = {.service_ns = SECOND};
+    adopt(&node, A, &ahead);
+    adopt(&node, B, &behind);
+    adopt(&node, C, &ahead);
+    for (engine_job_t job = A; job <= C; job++)
+        assert_int_equal(view_of(&node, job).service_ns, job == B ? SECOND : 7200 * SECOND);
+    caller_post(&node, (struct engine_event){.kind = ENGINE_SETTINGS, .settings = &node.settings});
+    caller_close(&node);
+}
+
 static void test_accounts_that_cannot_be_are_bent(void **state)
 {
     (void)state;
@@ -470,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_time_does_not_go_backwards),
         cmocka_unit_test(test_unknown_jobs),
         cmocka_unit_test(test_adopted_jobs_go_on_where_they_were),
+        cmocka_unit_test(test_adopted_accounts_are_as_they_were),
         cmocka_unit_test(test_accounts_that_cannot_be_are_bent),
         cmocka_unit_test(test_short_memory_changes_nothing),
         cmocka_unit_test(test_uncoordinated),
