@@ -1,20 +1,18 @@
 #include "classd/job_cpus.h"
 
+#include "cgroup-backend/affinity.h"
 #include "classd/policy/cpus.h"
-#include "common/cleanup.h"
 #include "common/units.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 // Programs bind themselves when they begin to compute.
 #define LOOK_NS (5 * NS_PER_SEC)
 
-enum { THREADS_MOST = 256 }; // looked at of a job; with more it is bound to nothing
+enum { THREADS_MOST = 256 }; // or so, looked at of a job; with more it is bound to nothing
 
 static void unbind(struct job *job)
 {
@@ -29,22 +27,20 @@ static bool read_cpus(pid_t thread, struct engine_cpus *cpus)
 }
 
 // Its first thread has fewer CPUs than the process can use, so that was bound for itself.
-static void unite_threads(pid_t pid, struct engine_cpus *cpus, int *looks)
+static void unite_threads(pid_t pid, struct engine_cpus *cpus, size_t *looks)
 {
-    char path[64];
-    struct engine_cpus one;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    cleanup_closedir DIR *threads = opendir(path);
-    struct dirent *entry;
-    while (threads != NULL && *looks < THREADS_MOST && (entry = readdir(threads)) != NULL) {
-        ++*looks;
-        pid_t thread = (pid_t)atoi(entry->d_name);
-        if (thread > 0 && read_cpus(thread, &one))
-            cpus_unite(cpus, &one, ENGINE_CPU_WORDS);
+    cleanup_affinity struct affinity threads = {0};
+    if (*looks < THREADS_MOST)
+        affinity_note(pid, &threads);
+    for (size_t i = 0; threads.mask_bytes <= sizeof cpus->words && i < threads.count; i++) {
+        struct engine_cpus one = {0};
+        memcpy(one.words, threads.masks + i * threads.mask_bytes, threads.mask_bytes);
+        cpus_unite(cpus, &one, ENGINE_CPU_WORDS);
     }
+    *looks += threads.count;
 }
 
-static void add(struct job *job, const struct process *process, int *looks)
+static void add(struct job *job, const struct process *process, size_t *looks)
 {
     struct engine_cpus cpus;
     if (!job->bound)
@@ -76,7 +72,7 @@ void job_cpus_join(struct job *job, const struct process *process)
         unbind(job);
         job->bound = true;
     }
-    int looks = 0;
+    size_t looks = 0;
     add(job, process, &looks);
     finish(job);
 }
@@ -89,7 +85,7 @@ bool job_cpus_look(struct job *job, uint64_t now_ns)
     job->cpus_seen_ns = now_ns;
     unbind(job);
     job->bound = true;
-    int looks = 0;
+    size_t looks = 0;
     for (uint32_t i = 0; i < job->process_count; i++)
         add(job, job->processes[i], &looks);
     finish(job);
