@@ -298,3 +298,8 @@ int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err)
 {
     return backend->ops->release_all(backend, lifted, err);
 }
+
+void backend_weigh_all(backend_t *backend)
+{
+    backend->ops->weigh_all(backend);
+}

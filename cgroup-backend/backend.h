@@ -211,9 +211,14 @@ int backend_each_class(backend_t *backend, int (*each)(const char *name, void *u
                        struct error *err);
 
 // Lifts the limit of every class, below the root or in place, going on after a failure; thaws, and
-// continues who was stopped. Suspensions stay recorded. Needs no classd: this is what fail-open
-// stands on. Returns the number of classes that could not be lifted
-// (err: the first), or -1 when the root cannot be read. *lifted counts the others; it may be null.
+// continues who was stopped; the root and the classes weigh no more than any group from then on.
+// Suspensions stay recorded. Needs no classd: this is what fail-open stands on. Returns the number
+// of classes that could not be lifted (err: the first), or -1 when the root cannot be read. *lifted
+// counts the others; it may be null.
 int backend_release_all(backend_t *backend, unsigned *lifted, struct error *err);
+
+// Gives the root and the classes below it again the weight that they were made with: that of the
+// node's CPUs. For who goes on after somebody may have released them. Best effort.
+void backend_weigh_all(backend_t *backend);
 
 #endif

@@ -37,6 +37,7 @@ static int find_records(const struct backend_settings *settings, const char **re
 }
 
 struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
+                                          const struct group_weight *weight,
                                           const struct backend_settings *settings,
                                           struct error *err)
 {
@@ -58,6 +59,7 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
         return NULL;
     }
     backend->base.ops = ops;
+    backend->weight = weight;
     backend->cpus = settings->cpus;
     backend->period_us = settings->period_ns / 1000;
     backend->base.as_it_is = settings->as_it_is;
@@ -130,15 +132,34 @@ int groups_each_class(backend_t *base, int (*each)(const char *name, void *user)
     return 0;
 }
 
-void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
-                  unsigned each, unsigned limit)
+static void write_weight(const struct cgroup_backend *backend, const char *path, unsigned cpus)
 {
     char weight[32];
-    uint64_t all = (uint64_t)each * backend->cpus;
-    if (backend->base.as_it_is)
-        return;
-    snprintf(weight, sizeof weight, "%" PRIu64, all < limit ? all : limit);
-    file_write(path, file, weight, NULL);
+    uint64_t all = (uint64_t)backend->weight->usual * cpus, most = backend->weight->most;
+    snprintf(weight, sizeof weight, "%" PRIu64, all < most ? all : most);
+    file_write(path, backend->weight->file, weight, NULL);
+}
+
+void groups_weigh(const struct cgroup_backend *backend, const char *path)
+{
+    if (!backend->base.as_it_is)
+        write_weight(backend, path, backend->cpus);
+}
+
+static int weigh_one(const char *name, void *user)
+{
+    const struct cgroup_backend *backend = user;
+    cleanup_free char *path = path_join(backend->hierarchies[0].root, name);
+    if (path != NULL)
+        groups_weigh(backend, path);
+    return 0;
+}
+
+void groups_weigh_all(backend_t *base)
+{
+    const struct cgroup_backend *backend = (const struct cgroup_backend *)base;
+    groups_weigh(backend, backend->hierarchies[0].root);
+    groups_each_class(base, weigh_one, base, NULL);
 }
 
 struct release {
@@ -158,7 +179,10 @@ static struct error *first_error(const struct release *release)
 static int lift_own(const struct release *release, const char *name, const char *path,
                     struct error *err)
 {
-    if (release->lift(release->backend, name, err) == 0)
+    int rc = release->lift(release->backend, name, err);
+    if (path != NULL)
+        write_weight(release->backend, path, 1);
+    if (rc == 0)
         return 0;
     return path != NULL && !directory_exists(path) ? 1 : -1;
 }
@@ -200,6 +224,8 @@ int groups_release_all(struct cgroup_backend *backend,
 {
     struct release release = {.backend = backend, .lift = lift, .err = err};
     int rc = groups_each_class(&backend->base, lift_one, &release, err);
+    // With nobody who has them take turns, jobs are no more than others beside them.
+    write_weight(backend, backend->hierarchies[0].root, 1);
     if (groups_each_class(&backend->base, continue_one, &release, rc == 0 ? err : NULL) != 0)
         rc = -1;
     if (lifted != NULL)

@@ -15,8 +15,16 @@ struct hierarchy {
     char *root; // mount/root
 };
 
+// Of a group among those beside it.
+struct group_weight {
+    const char *file;
+    unsigned usual; // the kernel's default, for one CPU here
+    unsigned most;
+};
+
 struct cgroup_backend {
     struct backend base;
+    const struct group_weight *weight;
     char *root;    // relative to the mount points
     char *records; // directory of those of classes in place; null: there are none
     unsigned cpus;
@@ -45,6 +53,7 @@ struct cgroup_class {
 
 // A backend without hierarchies, and one more hierarchy for it. groups_backend_close() frees both.
 struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
+                                          const struct group_weight *weight,
                                           const struct backend_settings *settings,
                                           struct error *err);
 int groups_backend_add(struct cgroup_backend *backend, const char *controller, const char *mount,
@@ -76,13 +85,15 @@ int groups_make_path(const char *mount, const char *relative, struct error *err)
 // gets: by the first one a class is known, to the next daemon and to whoever releases.
 void groups_rmdir(struct cgroup_class *class_);
 
-// Writes the group's weight against processes outside the subtree, `each` for every CPU of the node
-// but not more than `limit`. The kernel divides a group's weight among the CPUs that it runs on, so
-// with the default of a single process each rank of a wide job would be next to nothing beside any
-// process that is not in a class: a job would be slower for being in one. Best effort.
+// Writes the group's weight against processes outside the subtree, the usual one for every CPU of
+// the node. The kernel divides a group's weight among the CPUs that it runs on, so with the default
+// of a single process each rank of a wide job would be next to nothing beside any process that is
+// not in a class: a job would be slower for being in one. Best effort.
 // Whoever only looks may run on other CPUs than the daemon, and writes nothing.
-void groups_weigh(const struct cgroup_backend *backend, const char *path, const char *file,
-                  unsigned each, unsigned limit);
+void groups_weigh(const struct cgroup_backend *backend, const char *path);
+
+// The same of the root and of every class below it, whose weights groups_release_all() takes back.
+void groups_weigh_all(backend_t *backend);
 
 // ---- group_placing.c
 

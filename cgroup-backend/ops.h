@@ -14,6 +14,7 @@ struct backend_ops {
     int (*each_class)(backend_t *backend, int (*each)(const char *name, void *user), void *user,
                       struct error *err);
     int (*release_all)(backend_t *backend, unsigned *lifted, struct error *err);
+    void (*weigh_all)(backend_t *backend);
     int (*open)(backend_t *backend, const char *name, class_t **class_, struct error *err);
     int (*open_in_place)(backend_t *backend, const char *name, const struct class_home *home,
                          class_t **class_, struct error *err);

@@ -14,10 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void weigh(const struct cgroup_backend *backend, const char *path)
-{
-    groups_weigh(backend, path, "cpu.shares", 1024, 262144);
-}
+static const struct group_weight v1_weight = {.file = "cpu.shares", .usual = 1024, .most = 262144};
 
 static bool has_freezer(const struct cgroup_backend *backend)
 {
@@ -53,6 +50,7 @@ static int make_groups(struct cgroup_backend *backend, const char *name, struct 
     for (unsigned i = 0; !made && i < backend->hierarchy_count; i++)
         if (groups_make_path(backend->hierarchies[i].mount, relative, err) != 0)
             return -1;
+    groups_weigh(backend, backend->hierarchies[0].root); // which may have been made just now
     return 0;
 }
 
@@ -94,7 +92,7 @@ static int open_files(struct cgroup_class *class_, bool fresh, struct error *err
         return -1;
     if (read_period(class_, err) != 0)
         return -1;
-    weigh(class_->backend, path);
+    groups_weigh(class_->backend, path);
     class_->limit_fd = file_open(path, "cpu.cfs_quota_us", O_RDWR, err);
     if (class_->limit_fd < 0)
         return error_context(err, "needs a kernel with CONFIG_CFS_BANDWIDTH");
@@ -311,6 +309,7 @@ static const struct backend_ops v1_ops = {
     .backend_close = groups_backend_close,
     .each_class = groups_each_class,
     .release_all = v1_release_all,
+    .weigh_all = groups_weigh_all,
     .open = v1_class_open,
     .open_in_place = in_place_open,
     .open_named = in_place_open_named,
@@ -351,7 +350,7 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
         return error_set(err, ENOTSUP,
                          "cgroup v1 without the cpuacct controller: mount it, the CPU time of a "
                          "class comes from there");
-    struct cgroup_backend *backend = groups_backend_new(&v1_ops, settings, err);
+    struct cgroup_backend *backend = groups_backend_new(&v1_ops, &v1_weight, settings, err);
     if (backend == NULL)
         return -1;
     unsigned cpu;
@@ -366,7 +365,6 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
         groups_backend_close(&backend->base);
         return -1;
     }
-    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -21,10 +21,7 @@ static const char *class_path(const struct cgroup_class *class_)
     return class_->groups[0].path;
 }
 
-static void weigh(const struct cgroup_backend *backend, const char *path)
-{
-    groups_weigh(backend, path, "cpu.weight", 100, 10000);
-}
+static const struct group_weight v2_weight = {.file = "cpu.weight", .usual = 100, .most = 10000};
 
 static int no_controller(const char *path, const char *offered, bool top, struct error *err)
 {
@@ -93,7 +90,35 @@ static int make_root(struct cgroup_backend *backend, struct error *err)
         *slash = '/';
         slash = strchr(slash + 1, '/');
     }
-    return directory_make(path, err) == 0 ? pass_on_cpu(path, false, err) : -1;
+    if (directory_make(path, err) != 0 || pass_on_cpu(path, false, err) != 0)
+        return -1;
+    groups_weigh(backend, path);
+    return 0;
+}
+
+static int open_files(struct cgroup_class *class_, bool fresh, struct error *err)
+{
+    groups_close_files(class_);
+    if (fresh && directory_make(class_path(class_), err) != 0)
+        return -1;
+    class_->limit_fd = file_open(class_path(class_), "cpu.max", O_RDWR, err);
+    if (class_->limit_fd < 0)
+        return -1;
+    class_->usage_fd = file_open(class_path(class_), "cpu.stat", O_RDONLY, err);
+    return class_->usage_fd >= 0 ? 0 : -1;
+}
+
+// While it is empty anybody who tidies up can remove the root group, or take cpu from it: it is
+// made again, lest no job is taken any more.
+static int open_group(struct cgroup_class *class_, bool fresh, struct error *err)
+{
+    struct cgroup_backend *backend = class_->backend;
+    struct error fault = {0};
+    if (open_files(class_, fresh, &fault) == 0 ||
+        (fault.code == ENOENT && !backend->base.as_it_is && make_root(backend, &fault) == 0 &&
+         open_files(class_, fresh, &fault) == 0))
+        return 0;
+    return error_set(err, fault.code, "%s", fault.text);
 }
 
 static int v2_class_open(backend_t *base, const char *name, class_t **opened, struct error *err)
@@ -106,10 +131,8 @@ static int v2_class_open(backend_t *base, const char *name, class_t **opened, st
     if (class_ == NULL)
         return -1;
     int fresh = groups_are_missing(class_, err);
-    if ((fresh == 0 || (fresh > 0 && directory_make(class_path(class_), err) == 0)) &&
-        (class_->limit_fd = file_open(class_path(class_), "cpu.max", O_RDWR, err)) >= 0 &&
-        (class_->usage_fd = file_open(class_path(class_), "cpu.stat", O_RDONLY, err)) >= 0) {
-        weigh(backend, class_path(class_));
+    if (fresh >= 0 && open_group(class_, fresh > 0, err) == 0) {
+        groups_weigh(backend, class_path(class_));
         *opened = &class_->base;
         return 0;
     }
@@ -294,6 +317,7 @@ static const struct backend_ops v2_ops = {
     .backend_close = groups_backend_close,
     .each_class = groups_each_class,
     .release_all = v2_release_all,
+    .weigh_all = groups_weigh_all,
     .open = v2_class_open,
     .open_in_place = in_place_open,
     .open_named = in_place_open_named,
@@ -320,7 +344,7 @@ static const struct backend_ops v2_ops = {
 int v2_open(const char *mount, const struct backend_settings *settings, backend_t **opened,
             struct error *err)
 {
-    struct cgroup_backend *backend = groups_backend_new(&v2_ops, settings, err);
+    struct cgroup_backend *backend = groups_backend_new(&v2_ops, &v2_weight, settings, err);
     if (backend == NULL)
         return -1;
     if (groups_backend_add(backend, "", mount, err) != 0 ||
@@ -328,7 +352,6 @@ int v2_open(const char *mount, const struct backend_settings *settings, backend_
         groups_backend_close(&backend->base);
         return -1;
     }
-    weigh(backend, backend->hierarchies[0].root);
     *opened = &backend->base;
     return 0;
 }

@@ -8,12 +8,16 @@
 #include "common/cleanup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WAITED_FOR_MAX = 10 };
+enum {
+    WAITED_FOR_MAX = 10,
+    RESERVE = 8, // descriptors, of which lifting the limit of a class takes about four
+};
 
 // A class, or the page of an adopted one.
 struct entry {
@@ -202,14 +206,37 @@ static void sort_by_arrival(struct names *classes, const pages_t *pages)
     qsort(classes->list, classes->count, sizeof *classes->list, compare);
 }
 
+// Kept while jobs are adopted, whose processes may take all descriptors that there are: limits that
+// nobody looks after are to be lifted then.
+static void reserve_take(const scheduler_t *scheduler, int reserve[RESERVE])
+{
+    for (int i = 0; i < RESERVE; i++)
+        reserve[i] = fcntl(scheduler_deaths_fd(scheduler), F_DUPFD_CLOEXEC, 0);
+}
+
+static void reserve_give(const int reserve[RESERVE])
+{
+    for (int i = 0; i < RESERVE; i++)
+        cleanup_close_fn(&reserve[i]);
+}
+
+// Of a class that nobody has, no failure keeps the others from being served.
+static void lift_all(backend_t *backend)
+{
+    struct error err;
+    if (backend_release_all(backend, NULL, &err) != 0)
+        log_line(LOG_ERR, "limits may stay behind: %s", err.text);
+}
+
 int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
                struct error *err)
 {
     // Listed first, because adopting changes what is listed.
     struct names found = {.list = calloc(SCHEDULER_CLASSES_MAX, sizeof *found.list)};
     struct names adopted = {.list = calloc(SCHEDULER_CLASSES_MAX, sizeof *adopted.list)};
-    int rc = 0;
+    int rc = 0, reserve[RESERVE];
     bool all = true;
+    reserve_take(scheduler, reserve);
     if (found.list == NULL || adopted.list == NULL)
         rc = error_errno(err, ENOMEM, "adopt jobs");
     else
@@ -221,8 +248,9 @@ int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint6
     if (found.cut)
         log_line(LOG_WARNING, "there are more than %d classes: jobs may go on unmanaged",
                  SCHEDULER_CLASSES_MAX);
+    reserve_give(reserve);
     if (!all || found.cut)
-        backend_release_all(backend, NULL, NULL);
+        lift_all(backend);
     if (rc == 0) {
         pages_remove_orphans(pages, is_known, &adopted);
         scheduler_resume(scheduler, now_ns);

@@ -169,6 +169,7 @@ void decisions_reassert(struct scheduler *scheduler)
 {
     struct engine_job_view view;
     bool winner = engine_job_find(scheduler->engine, SEQUENTIAL_JOB, &view) && view.scheduled;
+    backend_weigh_all(scheduler->backend);
     if (!winner)
         sequential_reassert(scheduler);
     reassert_those(scheduler, false);

@@ -2,6 +2,7 @@
 
 #include "common/units.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,13 @@ bool log_wants(int priority)
     return priority <= state.level;
 }
 
+// Whoever should read may hang, or have stopped the terminal: nobody stays limited for that long.
+static bool is_writable(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+    return poll(&poll_fd, 1, 0) == 1;
+}
+
 void log_line(int priority, const char *format, ...)
 {
     if (!log_wants(priority))
@@ -88,7 +96,7 @@ void log_line(int priority, const char *format, ...)
     line[length] = '\n';
     // One write, so that lines of several programs do not mix. A lost line has no better place to
     // go.
-    if (write(STDERR_FILENO, line, length + 1) < 0)
+    if (is_writable(STDERR_FILENO) && write(STDERR_FILENO, line, length + 1) < 0)
         return;
 }
 

@@ -19,8 +19,8 @@ void log_init(const char *program, const char *level);
 // Another level from now on, by its name.
 void log_set_level(const char *level);
 
-// One line to stderr; `format` ends without a newline. Longer lines than 1 KiB are cut,
-// and what is not printable ASCII is "?".
+// One line to stderr; `format` ends without a newline. Longer lines than 1 KiB are cut, and what is
+// not printable ASCII is "?". Nobody is waited for: a line is lost where nobody takes it now.
 void log_line(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // True when lines of this priority are logged: saves the work of preparing one.

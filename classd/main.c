@@ -12,6 +12,8 @@
 #include "classd/scheduler.h"
 #include "classd/server.h"
 #include "classd/urgent.h"
+#include "common/cleanup.h"
+#include "common/client.h"
 #include "common/clock.h"
 #include "common/config.h"
 #include "common/output.h"
@@ -23,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, ANSWER_MS = 500 };
 
 static struct backend_settings backend_settings(const struct config *config)
 {
@@ -95,11 +97,30 @@ static int serve(struct config *config, const char *config_file, struct error *e
     return rc;
 }
 
+// One that refuses has answered, too.
+static bool another_answers(const struct config *config)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_QUERY, 1);
+    struct protocol_reply reply;
+    request.query.kind = PROTOCOL_QUERY_NODE;
+    cleanup_close int fd = client_connect_within(config->runtime_dir, ANSWER_MS, NULL);
+    return fd >= 0 && (client_transact(fd, &request, &reply, NULL, ANSWER_MS, NULL) == 0 ||
+                       reply.header.status > 0);
+}
+
 // The dead man's grip of the unit file: what a stopped, crashed or killed classd left is lifted.
 // Jobs are told so: those that believe in their turn go on asking for it, and wait in polls.
+// The limits of a living classd are no dead man's: a second one, which had to refuse, has none.
 static int release(const struct config *config, struct error *err)
 {
     struct backend_settings settings = backend_settings(config);
+    if (another_answers(config)) {
+        log_line(LOG_NOTICE,
+                 "classd serves in %s, so nothing is released; to end it use \"coschedctl "
+                 "shutdown\"",
+                 config->runtime_dir);
+        return 0;
+    }
     int rc = in_force_release(&settings, NULL, err);
     if (status_page_free_all(config->runtime_dir, rc == 0 ? err : NULL) < 0)
         return -1;

@@ -29,7 +29,10 @@ int peer_identify(int socket_fd, struct peer *peer, struct error *err)
 static bool hung_up(int socket_fd)
 {
     struct pollfd poll_fd = {.fd = socket_fd, .events = 0};
-    return poll(&poll_fd, 1, 0) != 0;
+    int ready;
+    while ((ready = poll(&poll_fd, 1, 0)) < 0 && errno == EINTR)
+        ;
+    return ready != 0;
 }
 
 // Kernels before 6.5 know only the number. The process that has it now is taken for the client if

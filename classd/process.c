@@ -51,5 +51,8 @@ int process_pin(pid_t pid, uint64_t start_time, struct error *err)
 bool process_alive(int pidfd)
 {
     struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
-    return poll(&poll_fd, 1, 0) == 0;
+    int ready;
+    while ((ready = poll(&poll_fd, 1, 0)) < 0 && errno == EINTR)
+        ;
+    return ready == 0;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -19,12 +20,25 @@ struct runtime {
     uint16_t generation;
 };
 
+// `first` is what to do before systemd can let classd write there.
+static int refuse(int code, const char *first, const char *path, const char *file,
+                  struct error *err)
+{
+    if (code == EROFS)
+        return error_errno(err, code,
+                           "make %s%s (%sadd ReadWritePaths=%s to a drop-in of "
+                           "cosched-classd.service)",
+                           path, file, first, path);
+    bool denied = code == EACCES || code == EPERM;
+    return error_errno(err, code, "make %s%s%s", path, file, denied ? " (run it as root)" : "");
+}
+
 static int open_directory(const char *path, struct error *err)
 {
     if (mkdir(path, 0755) == 0)
         chmod(path, 0755); // whatever the umask is: clients of all users must reach the socket
     else if (errno != EEXIST)
-        return error_errno(err, errno, "make the runtime directory %s", path);
+        return refuse(errno, "make the directory, and ", path, "", err);
     return trust_open(path, err);
 }
 
@@ -46,7 +60,7 @@ static int take_lock(int directory, const char *path, struct error *err)
     cleanup_close int fd =
         openat(directory, "classd.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || fchmod(fd, 0600) < 0)
-        return error_errno(err, errno, "%s/classd.lock", path);
+        return refuse(errno, "", path, "/classd.lock", err);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK)
             return error_errno(err, errno, "lock %s/classd.lock", path);

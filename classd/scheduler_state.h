@@ -96,6 +96,7 @@ enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_ev
                                    uint64_t now_ns);
 
 // Carries out every decision in force once more, whatever was carried out before; losers first.
+// Classes have their weights again, too, which go with the limits where somebody releases.
 void decisions_reassert(struct scheduler *scheduler);
 
 // The same for jobs that could not be lifted, and limited ones in place: a stranger may have come

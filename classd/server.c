@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { RESTS_PER_PASS = 9 }; // of process tracking
+enum {
+    RESTS_PER_PASS = 9, // of process tracking
+    BUSY_PART = 4,
+    NAP_NS = 100000,
+};
 
 #define WATCH_S 1. // looks at the sequential processes
 
@@ -109,8 +114,26 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
         server_event_over(server);
         return;
     }
-    log_line(LOG_NOTICE, "%s received", strsignal(watcher->signum));
+    server->ended_by = watcher->signum;
     ev_break(loop, EVBREAK_ALL);
+}
+
+// Who computes for long without having slept is taken for one that loops for ever (urgent.h), and
+// packets may follow each other for as long as enough users like. Who is not busy has slept.
+static void on_check(struct ev_loop *loop, ev_check *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+    struct server *server = watcher->data;
+    uint64_t now_ns = clock_now_ns();
+    if (now_ns - server->looked_ns < NS_PER_SEC)
+        return;
+    uint64_t spent_ns = clock_spent_ns();
+    if (spent_ns - server->spent_ns > (now_ns - server->looked_ns) / BUSY_PART)
+        nanosleep(&nap, NULL);
+    server->looked_ns = now_ns;
+    server->spent_ns = spent_ns;
 }
 
 static const int signal_numbers[] = {SIGTERM, SIGINT, SIGHUP};
@@ -142,7 +165,10 @@ static void watch_all(struct server *server)
     ev_timer_init(&server->watchdog, on_watchdog, interval_s, interval_s);
     ev_io_init(&server->deadline, on_deadline, server->deadline_fd, EV_READ);
     ev_timer_init(&server->watch, on_watch, WATCH_S, WATCH_S);
+    ev_check_init(&server->check, on_check);
     server->deaths.data = server->deadline.data = server->watch.data = server;
+    server->check.data = server;
+    ev_check_start(server->loop, &server->check);
     ev_io_start(server->loop, &server->deaths);
     ev_io_start(server->loop, &server->deadline);
     if (interval_s > 0)
@@ -191,6 +217,8 @@ void server_close(server_t *server)
     if (server == NULL)
         return;
     scheduler_on_tracked(server->commands->scheduler, NULL, NULL);
+    if (server->ended_by != 0) // said only now that nobody is limited any more
+        log_line(LOG_NOTICE, "%s received", strsignal(server->ended_by));
     connections_close(server);
     users_clear(&server->users);
     listener_close(server);

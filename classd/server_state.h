@@ -58,6 +58,10 @@ struct server {
     uint64_t deadline_ns; // that it is set to
     ev_timer watch;
     ev_signal signals[3];
+    int ended_by; // the signal; 0: none
+    ev_check check;
+    uint64_t looked_ns; // by on_check(), which slept or saw it sleep
+    uint64_t spent_ns;  // CPU time until then
     struct connection *connections;
     size_t connection_count;
     struct users users;

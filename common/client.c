@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ static int connect_until(int fd, const struct sockaddr_un *address, uint64_t dea
             left.tv_usec = 1;
         if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof left) < 0)
             return errno;
-        if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+        if (sockets_connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
             return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? errno : 0;
         if (errno != EINTR)
             return errno;
@@ -47,7 +48,7 @@ static int connect_until(int fd, const struct sockaddr_un *address, uint64_t dea
 static int connect_at_once(int fd, const struct sockaddr_un *address)
 {
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
-        connect(fd, (const struct sockaddr *)address, sizeof *address) < 0)
+        sockets_connect(fd, (const struct sockaddr *)address, sizeof *address) < 0)
         return errno;
     return 0;
 }
@@ -57,7 +58,7 @@ int client_connect_within(const char *runtime_dir, unsigned timeout_ms, struct e
     struct sockaddr_un address;
     if (name_socket(runtime_dir, &address, err) < 0)
         return -1;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = sockets_make(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC);
     if (fd < 0)
         return error_errno(err, errno, "make a socket");
     int code = timeout_ms > 0 ? connect_until(fd, &address, clock_now_ns() + timeout_ms * NS_PER_MS)
@@ -101,7 +102,7 @@ static int wait_for(int fd, short events, uint64_t deadline_ns, struct error *er
 int client_send(int fd, const struct protocol_request *request, struct error *err)
 {
     for (;;) {
-        if (send(fd, request, sizeof *request, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        if (sockets_send(fd, request, sizeof *request, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
             return 0;
         if (errno != EINTR)
             return error_errno(err, errno, "send to classd");
@@ -154,7 +155,7 @@ static ssize_t receive(int fd, void *bytes, size_t size, int *passed_fd, struct 
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
-    ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t length = sockets_receive_message(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (length < 0)
@@ -183,7 +184,7 @@ int client_discard(int fd)
 {
     char byte;
     for (;;) {
-        ssize_t length = recv(fd, &byte, sizeof byte, MSG_DONTWAIT);
+        ssize_t length = sockets_receive(fd, &byte, sizeof byte, MSG_DONTWAIT);
         if (length < 0)
             return errno == EAGAIN || errno == EINTR ? 0 : -1;
         if (length == 0)

@@ -27,7 +27,7 @@ static int check_page(const struct status_page *page, struct error *err)
 static int check_size(int fd, struct error *err)
 {
     struct stat status;
-    if (fstat(fd, &status) < 0)
+    if (fstatat(fd, "", &status, AT_EMPTY_PATH) < 0) // see sockets.h
         return error_errno(err, errno, "fstat of a status page");
     if (!S_ISREG(status.st_mode) || status.st_size != STATUS_PAGE_FILE_BYTES)
         return error_set(err, EBADMSG, "status page file of the wrong size");

@@ -25,7 +25,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LOOK_MS = 1000 };
+enum { EXIT_USAGE = 2, LOOK_MS = 1000, POLL_MOST_MS = 3600000 };
 
 struct timer {
     struct config *config; // its slice is classd's, once that is known
@@ -33,7 +33,9 @@ struct timer {
     int signals;
     struct pulse pulse;
     struct outage outage;
-    bool refused; // said once
+    bool refused;      // said once
+    uint64_t feeds_ns; // how often the watchdog is fed; 0: there is none
+    uint64_t fed_ns;
 };
 
 static int open_signals(struct error *err)
@@ -104,19 +106,31 @@ static void take_news(struct timer *timer)
 }
 
 // In ms for poll(): when the watchdog is to be fed, or for ever.
-static int watchdog_ms(void)
+static int watchdog_ms(const struct timer *timer)
 {
-    uint64_t interval_ms = notify_watchdog_interval_ns() / NS_PER_MS;
-    if (interval_ms == 0)
+    uint64_t waited_ns = clock_now_ns() - timer->fed_ns;
+    if (timer->feeds_ns == 0)
         return -1;
-    return interval_ms < 3600000 ? (int)interval_ms : 3600000;
+    uint64_t left_ns = timer->feeds_ns > waited_ns ? timer->feeds_ns - waited_ns : 0;
+    uint64_t left_ms = left_ns / NS_PER_MS + 1;
+    return left_ms < POLL_MOST_MS ? (int)left_ms : POLL_MOST_MS;
 }
 
 // The same, or when a classd is to be looked for.
-static int patience_ms(const struct timer *timer, int feeds_ms)
+static int patience_ms(const struct timer *timer)
 {
+    int feeds_ms = watchdog_ms(timer);
     bool sooner = timer->pulse.fd < 0 && (feeds_ms < 0 || feeds_ms > LOOK_MS);
     return sooner ? LOOK_MS : feeds_ms;
+}
+
+static void feed_watchdog(struct timer *timer)
+{
+    uint64_t now_ns = clock_now_ns();
+    if (timer->feeds_ns == 0 || now_ns - timer->fed_ns < timer->feeds_ns)
+        return;
+    notify_watchdog();
+    timer->fed_ns = now_ns;
 }
 
 static void beat(struct timer *timer)
@@ -129,7 +143,8 @@ static void beat(struct timer *timer)
 
 static int run(struct timer *timer, struct error *err)
 {
-    int feeds_ms = watchdog_ms();
+    timer->feeds_ns = notify_watchdog_interval_ns();
+    timer->fed_ns = clock_now_ns(); // READY counts
     for (;;) {
         // A descriptor of -1 is left out by poll().
         struct pollfd fds[] = {
@@ -137,11 +152,10 @@ static int run(struct timer *timer, struct error *err)
             {.fd = timer->pulse.fd, .events = POLLIN},
             {.fd = timer->tick, .events = POLLIN},
         };
-        int ready = poll(fds, sizeof fds / sizeof *fds, patience_ms(timer, feeds_ms));
+        int ready = poll(fds, sizeof fds / sizeof *fds, patience_ms(timer));
         if (ready < 0 && errno != EINTR)
             return error_errno(err, errno, "wait for the next tick");
-        if (feeds_ms > 0)
-            notify_watchdog();
+        feed_watchdog(timer);
         if (ready == 0)
             pulse_look(&timer->pulse);
         if (fds[0].revents != 0 && take_signal(timer->signals))
@@ -158,7 +172,7 @@ static int serve(struct config *config, struct error *err)
     struct timer timer = {.config = config, .outage.config = config, .tick = -1, .signals = -1};
     int rc = -1;
     config->time_slice_ns = config_slice_ns(config);
-    urgent_become();
+    urgent_watch();
     pulse_init(&timer.pulse, config, clock_now_ns());
     if (privileges_drop(err) == 0)
         timer.signals = open_signals(err);

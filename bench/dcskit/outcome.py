@@ -3,10 +3,12 @@
 import json
 import re
 
+from naskit import NasError, gantt
+
 DONE = r"^DCS program=.* verified=\w+"
 LINE = re.compile(r"^DCS program=\S+ ranks=\d+ seconds=(?P<seconds>[0-9.]+) cpu_s=(?P<cpu_s>[0-9.]+) "
                   r"verified=(?P<verified>yes|no)$", re.MULTILINE)
-SEQUENTIAL = "sequential"  # the class's name among the jobs of a trace
+SEQUENTIAL = gantt.SEQUENTIAL  # the class's name among the jobs of a trace
 LEFT = 2  # of enum protocol_event_kind
 
 
@@ -51,3 +53,13 @@ def parsed(texts):
     except ValueError:
         return []
     return found if all(found) else []
+
+
+def check_registered(unit, dumps):
+    """Raises NasError when classd, whose recordings these are, has seen fewer jobs come than there are MPI programs: the others
+    ran without it, and would be told as coscheduled."""
+    launched = sum(not job.in_class for job in unit.jobs)
+    came = len(gantt.newcomers(dumps)) if dumps else launched
+    if came < launched:
+        raise NasError(f"{unit.workload}, {unit.mpi} {unit.scheduler}: {came or 'none'} of its {launched} MPI programs registered "
+                       "with classd")

@@ -52,13 +52,15 @@ class Session(sitting.Sitting):
         counted = self._counters()
         self.site.trace_start()
         found, texts = self._run_jobs(place, unit, attempt)
+        dumps = outcome.parsed(self.site.trace_dumps())
+        outcome.check_registered(unit, dumps)
         run = {"place": place, "experiment": unit.experiment, "workload": unit.workload, "value": unit.value,
                "mpi": unit.mpi, "scheduler": unit.scheduler, "wait": self.waits[variant.name],
                "repetition": unit.repetition, "attempt": attempt, "disturbed": False, "together": unit.together,
                "makespan_s": max(job["end_s"] for job in found), "jobs": found,
                "parties": self.sharing.degree(unit.jobs[self._measured(unit)], unit.jobs),
                "counters": observer.difference(counted, self._counters()),
-               "coscheduled": self._coscheduled(outcome.parsed(self.site.trace_dumps())),
+               "coscheduled": self._coscheduled(dumps),
                "load": os.getloadavg()[0]}
         for job, text in zip(found, texts):
             job.update(outcome.said(text))

@@ -243,7 +243,10 @@ def report_looks(samples, options):
               f"more than {WANTED} below it: {below}")
     if overlap_s > round_s:
         print(f"gang: two jobs of a node had a slot in common, for up to {overlap_s:.1f} s: more than a round", file=sys.stderr)
-    return overlap_s <= round_s
+    met = any(sum(bool(job["slots"]) for job in jobs.values()) > 1 for _, nodes in samples for jobs in nodes.values())
+    if not met:
+        print("gang: no two jobs with slots were ever seen on one node, so nothing is known of them", file=sys.stderr)
+    return met and overlap_s <= round_s
 
 
 def report(samples, results, options):

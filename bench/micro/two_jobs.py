@@ -1,6 +1,7 @@
 """Two jobs that share a virtual cluster of two nodes for as long as a measurement takes."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import asked
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 NODES = ("node0", "node1")
+SEQUENTIAL = "sequential"  # the class's name among the jobs
 MANY = "1000000"  # repetitions: the jobs outlast the measurement
 
 
@@ -100,6 +102,17 @@ def lab_up(lab, options, *settings):
         yield
 
 
+def check_registered(status, placed):
+    """Raises Failed unless the daemons know all jobs, which are (kernel, nodes): else none is coscheduled. `status` is what the
+    lab says."""
+    for node in json.loads(status)["nodes"]:
+        wanted = sum(node["name"] in nodes for _, nodes in placed)
+        known = sum(job["job_id"] != SEQUENTIAL for job in node["jobs"] or [])
+        if known < wanted:
+            raise Failed(f"classd of {node['name']} knows {known} of {wanted} jobs: the others ran without the library, "
+                         "or it has turned itself off")
+
+
 @contextlib.contextmanager
 def sharing(lab, options, apart=None):
     """The jobs run; they must still do so at the end. `apart`: of all but the first so many of one rank on each
@@ -113,6 +126,7 @@ def sharing(lab, options, apart=None):
             yield
             if any(job.poll() is not None for job in jobs):
                 raise Failed(f"a job ended too early; what the jobs said ends with:\n{_said(output)}")
+            check_registered(lab.run("status", "--json"), _placed(options.kernels, apart))
         finally:
             for job in jobs:
                 if job.poll() is None:

@@ -13,6 +13,7 @@ but compute; with --jobs, so many of it at once, until the last one ends.
 import argparse
 import contextlib
 import os
+import random
 import re
 import resource
 import statistics
@@ -28,6 +29,7 @@ from labkit import LabError, launch
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # What NPB programs say of their result; of others the exit status has to do.
 VERDICT = re.compile(r"^NPB kernel=.* verified=(?P<ours>\w+)|^\s*Verification\s+=\s+(?P<official>\w+)", re.MULTILINE)
+LIBRARY_LINE = re.compile(r"^cosched: job .* carrier \w+ wait \w+", re.MULTILINE)  # of COSCHED_STATS=1
 LIBRARY_WAYS = ("auto", "spin", "yield", "block")
 WAYS = ("plain", "own", *LIBRARY_WAYS, "one", "each")
 IDEALS = ("one", "each")
@@ -68,6 +70,7 @@ def run(way, options):
     if way in LIBRARY_WAYS:
         environment["LD_PRELOAD"] = options.preloaded
         environment["COSCHED_WAIT"] = way
+        environment["COSCHED_STATS"] = "1"
     launcher = ["mpiexec." + options.mpi, "-n", "1" if way in IDEALS else str(options.ranks)]
     if options.mpi == "openmpi":
         launcher += ["--oversubscribe"]
@@ -83,6 +86,11 @@ def run(way, options):
         seconds = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+
+
+def order(ways, seed, turn):
+    """In each turn another: a way that always came first, or behind the same one, would have that machine's share of luck."""
+    return random.Random(f"{seed}/{turn}").sample(ways, len(ways))
 
 
 def places(way, options):
@@ -112,6 +120,9 @@ def together(command, places_of_jobs, environment, way, options):
             if status != 0 or not is_right(said):
                 problem = "did not verify" if status == 0 else f"ended with status {status}"
                 sys.exit(f"waiting: {way}: {options.program} {problem}:\n{said[-2000:]}")
+            if way in LIBRARY_WAYS and not LIBRARY_LINE.search(said):
+                sys.exit(f"waiting: {way}: {options.program} ran without the library: is it linked with the shared library of "
+                         f"{options.mpi}? It said:\n{said[-2000:]}")
 
 
 def put_away(job):
@@ -136,6 +147,7 @@ def main():
     parser.add_argument("--jobs", type=asked.at_least(1), default=1, metavar="N", help="so many of the program at once")
     parser.add_argument("--way", dest="ways", action="append", choices=WAYS,
                         help="only this one; may be given several times")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
     parser.add_argument("--timeout", type=asked.at_least(1, float), default=600, metavar="S", help="of one run")
     parser.add_argument("program", nargs="?", help="any MPI program that ends by itself; default: our CG, class W")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -158,9 +170,10 @@ def main():
     asked.needs_program(parser, options.program, remedy)
     if set(ways) & set(LIBRARY_WAYS) and not os.path.exists(options.preloaded):
         asked.refuse(parser, f"{options.preloaded} is not there: build first, or name a build with --build DIR")
+    run(ways[0], options)  # what is read for the first time is not counted
     runs = {way: [] for way in ways}
-    for _ in range(options.runs):
-        for way in ways:
+    for turn in range(options.runs):
+        for way in order(ways, options.seed, turn):
             runs[way].append(run(way, options))
     show(ways, runs, options)
 

@@ -41,10 +41,10 @@ def parser():
     top.add_argument("--npb-dir", metavar="DIR",
                      help="use the official NPB binaries DIR/bin/KERNEL.CLASS.x; {mpi} in DIR stands "
                           "for mpich or openmpi")
-    top.add_argument("--runs", type=int, metavar="N", help="repetitions (default: 2 or 3)")
+    top.add_argument("--runs", type=int, metavar="N", help="repetitions (default: the experiment's own, 2, 3 or 5)")
     top.add_argument("--schedulers", metavar="LIST", help=schedulers.HELP.replace("%", "%%"))
     top.add_argument("--time-slice", metavar="T", help="default: mostly 1s; of policy gang the slot")
-    top.add_argument("--gmet", metavar="T", help="default: the experiment's own, of 133ms to 333ms, at most the time-slice")
+    top.add_argument("--gmet", metavar="T", help="default: the experiment's own, mostly 133ms to 333ms, at most the time-slice")
     top.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE",
                      help="any other setting of cosched.ini")
     top.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",

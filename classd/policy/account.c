@@ -29,18 +29,25 @@ uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct pol
     return ahead_ns < most_ns ? mean_ns : least_ns + most_ns;
 }
 
+uint64_t account_most_ns(const struct policy_node *node, uint64_t newcomer_ns)
+{
+    return newcomer_ns + 4 * node->time_slice_ns;
+}
+
+void account_cap(const struct policy_node *node, struct policy_job *job, uint64_t newcomer_ns)
+{
+    const uint64_t most_ns = account_most_ns(node, newcomer_ns);
+    uint64_t less_ns = job->service_ns > most_ns ? job->service_ns - most_ns : 0;
+    job->service_ns -= less_ns;
+    job->lead_ns -= less_ns < job->lead_ns ? less_ns : job->lead_ns;
+}
+
 // Nor is who has run beside the others for long to be the debtor of whoever comes: what he has had,
 // they could not use.
 void account_level(struct policy_node *node, uint64_t newcomer_ns)
 {
-    const uint64_t most_ns = newcomer_ns + 2 * node->time_slice_ns;
-    for (size_t i = 0; i < node->count; i++) {
-        struct policy_job *job = &node->jobs[i];
-        uint64_t less_ns = job->service_ns > most_ns ? job->service_ns - most_ns : 0;
-        job->service_ns -= less_ns;
-        job->tick_service_ns -= less_ns < job->tick_service_ns ? less_ns : job->tick_service_ns;
-        job->lead_ns -= less_ns < job->lead_ns ? less_ns : job->lead_ns;
-    }
+    for (size_t i = 0; i < node->count; i++)
+        account_cap(node, &node->jobs[i], newcomer_ns);
 }
 
 // The account comes from a file. A job that waits has waited at least the slice in which it became
@@ -55,6 +62,7 @@ void account_restore(const struct policy_node *node, struct policy_job *job,
     job->switches = account->switches;
     job->came_ns = account->came_ns < node->now_ns ? account->came_ns : node->now_ns;
     job->slots = account->slots & ENGINE_ALL_SLOTS;
+    account_begin_slice(job);
     job->term = account->term;
     if (job->scheduled)
         job->scheduled_since_ns =
@@ -65,46 +73,40 @@ void account_restore(const struct policy_node *node, struct policy_job *job,
     }
 }
 
-// Who held the node for a whole slice had it all, however much of it he used, as nobody else did.
-// By CPU time alone a job that sleeps, or computes on some of its CPUs only, would be the least
-// served for as long as it does, and have most of the turns. A slice of more than two is none, but
-// a classd that hung: then timerd has lifted the limits, and everybody ran.
-static bool held_slice(const struct policy_node *node, const struct policy_job *job)
+static uint64_t held_ns(const struct policy_job *job)
 {
-    return !job->sequential && job->scheduled && job->told_ns == node->now_ns &&
-           node->tick_ns != 0 && job->scheduled_since_ns <= node->tick_ns &&
-           node->now_ns - node->tick_ns <= 5 * (node->time_slice_ns / 2);
+    return job->scheduled_total_ns - job->slice_total_ns;
 }
 
-void account_slice(const struct policy_node *node, struct policy_job *job, bool counts_unused)
+// What the sequential class has used of that, which it may while it is idle: more than its share,
+// as the kernel gives a whole quota each time that it limits it.
+static uint64_t lost_ns(const struct policy_node *node, const struct policy_job *job)
 {
-    uint64_t whole_ns = job->tick_service_ns + (node->now_ns - node->tick_ns);
-    if (counts_unused && held_slice(node, job) && job->service_ns < whole_ns)
-        job->service_ns = whole_ns;
-    job->tick_service_ns = job->service_ns;
-}
-
-void account_advance(struct policy_node *node, uint64_t now_ns)
-{
-    if (now_ns <= node->now_ns)
-        return;
     for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].scheduled)
-            node->jobs[i].scheduled_total_ns += now_ns - node->now_ns;
+        const struct policy_job *class_ = &node->jobs[i];
+        if (!class_->sequential || class_ == job)
+            continue;
+        uint64_t own_ns = held_ns(class_), slice_ns = node->now_ns - node->tick_ns;
+        uint64_t others_ns = slice_ns > own_ns ? slice_ns - own_ns : 0;
+        uint64_t taken_ns = class_->slice_used_ns > own_ns ? class_->slice_used_ns - own_ns : 0;
+        return taken_ns < others_ns
+                   ? (uint64_t)((double)held_ns(job) * (double)taken_ns / (double)others_ns)
+                   : held_ns(job);
     }
-    node->now_ns = now_ns;
+    return 0;
 }
 
-// The sequential class is as wide as the node, since one of its processes on any CPU disturbs a job
-// that is, but it seldom has a process for each. Counted by CPU time alone it would be the least
-// served for ever, and have every turn that the bound on waiting leaves. So would a job that blocks
-// where requests go by the accounts, and there it would preempt whoever computes, at once.
-static uint64_t held_for_nothing_ns(const struct policy_node *node, const struct policy_job *job,
-                                    uint64_t served_ns)
+// Who held the node had it, however much of it he used, as nobody else did. By CPU time alone a job
+// that sleeps, or computes on some of its CPUs only, would be the least served for as long as it
+// does, have most of the turns, and get the rest of others' by asking. So would the sequential
+// class: it is as wide as the node, since one of its processes on any CPU disturbs a job that is,
+// but it seldom has a process for each. A slice of more than two is none, but a classd that hung:
+// then timerd has lifted the limits, and everybody ran.
+static uint64_t held_in_slice_ns(const struct policy_node *node, const struct policy_job *job)
 {
-    uint64_t held_ns = job->scheduled_total_ns - job->held_ns;
-    bool counts = job->sequential || node->counts_held;
-    return counts && held_ns > served_ns ? held_ns - served_ns : 0;
+    bool counts = (node->counts_held || job->sequential) && node->tick_ns != 0 &&
+                  node->now_ns - node->tick_ns <= 5 * (node->time_slice_ns / 2);
+    return counts ? held_ns(job) - lost_ns(node, job) : 0;
 }
 
 // What makes the account of a class that has `sequential_share` of the time grow as fast as that of
@@ -124,16 +126,61 @@ static uint64_t weighted_ns(const struct policy_node *node, uint64_t received_ns
                               : alone_ns;
 }
 
+// Of the whole slice so far, not of what was added since the last look: the kernel tells of CPU
+// time in pieces of some milliseconds, so that of two looks the one would count what was held and
+// the other what was used. It may be less than at the last look, when that of the class is told.
+void account_settle(const struct policy_node *node, struct policy_job *job)
+{
+    uint64_t held_ns = held_in_slice_ns(node, job), counted_ns = job->slice_counted_ns;
+    uint64_t counts_ns = held_ns > job->slice_used_ns ? held_ns : job->slice_used_ns;
+    if (job->sequential) {
+        counts_ns = counts_ns > counted_ns ? counts_ns : counted_ns;
+        job->service_ns += weighted_ns(node, counts_ns - counted_ns);
+    } else if (counts_ns >= counted_ns) {
+        job->service_ns += counts_ns - counted_ns;
+    } else {
+        uint64_t less_ns = counted_ns - counts_ns;
+        job->service_ns -= less_ns < job->service_ns ? less_ns : job->service_ns;
+    }
+    job->slice_counted_ns = counts_ns;
+}
+
+void account_begin_slice(struct policy_job *job)
+{
+    job->slice_used_ns = job->slice_counted_ns = 0;
+    job->slice_total_ns = job->scheduled_total_ns;
+}
+
+// Of whom nothing is told now, nobody knows whether what is told later was used in this slice.
+void account_begin_slices(struct policy_node *node)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].told_ns == node->now_ns)
+            account_settle(node, &node->jobs[i]);
+    }
+    for (size_t i = 0; i < node->count; i++)
+        account_begin_slice(&node->jobs[i]);
+}
+
+void account_advance(struct policy_node *node, uint64_t now_ns)
+{
+    if (now_ns <= node->now_ns)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->jobs[i].scheduled)
+            node->jobs[i].scheduled_total_ns += now_ns - node->now_ns;
+    }
+    node->now_ns = now_ns;
+}
+
 void account_usage(const struct policy_node *node, struct policy_job *job, uint64_t usage_ns)
 {
     if (job->usage_known) {
         uint64_t used_ns = usage_ns > job->usage_ns ? usage_ns - job->usage_ns : 0;
-        uint64_t served_ns = used_ns / policy_usable_cpus(node, job);
-        uint64_t received_ns = served_ns + held_for_nothing_ns(node, job, served_ns);
-        job->service_ns += job->sequential ? weighted_ns(node, received_ns) : received_ns;
+        job->slice_used_ns += used_ns / policy_usable_cpus(node, job);
         job->told_ns = node->now_ns;
+        account_settle(node, job);
     }
     job->usage_ns = usage_ns;
-    job->held_ns = job->scheduled_total_ns;
     job->usage_known = true;
 }

@@ -8,8 +8,17 @@
 uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct policy_job *suspended,
                                 size_t suspended_count);
 
+// How far ahead of a newcomer anybody gets by the policies' own doing: turns by the clock go on for
+// two slices and a half of lead, and the last of them is a whole one. Who is further ahead was so
+// for another reason. Were it less, who has that cut off, by leaving or being suspended, would gain
+// by it.
+uint64_t account_most_ns(const struct policy_node *node, uint64_t newcomer_ns);
+
 // Somebody comes, or comes back, whose account is this: nobody is far ahead of it any more.
 void account_level(struct policy_node *node, uint64_t newcomer_ns);
+
+// The same of one job.
+void account_cap(const struct policy_node *node, struct policy_job *job, uint64_t newcomer_ns);
 
 // As it was before a restart, as far as that can be true.
 void account_restore(const struct policy_node *node, struct policy_job *job,
@@ -23,7 +32,11 @@ void account_advance(struct policy_node *node, uint64_t now_ns);
 // that is less than the last (the class was made anew), only set the mark.
 void account_usage(const struct policy_node *node, struct policy_job *job, uint64_t usage_ns);
 
-// A slice has ended; `counts_unused` as in struct policy.
-void account_slice(const struct policy_node *node, struct policy_job *job, bool counts_unused);
+// The job goes, or is suspended: what it held of this slice counts.
+void account_settle(const struct policy_node *node, struct policy_job *job);
+
+// A slice begins, or the job is there again.
+void account_begin_slices(struct policy_node *node);
+void account_begin_slice(struct policy_job *job);
 
 #endif

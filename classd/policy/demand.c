@@ -65,16 +65,15 @@ bool demand_observe(struct demand *demand, const struct demand_rules *rules,
     demand->looked = true;
     if (first)
         return demand->computes;
-    if ((double)held_ns >= NEARLY_ALL * (double)elapsed_ns)
+    bool is_free = (double)held_ns >= NEARLY_ALL * (double)elapsed_ns;
+    if (is_free)
         see_width(demand, rules, used_ns / (double)elapsed_ns, look->now_ns);
     if (demand->computes ? used_ns > share_ns : overdraws(demand, rules, used_ns - share_ns)) {
         demand->computes = true;
-        demand->overdrawn_ns = 0;
-    } else if (used_ns * 2 * rules->parts < share_ns) {
+        demand->overdrawn_ns = demand->quiet_ns = demand->quiet_held_ns = 0;
+    } else if (is_free || used_ns * 2 * rules->parts < share_ns) {
         be_quiet(demand, rules, elapsed_ns, held_ns);
-        return demand->computes;
     }
-    demand->quiet_ns = demand->quiet_held_ns = 0;
     return demand->computes;
 }
 

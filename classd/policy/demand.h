@@ -3,9 +3,10 @@
 //
 // Who comes: a class that has used more than its interactive share of the node for a while, or so
 // much more that it comes to the same. A command now and then is nobody who computes. Who goes: one
-// that was quiet, using less than half of that, for a few time-slices, and also while it held the
-// node. So one that is held to its interactive share, or starved there by ranks that spin, is not
-// taken for quiet before it had a slot of its own.
+// that was quiet for a few time-slices, and also while it held the node: using no more than its
+// share while nothing held it to that, as it needs no slots then, or less than half of it. What it
+// uses of it beyond that while it is held to it tells nothing. So one that would use more, or is
+// starved by ranks that spin, is not taken for quiet before it had a slot of its own.
 //
 // And on how many CPUs: where these are left over by the jobs, it takes no part, as jobs that fit
 // on the node together do not. That shows only while nothing holds it.

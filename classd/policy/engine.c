@@ -59,7 +59,8 @@ static void apply(engine_t *engine, const struct engine_settings *settings)
     engine->node.time_slice_ns = settings->time_slice_ns;
     engine->node.gmet_ns = settings->gmet_ns;
     engine->node.dcs = settings->dcs;
-    engine->node.counts_held = engine->policy == &policy_dcs && settings->dcs.calibrate;
+    engine->node.counts_held =
+        engine->policy->counts_held && (engine->policy != &policy_dcs || settings->dcs.calibrate);
     memcpy(engine->node.lists, settings->lists, sizeof settings->lists);
     engine->node.list_count =
         settings->list_count < ENGINE_LISTS ? settings->list_count : ENGINE_LISTS;
@@ -138,12 +139,11 @@ static uint64_t newcomer_service_ns(const engine_t *engine)
     return account_of_newcomer_ns(&engine->node, engine->suspended, engine->suspended_count);
 }
 
-// What (e) lets a job be ahead by, and what it may use up at the end of that, are two slices: who
-// is further ahead was so for another reason, which its owner's next job has nothing to do with.
+// Who is further ahead was so for a reason which its owner's next job has nothing to do with.
 // Whoever comes to an empty node begins at 0, and nobody is there to be ahead of.
 static uint64_t most_of_newcomer_ns(const engine_t *engine)
 {
-    return newcomer_service_ns(engine) + 2 * engine->node.time_slice_ns;
+    return account_most_ns(&engine->node, newcomer_service_ns(engine));
 }
 
 static void remember_lead(engine_t *engine, const struct policy_job *gone)
@@ -227,7 +227,6 @@ static void add_process(engine_t *engine, const struct engine_event *event)
                                    .service_ns = service_ns,
                                    .lead_ns = service_ns - mean_ns,
                                    .owner = event->owner,
-                                   .tick_service_ns = service_ns,
                                    .turns_in_step = shares_of_newcomer(&engine->shares),
                                    .boosted_ns = node->now_ns};
         if (event->kind == ENGINE_REGISTER) // accounts of others that are adopted are still to come
@@ -261,6 +260,7 @@ static void suspend(engine_t *engine, engine_job_t id)
     struct policy_job *job = find_runnable(engine, id);
     if (job == NULL)
         return;
+    account_settle(&engine->node, job);
     struct policy_job suspended = *job;
     suspended.scheduled = suspended.next = false;
     suspended.slices_waited = suspended.most_jobs = 0;
@@ -284,7 +284,7 @@ static void resume(engine_t *engine, engine_job_t id)
         resumed.lead_ns = 0;
     }
     resumed.boosted_ns = resumed.runnable_ns = node->now_ns;
-    resumed.tick_service_ns = resumed.service_ns;
+    account_begin_slice(&resumed);
     take_out(engine->suspended, &engine->suspended_count, job);
     put_in(node->jobs, &node->count, &resumed);
     account_level(node, least_ns);
@@ -310,6 +310,7 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
     struct policy_job *job = find_job(engine, event->job);
     job->processes--;
     if (job->processes == 0) {
+        account_settle(&engine->node, job);
         const struct policy_job gone = *job;
         if (find_runnable(engine, event->job) != NULL)
             take_out(engine->node.jobs, &engine->node.count, job);
@@ -339,8 +340,9 @@ static void begin_slice(engine_t *engine)
         struct policy_job *job = &node->jobs[i];
         if (is_done_with(node, job->from_turn))
             job->from_turn = 0;
-        account_slice(node, job, engine->policy->counts_unused);
+        job->first = false;
     }
+    account_begin_slices(node);
     node->last_turn = node->turn;
     node->tick_ns = node->now_ns;
 }
@@ -406,11 +408,14 @@ static void carry_out(struct policy_node *node, bool tick)
             note_wait(node, job, tick);
         }
         job->scheduled = job->next;
+        shares_note_width(node, job, tick || job->scheduled);
     }
 }
 
 static size_t list_decisions(engine_t *engine, bool limited)
 {
+    for (size_t i = 0; i < engine->suspended_count; i++)
+        shares_note_width(&engine->node, &engine->suspended[i], false);
     return shares_decide(&engine->shares, &engine->node, engine->suspended, engine->suspended_count,
                          limited, engine->decisions);
 }
@@ -436,6 +441,16 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     return true;
 }
 
+// What a job has had beside the others they could not use. When it gets wider, or is bound
+// otherwise, and they take turns from now on, it is no more of a debtor than if it left and came
+// again.
+static void forgive(engine_t *engine, engine_job_t id)
+{
+    struct policy_job *job = find_runnable(engine, id);
+    if (job != NULL)
+        account_cap(&engine->node, job, newcomer_service_ns(engine));
+}
+
 // Who is here, who can run, and by which rules.
 static void change(engine_t *engine, const struct engine_event *event)
 {
@@ -453,8 +468,11 @@ static void change(engine_t *engine, const struct engine_event *event)
         bind_job(engine, find_job(engine, event->job), event->cpus);
     else if (event->kind == ENGINE_SETTINGS)
         apply(engine, event->settings);
-    if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH || event->kind == ENGINE_CPUS)
+    if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH ||
+        event->kind == ENGINE_CPUS) {
+        forgive(engine, event->job);
         refit(engine, event->job);
+    }
 }
 
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
@@ -594,6 +612,10 @@ void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
     struct policy_job *found = find_job(engine, job);
     if (found == NULL)
         return;
+    if (service_ns > found->service_ns) {
+        found->slice_used_ns += service_ns - found->service_ns;
+        found->slice_counted_ns += service_ns - found->service_ns;
+    }
     found->service_ns = service_ns;
     found->lead_ns = 0;
 }

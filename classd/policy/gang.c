@@ -124,6 +124,26 @@ static void on_tick(struct policy_node *node)
     fill(node);
 }
 
+static bool is_last(const struct policy_node *node, const struct policy_job *one,
+                    const struct policy_job *other)
+{
+    return other == NULL || goes_before(node, other, one);
+}
+
+// After a process came or went. By rights, as at the tick: else whoever grows in each slot would
+// have those of others.
+static void make_fit(struct policy_node *node)
+{
+    while (packing_room(node).over) {
+        struct policy_job *last = NULL;
+        for (size_t i = 0; i < node->count; i++) {
+            if (node->jobs[i].next && is_last(node, &node->jobs[i], last))
+                last = &node->jobs[i];
+        }
+        last->next = false;
+    }
+}
+
 static void on_change(struct policy_node *node)
 {
     office_settle(node);
@@ -131,7 +151,7 @@ static void on_change(struct policy_node *node)
         policy_yoo_jette.on_change(node);
         return;
     }
-    packing_make_room(node, 0, node->gmet_ns);
+    make_fit(node);
     fill(node);
 }
 
@@ -143,12 +163,15 @@ static uint64_t out_ns(const struct policy_node *node, const struct policy_job *
     return node->now_ns - since_ns;
 }
 
-// A job that has used next to nothing of its slot so far waits for something. Of the sequential
-// class that cannot be told: its account is weighted, and counts the time that it held the node.
+// A job that has used next to nothing of its slot so far waits for something: less than a tenth of
+// its CPUs, and of a wide job's half of one, as it may be busy with what it does not do in
+// parallel. The sequential class never does.
 static bool waits(const struct policy_node *node, const struct policy_job *job)
 {
-    enum { PART = 10 };
-    return !job->sequential && job->service_ns <= job->tick_service_ns + out_ns(node, job) / PART;
+    enum { PART = 10, CPUS_MOST = 5 };
+    uint64_t cpus = policy_usable_cpus(node, job);
+    uint64_t least_ns = out_ns(node, job) / PART * (cpus < CPUS_MOST ? cpus : CPUS_MOST);
+    return !job->sequential && job->slice_used_ns * cpus <= least_ns;
 }
 
 // Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has
@@ -159,12 +182,6 @@ static bool gives_way(const struct policy_node *node, const struct policy_job *j
     bool filler = office_slots(node, job) != 0 && right_of(node, job) == FILLER;
     return job->next && job->scheduled && out_ns(node, job) >= node->gmet_ns &&
            (filler || waits(node, job));
-}
-
-static bool is_last(const struct policy_node *node, const struct policy_job *one,
-                    const struct policy_job *other)
-{
-    return other == NULL || goes_before(node, other, one);
 }
 
 static bool make_room(struct policy_node *node, struct policy_job *requester)
@@ -197,7 +214,7 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
 
 const struct policy policy_gang = {
     .name = "gang",
-    .counts_unused = true,
+    .counts_held = true,
     .crowded = packing_crowded,
     .on_change = on_change,
     .on_tick = on_tick,

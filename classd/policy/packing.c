@@ -88,25 +88,43 @@ static struct policy_job *least_served(struct policy_node *node, const struct ro
     return best;
 }
 
-static bool may_leave(const struct policy_node *node, const struct policy_job *job, uint64_t age_ns)
+enum leaving { FOR_A_REQUEST, AFTER_A_CHANGE };
+
+// After a change nobody has asked: whom the slice was given to stays.
+static bool may_leave(const struct policy_node *node, const struct policy_job *job, uint64_t age_ns,
+                      enum leaving leaving)
 {
-    return job->next && job->scheduled && node->now_ns - job->scheduled_since_ns >= age_ns;
+    return job->next && job->scheduled && node->now_ns - job->scheduled_since_ns >= age_ns &&
+           (leaving == FOR_A_REQUEST || !job->first);
+}
+
+// Of equals, a request has the last in the line go; after a change it is the last to come.
+static bool leaves_before(const struct policy_job *one, const struct policy_job *other,
+                          enum leaving leaving)
+{
+    if (leaving == FOR_A_REQUEST)
+        return goes_before(other, one);
+    return one->scheduled_since_ns != other->scheduled_since_ns
+               ? one->scheduled_since_ns > other->scheduled_since_ns
+               : one > other;
 }
 
 // The other end of the line: the member to be missed first, of those scheduled for at least age_ns.
-static struct policy_job *most_served(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns)
+static struct policy_job *most_served(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns,
+                                      enum leaving leaving)
 {
     uint64_t most_ns = 0;
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *job = &node->jobs[i];
-        if (may_leave(node, job, age_ns) && job->service_ns > most_ns)
+        if (may_leave(node, job, age_ns, leaving) && job->service_ns > most_ns)
             most_ns = job->service_ns;
     }
     struct policy_job *worst = NULL;
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
-        if (may_leave(node, job, age_ns) && !clearly_more(most_ns, job->service_ns, equal_ns) &&
-            (worst == NULL || goes_before(worst, job)))
+        if (may_leave(node, job, age_ns, leaving) &&
+            !clearly_more(most_ns, job->service_ns, equal_ns) &&
+            (worst == NULL || leaves_before(job, worst, leaving)))
             worst = job;
     }
     return worst;
@@ -134,11 +152,12 @@ struct policy_job *packing_least_served(struct policy_node *node, uint64_t equal
 
 // Takes members out of the next set, most served first, until it fits. Members that fit after all,
 // because a wider one had to go too, stay: nobody is disturbed for nothing. False when the set
-// cannot be made to fit by members scheduled for at least age_ns.
-bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns)
+// cannot be made to fit by members that may leave.
+static bool make_fit(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns,
+                     enum leaving leaving)
 {
     while (packing_room(node).over) {
-        struct policy_job *job = most_served(node, age_ns, equal_ns);
+        struct policy_job *job = most_served(node, age_ns, equal_ns, leaving);
         if (job == NULL)
             return false;
         job->next = false;
@@ -147,14 +166,25 @@ bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal
     return true;
 }
 
+bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns)
+{
+    return make_fit(node, age_ns, equal_ns, FOR_A_REQUEST);
+}
+
+void packing_make_fit(struct policy_node *node, uint64_t equal_ns)
+{
+    make_fit(node, 0, equal_ns, AFTER_A_CHANGE);
+}
+
 // CMDREG and CMDOUT. A newcomer is idle ("a newly created class receives 1% of CPU time
 // initially"), but for (b): it takes room that nobody uses. Room that a job leaves goes to the
 // least served. A job that grows has no better claim than its fellow members, so the most served
-// goes, be it the grown one or not: growing must not be a way to drive others out. GMET protects
-// from requests only; here the CPUs are overcommitted until somebody goes.
+// goes, be it the grown one or not, but never whose slice it is: growing must not be a way to drive
+// others out, and a job whose processes register one after the other begins as a newcomer. GMET
+// protects from requests only; here the CPUs are overcommitted until somebody goes.
 void packing_on_change(struct policy_node *node, uint64_t equal_ns)
 {
-    packing_make_room(node, 0, equal_ns);
+    packing_make_fit(node, equal_ns);
     packing_fill(node, equal_ns);
 }
 
@@ -220,7 +250,7 @@ struct policy_job *packing_choose(struct policy_node *node, struct policy_job *c
         chosen = longest_waiting(node, rounds);
     if (!others_can_wait(node, chosen, POLICY_ROUNDS_MOST))
         chosen = longest_waiting(node, POLICY_ROUNDS_MOST);
-    chosen->next = true;
+    chosen->next = chosen->first = true;
     return chosen;
 }
 

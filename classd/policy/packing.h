@@ -31,6 +31,10 @@ struct policy_job *packing_choose(struct policy_node *node, struct policy_job *c
 // when that cannot be.
 bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal_ns);
 
+// After a process came or went: likewise, whoever has been scheduled for how long, but whose slice
+// it is.
+void packing_make_fit(struct policy_node *node, uint64_t equal_ns);
+
 // The set.
 struct room packing_room(const struct policy_node *node);
 

@@ -20,8 +20,8 @@ struct policy_job {
     bool scheduled; // as last decided; false for a newcomer
     bool next;      // the policy's answer; equals `scheduled` when the policy is asked
 
-    // CPU time received per CPU that the job can use. Of the sequential class at least the time
-    // that it held the node, of others, where the policy wants it, that of slices they did not use.
+    // CPU time received per CPU that the job can use. Of the sequential class, and where the policy
+    // wants it of others, at least the time that it held the node.
     uint64_t service_ns;
     uint64_t lead_ns; // of that, what it began with for its owner's former jobs: see leads.h
     uint64_t scheduled_since_ns;
@@ -33,6 +33,7 @@ struct policy_job {
     uint32_t slices_waited;
     uint32_t most_jobs;
 
+    bool first;          // the present slice was given to it, and others may run beside it
     uint64_t boosted_ns; // policy dcs: when a request last scheduled it; else when it came
 
     bool sequential;
@@ -68,7 +69,10 @@ struct policy_job {
     bool asked;
     uint32_t turns_in_step;
 
-    uint64_t tick_service_ns; // service_ns at the last tick
+    // Of the present slice, or since the job came or was continued in it; see account.c.
+    uint64_t slice_used_ns;    // CPU time per CPU that it can use
+    uint64_t slice_counted_ns; // what of that and of the time that it held is in service_ns
+    uint64_t slice_total_ns;   // scheduled_total_ns when it began
 
     // The engine's own.
     uint64_t arrival; // the order of registration
@@ -76,7 +80,7 @@ struct policy_job {
     bool usage_known;
     uint64_t usage_ns;              // the last total that was reported
     uint64_t told_ns;               // when what it has used since was last added
-    uint64_t held_ns;               // scheduled_total_ns at that time
+    uint64_t idle_cpus;             // that the share of an idle job is a part of; see shares.h
     struct engine_decision decided; // what the caller was told last; job 0: nothing yet
 };
 
@@ -107,8 +111,9 @@ struct policy_node {
 struct policy {
     const char *name;
 
-    // A slice that a job had from end to end counts as served however little of it it used.
-    bool counts_unused;
+    // That a job held the CPUs counts as served, however little of it it used; policy dcs: only
+    // when calibrated.
+    bool counts_held;
 
     // False: every job is scheduled and nothing is limited.
     bool (*crowded)(const struct policy_node *node);

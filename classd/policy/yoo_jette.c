@@ -204,10 +204,10 @@ static bool is_empty(const struct policy_node *node)
 // at its beginning, so nodes that it has ended on go on alike.
 static void on_change(struct policy_node *node)
 {
-    packing_make_room(node, 0, node->gmet_ns);
+    packing_make_fit(node, node->gmet_ns);
     struct policy_job *job = is_empty(node) ? whose_turn(node, node->last_turn) : NULL;
     if (has_turn(node, job))
-        job->next = true;
+        job->next = job->first = true;
     packing_fill(node, node->gmet_ns);
 }
 
@@ -255,7 +255,7 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
 
 const struct policy policy_yoo_jette = {
     .name = "yoo-jette",
-    .counts_unused = true,
+    .counts_held = true,
     .crowded = packing_crowded,
     .on_change = on_change,
     .on_tick = on_tick,

@@ -12,6 +12,7 @@
 #include "pmpi_front_names.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -228,9 +229,10 @@ static const char *own_name(void)
 __attribute__((constructor)) static void note_directory(void)
 {
     const char *name = own_name();
-    if (name == NULL || name[0] == '/' || getcwd(directory_at_load, PATH_BYTES - 1) == NULL)
-        return;
-    strcat(directory_at_load, "/");
+    int fault = errno; // is 0 when main begins
+    if (name != NULL && name[0] != '/' && getcwd(directory_at_load, PATH_BYTES - 1) != NULL)
+        strcat(directory_at_load, "/");
+    errno = fault;
 }
 
 static bool load_variant(const struct family *found)

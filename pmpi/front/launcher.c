@@ -3,6 +3,7 @@
 #include "pmpi/front/forwarding.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,7 +83,8 @@ static bool file_lists(const char *path)
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode), lists = !regular;
+    bool regular = fstatat(fd, "", &status, AT_EMPTY_PATH) == 0 && S_ISREG(status.st_mode);
+    bool lists = !regular;
     FILE *file = regular ? fdopen(fd, "r") : NULL;
     char *line = NULL;
     size_t room = 0;
@@ -234,9 +236,11 @@ static void forward_in_prrte(char **arguments)
 __attribute__((constructor)) static void launcher_forward(int argc, char **argv)
 {
     char prefix[PATH_BYTES];
+    int fault = errno; // is 0 when main begins
     enum forwarding_launcher launcher = argc < 1 ? FORWARDING_NOBODY : own_launcher(prefix);
     if (launcher == FORWARDING_ORTE)
         forward_in_orte(argv, prefix);
     else if (launcher == FORWARDING_PRRTE)
         forward_in_prrte(argv);
+    errno = fault;
 }

@@ -1,1 +1,1 @@
-"""Makes C and assembly from mpi_functions.table: `table` <- `front`; `roles` <- `body` <- `entry`, and `quick`, <- `variant`."""
+"""Makes C and assembly from mpi_functions.table: `table` <- `front`; `roles` <- `body` <- `entry`, `roles` <- `quick`, all <- `variant`."""

@@ -126,7 +126,7 @@ class Body:
 
     def expected_within(self):
         """The same for a collective that is left to the MPI as a whole, before it begins."""
-        lines = self.expects()
+        lines = [f"wait_will_expect(next, {count}, {datatype});" for count, datatype in self.amounts()]
         return ["if (wait_blocks && peers_intra(comm)) {", *indent(lines), "}"] if lines else []
 
     def kept(self):

@@ -1,7 +1,7 @@
 """What an entry point does when the call is the program's own."""
 
 from .body import Body, after_real, before_real, indent
-from .roles import AFTER, BEFORE, BLOCKING, COMPLETION, IN, INTRODUCES, MERGES, OUT, OVER, STRANGERS
+from .roles import AFTER, BEFORE, BLOCKING, COMPLETION, IN, INTRODUCES, MERGES, OUT, OVER, STRANGERS, unpolled
 
 
 def completion(f, body):
@@ -87,7 +87,7 @@ def entry_lines(f):
         else:
             yield from body.real()
         yield from after_real(f)
-        if f.role == "part" or (f.role == "icollective" and f.name.endswith(("_init", "_init_c"))):
+        if unpolled(f) == "wait_whole":
             yield from body.kept()
         elif f.role == "icollective":
             yield from body.expected()
@@ -105,8 +105,6 @@ def entry_lines(f):
         yield "    header_matched(comm, *message, status);"
     if f.role == "start":
         yield "carrier_look();"
-    if f.role == "part" or (f.name.endswith(("_init", "_init_c")) and f.role == "icollective"):
-        yield "wait_whole = true;"
     if f.role in AFTER:
         yield "if (rc == MPI_SUCCESS)"
         yield f"    {AFTER[f.role]}"

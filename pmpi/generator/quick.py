@@ -1,5 +1,7 @@
 """The short way through an entry point, for calls between which nothing has changed."""
 
+from .roles import unpolled
+
 # The rule is that nothing has changed since the last call. Then these go on to MPI at once, and those
 # that wait look again afterwards. Neither depth nor anything else is kept: being seen twice costs such a
 # call one more look.
@@ -24,8 +26,8 @@ NOINLINE = "static __attribute__((noinline)) int "
 
 
 def is_quick(f):
-    """Whether there is a short way: not to what makes persistent requests."""
-    return f.role in QUICK_BEFORE and not (f.role == "icollective" and "MPI_Info" in f.parameters)
+    """Whether there is a short way: not to what makes persistent requests, or generalized ones."""
+    return f.role in QUICK_BEFORE and unpolled(f) is None
 
 
 def quick_wrapper(f, entry):

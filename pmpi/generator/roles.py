@@ -40,6 +40,7 @@ AFTER = {
     "waitsome": "carrier_arrived();",
     "collective": "carrier_arrived();",
     "rma_sync": "carrier_arrived();",
+    "comm_free": "carrier_finish_freed();",
     "creation": "peers_learn(*newcomm);",
     "dup": "peers_learn_duplicate(*newcomm, comm);",
     "idup": "peers_learn_like(*newcomm, comm);",
@@ -67,6 +68,15 @@ BLOCKING = {
 
 # Of these some, or all, are left to the MPI as a whole.
 WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync", "mrecv", "recv", "waitall"}
+
+
+def unpolled(f):
+    """What is set by a call that begins something of which not every MPI_Waitall is polled, or None. It may be made
+    before MPI_Init, for a session, or in a callback."""
+    if f.role == "part" or (f.role == "icollective" and f.name.endswith(("_init", "_init_c"))):
+        return "wait_whole"
+    return "wait_generalized" if f.name == "Grequest_start" else None
+
 
 # The header carrier's part. A parcel is what really goes to MPI in place of the user's buffer, count
 # and datatype: these themselves where no header travels.

@@ -3,6 +3,7 @@
 from .body import indent
 from .entry import entry_lines
 from .quick import ENTRY, NOINLINE, is_quick, quick_wrapper
+from .roles import unpolled
 from .table import checksum, wrapped
 
 
@@ -43,6 +44,8 @@ def wrapper(f, entry):
         yield "}"
         return
     nested = "carrier_free_nested(next->{0}, {1})" if f.role == "comm_free" else "next->{0}({1})"
+    if unpolled(f):
+        yield f"    {unpolled(f)} = true;"
     yield "    if (core_nested())"
     yield f"        return {nested.format(f.name, f.call())};"
     yield "    int rc;"

@@ -17,8 +17,10 @@ enum {
     LOOKS_MAX = 4, // in a row that found data of which nobody had taken any
 };
 
-// Connections come and go; a new one is missed for so long at most, as if it gave no sign.
+// Connections come and go; a new one is missed for so long at most, as if it gave no sign. In a
+// process with very many descriptors for longer: to look takes one of so many parts of its time.
 #define LOOK_UP_INTERVAL_NS (NS_PER_SEC / 2)
+#define LOOK_UP_PARTS       100
 
 // Of a thread, while another one sleeps on the sockets and would be told in its place.
 #define BESIDE_ANOTHER_NS (2 * NS_PER_MS)
@@ -147,7 +149,8 @@ enum arrivals arrivals_sleep(uint64_t most_ns, int ear, bool *heard)
     uint64_t now = clock_now_ns();
     if (now >= own.next_look_up_ns) {
         look_up_sockets();
-        own.next_look_up_ns = now + LOOK_UP_INTERVAL_NS;
+        uint64_t rest_ns = (clock_now_ns() - now) * LOOK_UP_PARTS;
+        own.next_look_up_ns = now + (rest_ns > LOOK_UP_INTERVAL_NS ? rest_ns : LOOK_UP_INTERVAL_NS);
     }
     bool came = look() || sleep_on_all(most_ns, ear, heard);
     atomic_flag_clear_explicit(&own.busy, memory_order_release);

@@ -66,6 +66,35 @@ static enum piggyback without_unknown_functions(enum piggyback piggyback)
     return PIGGYBACK_NOTICE;
 }
 
+// Threads that the kernel does not know may change places in the midst of a call, and what is kept
+// of a thread (core.h) is another one's then: calls of the program may be taken for the library's.
+// That costs hints; but polled collectives would not match, and headers would be read as data.
+static bool has_user_level_threads(void)
+{
+    static const char *const starts[] = {"ABT_init", "qthread_initialize"}; // Argobots, Qthreads
+    int level = MPI_THREAD_SINGLE;
+    if (job.mpi->Query_thread(&level) != MPI_SUCCESS || level != MPI_THREAD_MULTIPLE)
+        return false;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (core_find(starts[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static void leave_user_level_threads_alone(enum wait_mode *wait, enum piggyback *piggyback)
+{
+    if (!has_user_level_threads())
+        return;
+    if (job.rank == 0 &&
+        (*wait == WAIT_YIELD || *wait == WAIT_BLOCK || *piggyback == PIGGYBACK_HEADER))
+        fprintf(stderr, "cosched: this program has user-level threads (Argobots, Qthreads) and "
+                        "MPI_THREAD_MULTIPLE, so its ranks spin and send notices\n");
+    *wait = WAIT_SPIN;
+    if (*piggyback == PIGGYBACK_HEADER)
+        *piggyback = PIGGYBACK_NOTICE;
+}
+
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
@@ -93,6 +122,7 @@ static struct ballot own_ballot(void)
                                                                      : PIGGYBACK_OFF;
         piggyback = without_unknown_functions(piggyback);
     }
+    leave_user_level_threads_alone(&wait, &piggyback);
     ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
     ballot.carries = page != NULL && (piggyback == PIGGYBACK_OFF || reserve_carrier())
                          ? piggyback

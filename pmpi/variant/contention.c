@@ -5,6 +5,7 @@
 #include "common/units.h"
 #include "pmpi/variant/machine.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ struct contention_process contention_own_process(void)
 {
     struct stat numbers;
     struct contention_process process = {.pid = getpid()};
-    if (stat("/proc/self/ns/pid", &numbers) == 0) {
+    if (fstatat(AT_FDCWD, "/proc/self/ns/pid", &numbers, 0) == 0) {
         uint64_t id = hash_with(machine_id(), &numbers.st_dev, sizeof numbers.st_dev);
         process.numbers_id = hash_with(id, &numbers.st_ino, sizeof numbers.st_ino);
     }

@@ -89,7 +89,7 @@ static void consider(const struct search *search, const char *directory)
     struct stat status;
     struct limit limit;
     if (is_class(directory) || !read_limit(directory, search->v2, &limit) ||
-        stat(directory, &status) < 0)
+        fstatat(AT_FDCWD, directory, &status, 0) < 0)
         return;
     look_behind(search->records, (uint64_t)status.st_ino, &limit);
     if (limit.quota_us == LIMIT_NONE || limit.quota_us < limit.period_us / 2)

@@ -1,5 +1,6 @@
 #include "pmpi/variant/doorbell.h"
 
+#include "common/clock.h"
 #include "common/hash.h"
 #include "common/status_page.h"
 #include "common/units.h"
@@ -44,7 +45,7 @@ uint64_t doorbell_place(const char *directory)
 {
     struct stat status;
     uid_t user = geteuid();
-    if (stat(directory, &status) < 0 || !S_ISDIR(status.st_mode))
+    if (fstatat(AT_FDCWD, directory, &status, 0) < 0 || !S_ISDIR(status.st_mode))
         return 0;
     uint64_t id = hash_with(machine_id(), &status.st_dev, sizeof status.st_dev);
     id = hash_with(id, &status.st_ino, sizeof status.st_ino);
@@ -86,8 +87,9 @@ static bool is_name(const char *name)
 static bool is_left(int at, const char *name)
 {
     struct stat status;
+    time_t now = (time_t)(clock_wall_ns() / NS_PER_SEC);
     return fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-           status.st_uid == geteuid() && status.st_mtime < time(NULL) - LEFT_S;
+           status.st_uid == geteuid() && status.st_mtime < now - LEFT_S;
 }
 
 // Those of jobs of this user that were killed before their ranks had joined.
@@ -134,8 +136,9 @@ int doorbell_join(const char *directory, const char *name, int seats, int own, s
     int fd = open_at(directory, name, O_RDWR, err);
     if (fd < 0)
         return -1;
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 077) != 0 || status.st_size != (off_t)room_bytes(seats)) {
+    if (fstatat(fd, "", &status, AT_EMPTY_PATH) < 0 || !S_ISREG(status.st_mode) ||
+        status.st_uid != geteuid() || (status.st_mode & 077) != 0 ||
+        status.st_size != (off_t)room_bytes(seats)) {
         close(fd);
         return error_set(err, EPERM, "doorbell %s/%s is not this job's", directory, name);
     }
@@ -146,7 +149,7 @@ void doorbell_remove(const char *directory, const char *name)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", directory, name) < (int)sizeof path)
-        unlink(path);
+        unlinkat(AT_FDCWD, path, 0);
 }
 
 void doorbell_leave(void)

@@ -134,11 +134,13 @@ static void say_who_is_missing(int size)
     char with[400], without[200];
     list_ranks(roll.present, size, true, with, sizeof with);
     list_ranks(roll.present, size, false, without, sizeof without);
-    fprintf(stderr,
-            "cosched: of this job's %d ranks, %s have loaded libcosched_pmpi.so and %s have not; "
-            "%s, or without the library (statically linked and set-uid programs cannot have it). "
-            "The job is ended, since its messages may be mixed up\n",
-            size, with, without, launcher_remedy());
+    fprintf(
+        stderr,
+        "cosched: of this job's %d ranks, %s have loaded libcosched_pmpi.so and %s have not; "
+        "%s, or without the library (statically linked and set-uid programs cannot have it, nor "
+        "those that take MPI_Init by dlsym() from their MPI's library). "
+        "The job is ended, since its messages may be mixed up\n",
+        size, with, without, launcher_remedy());
 }
 
 void half_wrapped_end(int rank, int size, MPI_Request *request)
@@ -152,7 +154,7 @@ void half_wrapped_end(int rank, int size, MPI_Request *request)
         say_who_is_missing(size);
         nanosleep(&(struct timespec){.tv_nsec = HEARD_NS}, NULL);
     } else {
-        sleep(1); // so that the first one has its say
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL); // so that the first one has its say
     }
     mpi_next[1].Abort(MPI_COMM_WORLD, 1);
 }

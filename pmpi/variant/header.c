@@ -295,6 +295,15 @@ static struct wire *incoming(size_t room)
     return wire;
 }
 
+// The datatype may be freed before the message is there. Not a duplicate, for which attributes that
+// the program has set on its own would be copied, by functions of the program's.
+static int keep_layout(MPI_Datatype type, MPI_Datatype *layout)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    int rc = mpi->Type_contiguous(1, type, layout);
+    return rc == MPI_SUCCESS ? mpi->Type_commit(layout) : rc;
+}
+
 static void expect(struct parcel *parcel, enum header_use use, size_t size)
 {
     struct parcel user = *parcel;
@@ -310,7 +319,7 @@ static void expect(struct parcel *parcel, enum header_use use, size_t size)
         wire->bytes = bytes;
         if (size == 0 && bytes > 0) {
             wire->count = user.count;
-            parcel->rc = mpi_next[1].Type_dup(user.type, &wire->layout);
+            parcel->rc = keep_layout(user.type, &wire->layout);
         }
         be_bounced(parcel, wire, bytes);
     }
@@ -329,11 +338,16 @@ void header_expect(struct parcel *parcel, enum header_use use, int source, int t
     expect(parcel, use, size);
 }
 
+// What is found wrong here leaves the message where it is, to be received by another call. (Not so
+// what MPI finds wrong with the parcel: that is the message, which is gone then.)
 void header_expect_matched(struct parcel *parcel, enum header_use use, MPI_Message message)
 {
     size_t size = wire_basic_size(parcel->type);
-    if (requests_take(&messages, (uintptr_t)message) != NULL && !is_wrong(parcel, size))
-        expect(parcel, use, size);
+    if (is_wrong(parcel, size) || requests_take(&messages, (uintptr_t)message) == NULL)
+        return;
+    expect(parcel, use, size);
+    if (parcel->rc != MPI_SUCCESS)
+        header_note_message(message);
 }
 
 void header_note_message(MPI_Message message)

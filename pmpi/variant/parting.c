@@ -111,16 +111,31 @@ static bool take_one(void)
     return true;
 }
 
+static bool silence(MPI_Comm comm, MPI_Errhandler *handler)
+{
+    return mpi_next[1].Comm_get_errhandler(comm, handler) == MPI_SUCCESS &&
+           mpi_next[1].Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+}
+
+static void restore(MPI_Comm comm, MPI_Errhandler *handler)
+{
+    mpi_next[1].Comm_set_errhandler(comm, *handler);
+    mpi_next[1].Errhandler_free(handler);
+}
+
+// From 4.2 on what is found out in a call without a communicator is told to MPI_COMM_SELF's
+// handler, before to MPI_COMM_WORLD's.
 void parting_take_unreceived(void)
 {
-    MPI_Errhandler handler;
-    if (mpi_next[1].Comm_get_errhandler(MPI_COMM_WORLD, &handler) != MPI_SUCCESS)
+    MPI_Errhandler of_world, of_self;
+    if (!silence(MPI_COMM_WORLD, &of_world))
         return;
-    mpi_next[1].Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int i = 0; i < TAKEN_MAX && take_one(); i++)
-        ;
-    mpi_next[1].Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    mpi_next[1].Errhandler_free(&handler);
+    if (silence(MPI_COMM_SELF, &of_self)) {
+        for (int i = 0; i < TAKEN_MAX && take_one(); i++)
+            ;
+        restore(MPI_COMM_SELF, &of_self);
+    }
+    restore(MPI_COMM_WORLD, &of_world);
 }
 
 void parting_linger(int size, enum parting_state state, bool crowded, bool parted)

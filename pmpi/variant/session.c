@@ -57,7 +57,8 @@ static struct {
 static bool is_single_threaded(void)
 {
     struct stat tasks;
-    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3; // its own two, and one each
+    return fstatat(AT_FDCWD, "/proc/self/task", &tasks, 0) == 0 &&
+           tasks.st_nlink == 3; // its own two, and one each
 }
 
 void session_prepare(void)
@@ -83,7 +84,7 @@ static void remember_descriptor(int fd, bool tells)
     session.asking = false;
     session.tells = tells;
     session.fd = fd;
-    if (fstat(fd, &status) == 0) {
+    if (fstatat(fd, "", &status, AT_EMPTY_PATH) == 0) {
         session.fd_device = status.st_dev;
         session.fd_inode = status.st_ino;
     }
@@ -94,7 +95,8 @@ static void remember_descriptor(int fd, bool tells)
 static bool descriptor_is_ours(void)
 {
     struct stat status;
-    return session.fd >= 0 && session.pid == getpid() && fstat(session.fd, &status) == 0 &&
+    return session.fd >= 0 && session.pid == getpid() &&
+           fstatat(session.fd, "", &status, AT_EMPTY_PATH) == 0 &&
            status.st_dev == session.fd_device && status.st_ino == session.fd_inode;
 }
 
@@ -111,7 +113,7 @@ static int take_page(int fd, struct error *err)
 {
     struct stat status;
     const struct status_page *page = NULL;
-    if (fstat(fd, &status) < 0)
+    if (fstatat(fd, "", &status, AT_EMPTY_PATH) < 0)
         return error_errno(err, errno, "status page");
     if (session.page == NULL || status.st_dev != session.page_device ||
         status.st_ino != session.page_inode) {
@@ -147,12 +149,19 @@ static bool without_newest_field(struct protocol_register *wish)
     return true;
 }
 
+// By a classd that is there. Where a process may have no such socket at all, as in a sandbox,
+// nobody has refused anything.
+static bool is_refusal(int code)
+{
+    return code == ETIMEDOUT || code == EACCES;
+}
+
 static int connect_and_register(unsigned timeout_ms, struct error *err)
 {
     const struct session_identity *identity = &session.identity;
     struct error fault = {0};
     int fd = client_connect_within(identity->runtime_dir, timeout_ms, &fault);
-    session.met = fd >= 0 || (fault.code != ENOENT && fault.code != ECONNREFUSED);
+    session.met = fd >= 0 || is_refusal(fault.code);
     if (fd < 0)
         return error_set(err, fault.code, "%s", fault.text);
     struct protocol_request request = protocol_request_new(PROTOCOL_REGISTER, ++session.sequence);
@@ -537,12 +546,13 @@ void session_part(void)
 }
 
 // A classd that has taken over knows this process by its page, and would limit it as a member of a
-// job for as long as it lives. Who has exchanged nothing with other nodes has not seen it come.
+// job for as long as it lives; so would one whose connection the program has closed. Who has
+// exchanged nothing with other nodes has seen neither.
 void session_exit(void)
 {
     if (session.page == NULL)
         return;
-    if (is_taken_over(session_word()) && session.pid == getpid()) {
+    if ((is_taken_over(session_word()) || !descriptor_is_ours()) && session.pid == getpid()) {
         drop_descriptor();
         connect_and_register(REGISTER_TIMEOUT_MS, NULL);
     }

@@ -5,7 +5,9 @@
 #include "pmpi/variant/contention.h"
 #include "pmpi/variant/courtesy.h"
 #include "pmpi/variant/held.h"
+#include "pmpi/variant/job.h"
 #include "pmpi/variant/requests.h"
+#include "pmpi/variant/wire.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -40,6 +42,7 @@ bool wait_blocks;
 bool wait_adapts;
 bool wait_collectives_polled;
 _Atomic bool wait_whole;
+_Atomic bool wait_generalized;
 static uint64_t yield_limit_ns; // 0: polls_before_yield
 static uint32_t polls_before_yield = POLLS_BEFORE_YIELD;
 static _Atomic bool strangers; // are in some intracommunicator
@@ -293,6 +296,26 @@ void wait_merged(MPI_Comm comm)
         atomic_store_explicit(&strangers, true, memory_order_relaxed);
 }
 
+// Whether a type that MPI has not seen yet is one. Asked for its size MPI would tell of a wrong one
+// to MPI_COMM_WORLD's error handler, though the call to come has a communicator with another. So it
+// is tried in a request on the private one, where nobody is told, which is never started.
+static bool is_type(MPI_Datatype type)
+{
+    if (wire_basic_size(type) != 0)
+        return true;
+    if (type == MPI_DATATYPE_NULL || type == (MPI_Datatype)0)
+        return false;
+#ifndef OPEN_MPI // where any other handle is taken for one
+    static const char anything = 0;
+    const struct mpi_next *mpi = &mpi_next[1];
+    MPI_Request trial = MPI_REQUEST_NULL;
+    if (mpi->Send_init(&anything, 1, type, job.rank, 0, job.comm, &trial) != MPI_SUCCESS)
+        return false;
+    mpi->Request_free(&trial);
+#endif
+    return true;
+}
+
 static uint64_t bytes_of(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
 {
     MPI_Count size = 0;
@@ -305,6 +328,12 @@ static uint64_t bytes_of(const struct mpi_next *next, MPI_Count count, MPI_Datat
 void wait_expects_message(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
 {
     block_expect(bytes_of(next, count, type));
+}
+
+void wait_will_expect(const struct mpi_next *next, MPI_Count count, MPI_Datatype type)
+{
+    if (is_type(type))
+        block_expect(bytes_of(next, count, type));
 }
 
 // The handle may have been that of another request, which was freed.
@@ -337,7 +366,7 @@ bool wait_is_small(const struct mpi_next *next, MPI_Comm comm, MPI_Count count, 
                    bool blocks)
 {
     int ranks = 1;
-    uint64_t bytes = bytes_of(next, count, type);
+    uint64_t bytes = is_type(type) ? bytes_of(next, count, type) : 0;
     return bytes <= INT_MAX && (!blocks || (next->Comm_size(comm, &ranks) == MPI_SUCCESS &&
                                             bytes * (uint64_t)ranks <= INT_MAX));
 }
@@ -351,7 +380,7 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
 {
     struct wait wait = wait_new();
     (void)statuses, (void)rc;
-    for (int i = 0; requests != NULL && i < count; i++) {
+    for (int i = 0; !wait_generalized && requests != NULL && i < count; i++) {
         int flag = 0, seen;
         while ((seen = next->Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE)) ==
                    MPI_SUCCESS &&
@@ -366,6 +395,22 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
 #else
 
 enum { STATUSES_AT_HAND = 64 };
+
+// MPI_Testall tells of a fault before all are complete, MPI_Waitall afterwards. And from 4.2 on the
+// first leaves what is complete then in its place, faults included, which would be told again.
+static void wait_for_rest(const struct mpi_next *next, int count, MPI_Request *requests,
+                          MPI_Status *statuses)
+{
+    for (int i = 0; i < count; i++) {
+        int flag = 0;
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        if (statuses[i].MPI_ERROR == MPI_ERR_PENDING)
+            statuses[i].MPI_ERROR = wait_request(next, &requests[i], &statuses[i], PEERS_UNKNOWN);
+        else
+            next->Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+    }
+}
 
 // MPI_Testall is not quite the same: it does not set MPI_ERROR of who has succeeded; and where
 // statuses are ignored, it completes all of more than 64 requests in the way of the last ones
@@ -390,6 +435,8 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
     int flag = 0;
     while ((*rc = next->Testall(count, requests, &flag, statuses)) == MPI_SUCCESS && !flag)
         wait_pause(&wait);
+    if (*rc == MPI_ERR_IN_STATUS && !flag)
+        wait_for_rest(next, count, requests, statuses);
     free(made);
     return true;
 }

@@ -65,6 +65,10 @@ static inline void wait_expects(const struct mpi_next *next, MPI_Count count, MP
         wait_expects_message(next, count, type);
 }
 
+// The same of a call that is still to be made, by ranks that sleep while they wait: the type may be
+// none, which nothing but that call may tell of.
+void wait_will_expect(const struct mpi_next *next, MPI_Count count, MPI_Datatype type);
+
 // Can it become of use to know that? Ranks that do not sleep may beside outsiders.
 static inline bool wait_may_block(void)
 {
@@ -131,13 +135,18 @@ bool wait_sleeps_now(void);
 // fails.
 extern _Atomic bool wait_whole;
 
+// Set by the first generalized request. Open MPI has the program tell its status, once it is
+// complete, whenever it is looked at, and the program may count on being asked once.
+extern _Atomic bool wait_generalized;
+
 // MPI_Waitall by polls. True: they have completed all, or failed, and *rc is what the call returns;
 // false: it is to be made, which takes no time any more, or is all that can be done.
 bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
                   MPI_Status *statuses, int *rc);
 
 // Whether a collective moves no more than 2 GiB, `blocks` times `count` elements, from or to a
-// rank: MPICH's nonblocking ones reckon with 32 bits where its blocking ones do not.
+// rank: MPICH's nonblocking ones reckon with 32 bits where its blocking ones do not. True of a type
+// that is none, of which the nonblocking one tells as well.
 bool wait_is_small(const struct mpi_next *next, MPI_Comm comm, MPI_Count count, MPI_Datatype type,
                    bool blocks);
 

@@ -70,6 +70,27 @@ CASE(bad_types)
     OK(MPI_Type_free(&uncommitted));
 }
 
+// A handle that is no type's. Open MPI takes any other one for an address.
+static MPI_Datatype no_type(void)
+{
+#ifdef OPEN_MPI
+    return MPI_DATATYPE_NULL;
+#else
+    return (MPI_Datatype)MPI_COMM_WORLD;
+#endif
+}
+
+// MPI_COMM_WORLD's errors are fatal here; this communicator's are not.
+CASE(bad_types_of_collectives)
+{
+    int all[2] = {0}; // ranks
+    NOTE_ERROR(MPI_Bcast(&number, 1, no_type(), 0, comm));
+    NOTE_ERROR(MPI_Allgather(&number, 1, MPI_INT, all, 1, no_type(), comm));
+#ifndef OPEN_MPI
+    NOTE_ERROR(MPI_Allreduce(&number, all, 1, no_type(), MPI_SUM, comm));
+#endif
+}
+
 CASE(bad_communicators)
 {
     return_all_errors();
@@ -195,6 +216,8 @@ CASE(handler_of_bad_arguments)
     CHECK(MPI_Probe(ranks, TAG, comm, &status) != MPI_SUCCESS);
     check_called(comm);
     CHECK(MPI_Bcast(&number, -1, MPI_INT, 0, comm) != MPI_SUCCESS);
+    check_called(comm);
+    CHECK(MPI_Bcast(&number, 1, no_type(), 0, comm) != MPI_SUCCESS);
     check_called(comm);
     CHECK(MPI_Sendrecv(&number, 1, MPI_INT, ranks, TAG, &number, 1, MPI_INT, 0, TAG, comm,
                        &status) != MPI_SUCCESS);

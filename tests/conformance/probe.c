@@ -199,6 +199,26 @@ CASE_EACH(matched_message_passed_by, orders)
     }
 }
 
+CASE_EACH(mrecv_after_faulty_ones, orders)
+{
+    // Whose message stays matched.
+    return_all_errors();
+    MPI_Message matched;
+    MPI_Request request;
+    MPI_Status status = fresh_status();
+    if (rank == 0) {
+        OK(MPI_Send(message((size_t)value, 1), (int)value, MPI_BYTE, 1, TAG, comm));
+    } else {
+        unsigned char *got = buffer((size_t)value);
+        OK(MPI_Mprobe(0, TAG, comm, &matched, &status));
+        RETURNS(MPI_ERR_COUNT, MPI_Mrecv(got, -1, MPI_BYTE, &matched, &status));
+        RETURNS(MPI_ERR_TYPE, MPI_Imrecv(got, 1, MPI_DATATYPE_NULL, &matched, &request));
+        OK(MPI_Mrecv(got, (int)value, MPI_BYTE, &matched, &status));
+        STATUS(&status, 0, TAG, MPI_BYTE, (int)value);
+        FILLED(got, (size_t)value, 1);
+    }
+}
+
 CASE_EACH(mrecv_of_derived_type, orders)
 {
     MPI_Datatype every_other;

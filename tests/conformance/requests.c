@@ -626,6 +626,7 @@ CASE(generalized_request_in_waitall)
     STATUS(&statuses[0], 5, 6, MPI_INT, 3);
     STATUS(&statuses[1], 1 - rank, TAG, MPI_INT, 1);
     EQUAL(1 - rank, got);
+    EQUAL(1, queried);
     EQUAL(1, freed);
     for (int i = 0; i < 4; i++)
         CHECK(requests[i] == MPI_REQUEST_NULL);

@@ -28,6 +28,7 @@ OPENMPI = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1",
            "--mca", "odls_base_sigkill_timeout", "0"]  # else each job that is killed takes seconds
 SKIPPED = 77
 RESTARTS_MAX = 40  # of a program that dies in one case after another
+HANGS_MAX = 3  # MPICH hangs in MPI_Finalize at times, without help; who does so that often in a row has another reason
 SHOWN_MAX = 25  # differences of one run
 # What differs must differ from so many runs without the library: how mpiexec ends when a program never
 # calls MPI_Finalize, say, is chance.
@@ -88,7 +89,7 @@ PROGRAMS = [
     Program("python", kind="text", sources=["python.py"], compiler=None),
     Program("ends", kind="ends", sources=["ends.c"],
             modes=["open", "served", "forked", "unreceived", "no_finalize", "abort", "killed", "fatal_error"],
-            waits=[""]),
+            waits=["", "yield"]),
 ]
 
 
@@ -96,7 +97,7 @@ PROGRAMS = [
 BLOCKING = {"two_ranks", "four_ranks", "sums_of_4", "threads"}
 # What these test, bindings and values, depends on no carrier and way to wait together: unless somebody asks for more, each
 # carrier has one way in the lab.
-PAIRED = {"sums_of_3", "sums_of_4", "sessions", "cpp", "fortran_mpifh", "fortran_usempi", "fortran_f08", "python"}
+PAIRED = {"sums_of_3", "sums_of_4", "sessions", "cpp", "fortran_mpifh", "fortran_usempi", "fortran_f08", "python", "ends"}
 NOT_PAIRED = {"notice+yield", "header"}
 
 
@@ -248,6 +249,7 @@ class Result:
         self.lines = {}
         self.status = None
         self.hung = 0
+        self.hung_in_a_row = 0
         self.complaints = []  # of the library, on stderr
         self.details = []
         self.seconds = 0.0
@@ -311,6 +313,7 @@ class Suite:
         result.complaints += [line for line in done.stderr.splitlines() if line.startswith("cosched:")]
         result.details += [line for line in done.stderr.splitlines() if line.startswith("conform:")]
         result.hung += done.hung
+        result.hung_in_a_row = result.hung_in_a_row + 1 if done.hung else 0
         result.status = done.status
         return done
 
@@ -318,12 +321,10 @@ class Suite:
         wanted = [name for name in self.cases_of(family, program)
                   if only is None or name == only or name.startswith((only + "/", only + "."))]
         arguments = ["--only", only] if only else []
-        retried = False
         for _ in range(RESTARTS_MAX):
             done = self._launch(result, place, family, variant, program, arguments)
             collect(result, done.lines)
-            if done.hung and not retried:  # it must end in another way, too
-                retried = True
+            if done.hung and result.hung_in_a_row < HANGS_MAX:  # it must end in another way, too
                 continue
             missing = [name for name in wanted if name not in result.lines]
             if any(re.match(DONE, line) for line in done.lines) or not missing:
@@ -338,7 +339,7 @@ class Suite:
             result.lines.setdefault(name, f"FAILED {name} not run: {DIED} too often")
 
     def _run_text(self, result, place, family, variant, program):
-        for _ in range(2):
+        for _ in range(HANGS_MAX):
             done = self._launch(result, place, family, variant, program, [])
             collect(result, done.lines)
             if not done.hung:
@@ -352,7 +353,7 @@ class Suite:
         for mode in program.modes:
             if only not in (None, mode):
                 continue
-            for _ in range(3):
+            for _ in range(HANGS_MAX):
                 done = self._launch(result, place, family, variant, program, [mode])
                 if not (done.hung or done.timed_out):
                     break
@@ -415,6 +416,13 @@ def differences(plains, result):
     return differing, not hung and all(plain.status != result.status for plain in plains)
 
 
+def hangs(family, plains, result):
+    """Whether it hangs in MPI_Finalize as no MPI does by itself."""
+    if any(plain.hung for plain in plains):
+        return False
+    return result.hung_in_a_row >= HANGS_MAX or (family == "openmpi" and result.hung > 0)
+
+
 class Table:
     """The summary: a row per program, MPI, place and variant."""
 
@@ -428,7 +436,8 @@ class Table:
         own = failed & set().union(*(one.failed() for one in plains))
         differing, status_differs = differences(plains, result)
         if result is not plain:
-            self.bad += len(differing) + len(failed - own) + status_differs + len(result.complaints)
+            hanging = hangs(family, plains, result)
+            self.bad += len(differing) + len(failed - own) + status_differs + len(result.complaints) + hanging
         self.rows.append([program.name, family, place, variant.name, len(result.lines),
                           len(failed - own) if result is not plain else 0,
                           len(own), len(differing) + status_differs, result.hung,
@@ -445,6 +454,8 @@ class Table:
             say(f"  {what}: and {len(differing) - SHOWN_MAX} more")
         if status_differs:
             say(f"  {what}: DIFFERENT exit status {result.status}, {plain.status} without")
+        if hanging:
+            say(f"  {what}: HUNG in MPI_Finalize {result.hung} times, never without")
         for line in result.complaints[:5]:
             say(f"  {what}: COMPLAINT {line}")
         if differing or status_differs:

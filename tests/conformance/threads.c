@@ -100,6 +100,42 @@ CASE(ping_pong_by_communicator)
         OK(MPI_Comm_free(&comms[i]));
 }
 
+// Layouts that start at MPI_BOTTOM: each thread's own addresses, of types that each makes for itself.
+static void *from_bottom(void *argument)
+{
+    struct work *work = argument;
+    int values[2][3];
+    for (int i = 0; i < MESSAGES; i++) {
+        MPI_Datatype types[2];
+        for (int way = 0; way < 2; way++) {
+            MPI_Aint places[2];
+            MPI_Get_address(&values[way][2], &places[0]);
+            MPI_Get_address(&values[way][0], &places[1]);
+            MPI_Type_create_hindexed(2, (int[]){1, 1}, places, MPI_INT, &types[way]);
+            MPI_Type_commit(&types[way]);
+        }
+        values[0][2] = work->number * 1000 + i;
+        values[0][0] = -values[0][2] - 1;
+        values[1][0] = values[1][1] = values[1][2] = 0;
+        MPI_Request request;
+        MPI_Irecv(MPI_BOTTOM, 1, types[1], 1 - rank, work->number, work->comm, &request);
+        work->wrong += MPI_Send(MPI_BOTTOM, 1, types[0], 1 - rank, work->number, work->comm) !=
+                       MPI_SUCCESS;
+        work->wrong += MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+        work->wrong += values[1][2] != values[0][2] || values[1][0] != values[0][0] ||
+                       values[1][1] != 0;
+        MPI_Type_free(&types[0]);
+        MPI_Type_free(&types[1]);
+    }
+    return NULL;
+}
+
+CASE(layouts_from_bottom)
+{
+    if (!lacking())
+        run(from_bottom, NULL);
+}
+
 static void *exchange(void *argument)
 {
     struct work *work = argument;

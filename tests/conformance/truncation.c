@@ -4,6 +4,8 @@
 #include "conform.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { TAG = 40, SLACK = 1 << 21 };
 
@@ -178,6 +180,39 @@ CASE_EACH(waitall, few_pairs)
             STATUS(&statuses[i], 0, TAG + i, MPI_BYTE, 50);
             FILLED(got[i], 50, i);
         }
+    }
+    check_that_messages_pass();
+}
+
+// The call waits for both, though the first to come is at fault. (Open MPI's may not.)
+CASE_EACH(waitall_of_a_late_message, few_pairs)
+{
+    return_all_errors();
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    unsigned char *late = buffer(50), *got = loose_buffer((size_t)capacity_of(value), SLACK);
+    if (rank == 1) {
+        OK(MPI_Irecv(late, 50, MPI_BYTE, 0, TAG, comm, &requests[0]));
+        OK(MPI_Irecv(got, capacity_of(value), MPI_BYTE, 0, TAG + 1, comm, &requests[1]));
+    }
+    meet();
+    if (rank == 0) {
+        unsigned char *bytes = message((size_t)length_of(value), 1);
+        OK(MPI_Send(bytes, length_of(value), MPI_BYTE, 1, TAG + 1, comm));
+        usleep(20000);
+        OK(MPI_Send(message(50, 2), 50, MPI_BYTE, 1, TAG, comm));
+    } else {
+        RETURNS(MPI_ERR_IN_STATUS, MPI_Waitall(2, requests, statuses));
+        RETURNS(MPI_ERR_TRUNCATE, statuses[1].MPI_ERROR);
+        note("%s", requests[1] == MPI_REQUEST_NULL ? "null" : "kept");
+#ifdef OPEN_MPI
+        if (statuses[0].MPI_ERROR == MPI_ERR_PENDING)
+            statuses[0].MPI_ERROR = MPI_Wait(&requests[0], &statuses[0]);
+#endif
+        RETURNS(MPI_SUCCESS, statuses[0].MPI_ERROR);
+        CHECK(requests[0] == MPI_REQUEST_NULL);
+        STATUS(&statuses[0], 0, TAG, MPI_BYTE, 50);
+        FILLED(late, 50, 2);
     }
     check_that_messages_pass();
 }

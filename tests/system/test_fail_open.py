@@ -11,8 +11,8 @@ import subprocess
 import time
 
 import daemonkit
-from daemonkit import (CLASSD, CONTENDED, DEADLINE_S, ROOT, SCHEDULED, SWITCH, TIMERD, Node, classes, quota,
-                       remove_groups)
+from daemonkit import (CLASSD, CONTENDED, DEADLINE_S, ROOT, SCHEDULED, SWITCH, TIMERD, Node, classes,
+                       limit_by_hand, quota, remove_groups)
 
 
 class Ends(Node):
@@ -56,6 +56,16 @@ class Ends(Node):
         self.assertEqual(b.flags(), CONTENDED)
         self.assertEqual(self.ctl_json("release"), {"lifted": 2})
         self.assertEqual((a.flags(), b.flags()), (SCHEDULED, SCHEDULED))
+
+    def test_release_leaves_the_limits_of_a_classd_that_serves(self):
+        self.job("a"), self.job("b")
+        release = [CLASSD, "--config", self.config, "--release"]
+        run = subprocess.run(release, capture_output=True, text=True, timeout=DEADLINE_S, check=True)
+        self.assertIn("coschedctl shutdown", run.stderr)
+        self.assert_shares("a", "b")
+        self.classd.send_signal(signal.SIGSTOP)  # which then is no reason to wait
+        subprocess.run(release, timeout=DEADLINE_S, check=True)
+        self.assertEqual((quota("a"), quota("b")), (-1, -1))
 
     def test_release_needs_no_sound_configuration(self):
         self.job("a"), self.job("b")
@@ -324,7 +334,9 @@ class Timer(Node):
         before = self.log_text().count("classd is silent")
         self.classd.send_signal(signal.SIGSTOP)
         self.eventually(self.lifted, "timerd lifts the limits")
-        time.sleep(1)  # several further ticks of the outage
+        # As a classd that wakes up for a moment does.
+        limit_by_hand("b", 1000)
+        self.eventually(self.lifted, "timerd lifts them again in the same outage")
         self.assertEqual(self.log_text().count("classd is silent"), before + 1)
         self.classd.send_signal(signal.SIGCONT)
         self.eventually(self.both_limited, "the woken classd limits again")
@@ -371,6 +383,37 @@ class Timer(Node):
         self.assertEqual(self.start_unheard(CLASSD, "--release").wait(DEADLINE_S), 0)
         self.assertTrue(self.lifted())
 
+    def start_unread(self, program):
+        """With nobody who reads what is said, and no room for more."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        try:
+            while os.write(writer, bytes(4096)):
+                pass
+        except BlockingIOError:
+            os.set_blocking(writer, True)
+        daemon = subprocess.Popen([program, "--config", self.config], stdin=subprocess.DEVNULL, stderr=writer)
+        os.close(writer)
+        self.daemons.append(daemon)
+        return daemon
+
+    def test_a_log_that_is_full_is_no_reason_to_limit_for_ever(self):
+        self.classd.terminate()
+        self.classd.wait(DEADLINE_S)
+        self.classd = self.start_unread(CLASSD)
+        self.eventually(lambda: self.ctl("status").returncode == 0, "classd serves")
+        self.job("a"), self.job("b")
+        self.start_unread(TIMERD)
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(self.lifted, "timerd lifts the limits")
+        self.classd.send_signal(signal.SIGCONT)
+        self.eventually(self.both_limited, "the woken classd limits again")
+        self.classd.terminate()
+        self.assertEqual(self.classd.wait(DEADLINE_S), 0)
+        self.eventually(self.lifted, "it lifts at its end")
+
     def test_timerd_may_start_first(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
         self.start(TIMERD)
@@ -379,6 +422,37 @@ class Timer(Node):
         self.job("a"), self.job("b")
         self.eventually(lambda: quota("b") == 99000, "b is scheduled")
         self.eventually(lambda: quota("a") == 99000, "a is scheduled")
+
+
+class Weights(Node):
+    settings = {"scheduler__cpus": 2, "scheduler__time_slice": "200ms", "scheduler__gmet": "100ms", "timer__align": "yes"}
+
+    def weights(self):
+        """Of the root and of the class: how many CPUs' worth."""
+        usual, name = (1024, "cpu.shares") if daemonkit.V1_CPU else (100, "cpu.weight")
+        texts = []
+        for folder in (daemonkit.CPU_ROOT, os.path.join(daemonkit.CPU_ROOT, "job-0-a")):
+            with open(os.path.join(folder, name), encoding="ascii") as file:
+                texts.append(file.read())
+        return [int(text) / usual for text in texts]
+
+    def test_they_go_and_come_with_the_limits(self):
+        self.job("a", 2), self.job("b", 2)
+        self.start(TIMERD)
+        self.eventually(lambda: self.ctl_json("status")["switches"] > 0, "timerd asks")
+        self.assertEqual(self.weights(), [2, 2])
+        self.classd.send_signal(signal.SIGSTOP)
+        self.eventually(lambda: self.weights() == [1, 1], "timerd takes them back")
+        self.classd.send_signal(signal.SIGCONT)
+        self.eventually(lambda: self.weights() == [2, 2], "the woken classd has them again")
+        self.classd.terminate()
+        self.assertEqual(self.classd.wait(DEADLINE_S), 0)
+        self.assertEqual(self.weights(), [1, 1])
+        self.classd = self.start_classd()
+        self.eventually(lambda: self.weights() == [2, 2], "the next one has them")
+        self.kill_classd()
+        subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
+        self.assertEqual(self.weights(), [1, 1])
 
 
 if __name__ == "__main__":

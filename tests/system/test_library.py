@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -32,6 +33,11 @@ PROGRAMS = {  # name: (compiler, source, flags)
     "usempi": ("mpif90", "ring.F90", ["-DBINDING=2"]),
     "usempif08": ("mpif90", "ring.F90", ["-DBINDING=3"]),
 }
+
+
+# The C library's functions after which a program may have named its own; MPIs themselves need read() and its like.
+PROGRAMS_OWN = {"accept", "bind", "clock", "connect", "fstat", "index", "link", "listen", "pause", "poll", "recv", "recvmsg", "select",
+                "send", "sendmsg", "shutdown", "sleep", "socket", "stat", "time", "unlink", "wait"}
 
 
 def mpiexec(family, arguments, prefix=(), **variables):
@@ -285,6 +291,12 @@ class Library(unittest.TestCase):
                 done = subprocess.run(["nm", "-D", "--undefined-only", variant], capture_output=True, text=True, check=True)
                 self.assertEqual(re.findall(r"\bP?MPI_\w+", done.stdout), [])
 
+    def test_needs_no_function_that_a_program_may_have_itself(self):
+        for library in (LIBRARY, *(LIBRARY.replace(".so", f"_{family}.so") for family in FAMILIES)):
+            with self.subTest(library=os.path.basename(library)):
+                done = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True)
+                self.assertEqual(PROGRAMS_OWN & set(re.findall(r"\bU (\w+)", done.stdout)), set())
+
 
 class Front(unittest.TestCase):
     """How the front finds the program's MPI, and what it does where that lacks functions."""
@@ -384,6 +396,44 @@ class Front(unittest.TestCase):
                                            "COSCHED_RUNTIME_DIR": "/nonexistent"})
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertRegex(done.stderr, r"cosched: job \S+ ranks 1 ")
+
+    def answer_with_rubbish(self):
+        """In the place of classd, until the test ends."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(os.path.join(self.folder, "classd.socket"))
+        listener.listen(8)
+
+        def answer():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(4096)
+                    connection.send(b"rubbish")
+        thread = threading.Thread(target=answer)
+        thread.start()
+        self.addCleanup(listener.close)
+        self.addCleanup(thread.join)
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)
+
+    def test_functions_of_the_program_are_not_taken_for_the_c_librarys(self):
+        self.answer_with_rubbish()
+        for family in FAMILIES:
+            program = self.compile(f"mpicc.{family}", "ring.c", os.path.join(SOURCES, "names.c"), "-rdynamic", "-ldl")
+            for directory in ("/nonexistent", self.folder):
+                with self.subTest(mpi=family, directory=directory):
+                    done = mpiexec(family, ["-n", "2", program], LD_PRELOAD=LIBRARY, COSCHED_WAIT="block",
+                                   COSCHED_RUNTIME_DIR=directory)
+                    self.assertEqual((done.returncode, done.stdout), (0, "token 0 total 1\n"), done.stderr)
+                    self.assertEqual("no scheduler takes this job" in done.stderr, directory == self.folder, done.stderr)
+
+    def test_errno_is_as_it_was_when_main_begins(self):
+        launcher = os.path.join(self.folder, "mpirun")
+        os.rename(self.compile("cc", "fault.c", "-rdynamic"), launcher)
+        done = subprocess.run([launcher], env={**os.environ, "LD_PRELOAD": LIBRARY, "HOME": self.folder}, check=False)
+        self.assertEqual(done.returncode, 0)
 
 
 if __name__ == "__main__":

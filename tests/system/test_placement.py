@@ -215,8 +215,8 @@ class Timer(Placed):
         self.start(TIMERD)
         self.eventually(lambda: limit(STEP)[0] == "1000", "it is limited")
         self.classd.send_signal(stop)
+        self.eventually(lambda: (limit(STEP), quota("b")) == (("70000", "100000"), -1), "timerd lifts the limits")
         self.eventually(lambda: "classd is silent" in self.log_text(), "a line")
-        self.assertEqual((limit(STEP), quota("b")), (("70000", "100000"), -1))
 
     def test_a_killed_classd_limits_nobody(self):
         self.check(signal.SIGKILL)

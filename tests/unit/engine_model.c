@@ -55,7 +55,17 @@ static uint64_t in_step_ppm(const struct history *h, uint64_t idle_ppm)
 static uint64_t idle_job_ppm(const struct history *h, const struct model_job *job,
                              uint64_t idle_ppm, uint64_t few_ppm)
 {
-    return (is_in_step(job) ? few_ppm : idle_ppm) * usable(h, job) / cpus(h);
+    return (is_in_step(job) ? few_ppm : idle_ppm) * job->idle_cpus / cpus(h);
+}
+
+// While it is idle no fewer before a tick.
+static void note_idle_cpus(struct history *h, bool tick)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct model_job *job = &h->jobs[i];
+        if (tick || view_at(h, i).scheduled || usable(h, job) > job->idle_cpus)
+            job->idle_cpus = usable(h, job);
+    }
 }
 
 static void check_shares(struct history *h)
@@ -284,6 +294,7 @@ struct engine_result step(struct history *h, struct engine_event event)
         CHECK(result.outcome == ENGINE_DONE);
     if (event.kind == ENGINE_USAGE)
         CHECK(result.decision_count == 0);
+    note_idle_cpus(h, event.kind == ENGINE_SWITCH);
     if (is_limited(h)) {
         check_shares(h);
         check_packing(h);

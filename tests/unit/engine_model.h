@@ -21,10 +21,11 @@ struct model_job {
     unsigned turns_unasked;
     bool usage_known;
     uint64_t usage_ns;
-    uint64_t held_ns; // total_ns when its usage was last reported
     uint64_t told_ns; // when its usage was last reported
     uint64_t service_ns;
-    uint64_t tick_service_ns; // at the last tick
+    uint64_t slice_used_ns, slice_counted_ns; // since the last tick, or since it came
+    uint64_t slice_total_ns;                  // total_ns at that time
+    uint64_t idle_cpus;                       // that its share is of while it is idle
     // Before the event, from the view.
     bool scheduled;
     uint64_t since_ns;

@@ -46,6 +46,9 @@ size_t mock_bytes(const MPI_Status *status);
 // A function that this MPI has and the table does not, or null.
 extern const char *mock_newer;
 
+// A symbol that the process has besides, or null.
+extern const char *mock_symbol;
+
 // An error ends a persistent request, as under Open MPI: its handle is null then.
 extern bool mock_errors_end;
 

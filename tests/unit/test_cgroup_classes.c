@@ -159,6 +159,49 @@ static void all_are_listed_and_lifted(void **state)
     assert_ok(class_remove(open_class("b"), &err));
 }
 
+static void assert_weights(long long weight)
+{
+    assert_int_equal(number_in("", version->weight), weight);
+    assert_int_equal(number_in("a", version->weight), weight);
+}
+
+// With nobody who has jobs take turns they are no more than what is beside their root.
+static void who_releases_takes_the_weights_back(void **state)
+{
+    (void)state;
+    const long long both = version->weight_of_two_cpus;
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, NULL, false};
+    class_t *a = open_class("a");
+    assert_weights(both);
+    assert_ok(backend_release_all(backend, NULL, &err));
+    assert_weights(both / 2);
+    backend_weigh_all(backend); // the daemon wakes up
+    assert_weights(both);
+    class_close(a);
+    assert_ok(backend_release_all(backend, NULL, &err));
+    backend_close(backend);
+    assert_ok(backend_open(&settings, &backend, &err)); // or there is another one
+    a = open_class("a");
+    assert_weights(both);
+    assert_ok(class_remove(a, &err));
+}
+
+// Nothing but classes keeps it from being removed.
+static void a_root_that_is_gone_is_made_again(void **state)
+{
+    (void)state;
+    char path[512];
+    for (unsigned i = 0; i < mount_count; i++) {
+        snprintf(path, sizeof path, "%s/%s", mounts[i], root);
+        assert_int_equal(rmdir(path), 0);
+    }
+    class_t *a = open_class("a");
+    assert_weights(version->weight_of_two_cpus);
+    assert_ok(class_place(a, start(wait_forever, NULL), &err));
+    assert_ok(class_set_share(a, 5000, &err));
+    assert_ok(class_remove(a, &err));
+}
+
 static void what_is_gone_can_be_removed(void **state)
 {
     (void)state;
@@ -309,6 +352,16 @@ static void v2_root_passes_cpu_on(void **state)
     assert_string_equal(text, "cpu\n");
 }
 
+static void v2_a_root_that_has_lost_cpu_passes_it_on_again(void **state)
+{
+    (void)state;
+    write_text("", "cgroup.subtree_control", "-cpu");
+    class_t *a = open_class("a");
+    assert_ok(class_set_share(a, 5000, &err));
+    assert_ok(class_remove(a, &err));
+    v2_root_passes_cpu_on(state);
+}
+
 // The kernel lets a group with processes pass on cpu, and then takes nobody into the groups below.
 static void v2_a_root_with_processes_is_refused(void **state)
 {
@@ -331,11 +384,17 @@ static void v2_a_root_with_processes_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        real(remove_restores_the_origin),       real(a_class_is_removed_in_steps),
-        real(a_vanished_origin_gives_the_top),  real(adoption_keeps_limit_and_members),
-        real(all_are_listed_and_lifted),        real(what_is_gone_can_be_removed),
-        real(what_stays_behind_is_not_limited), real(a_nested_root),
+        real(remove_restores_the_origin),
+        real(a_class_is_removed_in_steps),
+        real(a_vanished_origin_gives_the_top),
+        real(adoption_keeps_limit_and_members),
+        real(all_are_listed_and_lifted),
+        real(what_is_gone_can_be_removed),
+        real(what_stays_behind_is_not_limited),
+        real(a_nested_root),
         real(bad_names_and_settings),
+        real(who_releases_takes_the_weights_back),
+        real(a_root_that_is_gone_is_made_again),
     };
     const struct CMUnitTest v1_tests[] = {
         real(v1_by_hand),
@@ -344,6 +403,7 @@ int main(void)
     };
     const struct CMUnitTest v2_tests[] = {
         real(v2_root_passes_cpu_on),
+        real(v2_a_root_that_has_lost_cpu_passes_it_on_again),
         real(v2_a_root_with_processes_is_refused),
     };
     if (!find_cgroups())

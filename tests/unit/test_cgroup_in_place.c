@@ -112,12 +112,15 @@ ssize_t __real_pwrite(int fd, const void *bytes, size_t count, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t count, off_t offset);
 
 static bool refuses;
+static const char *refused; // what a write begins with that the kernel takes no more
 
 // What the backend writes to a limit.
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t count, off_t offset)
 {
-    errno = EPERM;
-    return refuses ? -1 : __real_pwrite(fd, bytes, count, offset);
+    bool invalid = refused != NULL && count >= strlen(refused) &&
+                   strncmp(bytes, refused, strlen(refused)) == 0;
+    errno = invalid ? EINVAL : EPERM;
+    return refuses || invalid ? -1 : __real_pwrite(fd, bytes, count, offset);
 }
 
 // Nobody else would try once more while the daemon lives.
@@ -139,6 +142,30 @@ static void a_limit_that_cannot_be_given_back_is_given_back_later(void **state)
     refuses = false;
     assert_ok(class_remove_step(a, SIZE_MAX, &err));
     assert_int_equal(limit_from().quota_us, 50000);
+    assert_int_equal(rmdir(records), 0);
+}
+
+// As when the group above has been given less since: on v1 the kernel then refuses the own limit.
+// Who is left at ours would stay so for ever.
+static void where_the_own_limit_is_refused_there_is_none_rather_than_ours(void **state)
+{
+    (void)state;
+    char from[128];
+    struct class_home home = {.pid = live_elsewhere(from), .any = true};
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    assert_int_equal(limit_from().quota_us, 2000);
+    refused = "50000";
+    class_close(a);
+    open_with_records();
+    assert_int_equal(backend_release_all(backend, NULL, &err), 1);
+    refused = NULL;
+    assert_int_equal(limit_from().quota_us, -1);
+    a = open_class("a");
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, -1); // since then somebody else's
     assert_int_equal(rmdir(records), 0);
 }
 
@@ -353,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         real(a_group_is_limited_in_place_and_given_back),
         real(a_limit_that_cannot_be_given_back_is_given_back_later),
+        real(where_the_own_limit_is_refused_there_is_none_rather_than_ours),
         real(a_limit_that_the_kernel_doubled_is_not_the_groups_own),
         real(a_record_of_means_that_a_place_has_not_is_dropped),
         real(a_group_is_left_for_a_class_of_its_own),

@@ -78,6 +78,30 @@ static void classes_weigh_as_much_as_the_node(void **state)
     class_close(open_class("a"));
     assert_file("lab/node0", "cpu.weight", "400\n");
     assert_file("lab/node0/a", "cpu.weight", "400\n");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_file("lab/node0", "cpu.weight", "400\n100\n");
+    assert_file("lab/node0/a", "cpu.weight", "400\n100\n");
+    backend_weigh_all(backend);
+    assert_file("lab/node0", "cpu.weight", "400\n100\n400\n");
+    assert_file("lab/node0/a", "cpu.weight", "400\n100\n400\n");
+}
+
+// The daemon knows its CPUs, and may go on; whoever releases only takes back.
+static void who_releases_needs_no_weight(void **state)
+{
+    (void)state;
+    struct backend_settings looking = settings;
+    struct error err = {0};
+    put_class("lab/node0");
+    put_class("lab/node0/a");
+    looking.as_it_is = true;
+    if (v2_open(mount, &looking, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+    backend_weigh_all(backend);
+    assert_file("lab/node0", "cpu.weight", "");
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_file("lab/node0", "cpu.weight", "100\n");
+    assert_file("lab/node0/a", "cpu.weight", "100\n");
 }
 
 static void usage_comes_from_cpu_stat(void **state)
@@ -189,6 +213,23 @@ static void a_failed_open_leaves_nothing(void **state)
     assert_non_null(strstr(err.text, "cpu.max"));
     snprintf(path, sizeof path, "%s/lab/node0/new", mount);
     assert_int_equal(access(path, F_OK), -1);
+}
+
+// While it is empty nothing keeps anybody from that, and no job would be taken any more.
+static void a_root_that_has_lost_cpu_is_given_it_again(void **state)
+{
+    (void)state;
+    class_t *a = NULL;
+    struct error err = {0};
+    open_backend();
+    put("lab/node0", "cgroup.subtree_control", "");
+    assert_int_equal(class_open(backend, "new", &a, &err), -1); // no kernel fills the directory
+    assert_file("lab/node0", "cgroup.subtree_control", "+cpu\n");
+    assert_non_null(strstr(err.text, "cpu.max"));
+    put("lab/node0", "cgroup.subtree_control", "");
+    put("lab/node0", "cgroup.controllers", "memory\n");
+    assert_int_equal(class_open(backend, "new", &a, &err), -1);
+    assert_non_null(strstr(err.text, "offers \"memory\""));
 }
 
 static int collect(const char *name, void *user)
@@ -339,11 +380,13 @@ int main(void)
         on_files(a_group_with_processes_is_left_alone),
         on_files(limits_are_one_line),
         on_files(classes_weigh_as_much_as_the_node),
+        on_files(who_releases_needs_no_weight),
         on_files(usage_comes_from_cpu_stat),
         on_files(freezing_waits_for_the_event),
         on_files(placing_writes_the_pid),
         on_files(kill_uses_the_kernels_or_its_own),
         on_files(a_failed_open_leaves_nothing),
+        on_files(a_root_that_has_lost_cpu_is_given_it_again),
         on_files(release_goes_on_after_a_failure),
         on_files(a_busy_group_is_reported),
         on_files(what_is_being_removed_holds_no_descriptor_and_no_limit),

@@ -268,6 +268,33 @@ static void large_ones_are_left_to_the_mpi(void **state)
     assert_int_equal(nonblocking, 1);
 }
 
+static MPI_Datatype sized; // of which MPI was asked last
+static __typeof__(mpi_next[1].Type_size_x) mock_type_size;
+
+static int note_type(MPI_Datatype type, MPI_Count *size)
+{
+    sized = type;
+    return mock_type_size(type, size);
+}
+
+// MPI would tell of it to the error handler of MPI_COMM_WORLD.
+static void nobody_asks_for_the_size_of_what_is_no_type(void **state)
+{
+    const MPI_Datatype wrong = (MPI_Datatype)MPI_COMM_WORLD;
+    MPI_Datatype right;
+    (void)state;
+    assert_int_equal(mpi_next[1].Type_contiguous(1, MPI_INT, &right), MPI_SUCCESS);
+    mpi_next[1].Type_commit(&right);
+    lib.Bcast(NULL, 1, right, 0, MPI_COMM_WORLD);
+    assert_int_equal(sized, right);
+    blocking = nonblocking = 0;
+    lib.Bcast(NULL, 1, wrong, 0, MPI_COMM_WORLD);
+    assert_int_equal(nonblocking, 1); // which tells its own
+    assert_int_equal(sized, right);
+    assert_int_equal(mock_requests_left(), 0);
+    mpi_next[1].Type_free(&right);
+}
+
 // One rank has spawned them; the others have made no call that brings strangers.
 static void who_is_introduced_to_strangers_knows(void **state)
 {
@@ -304,10 +331,12 @@ static int start(void **state)
     mock_start(MPI_THREAD_SINGLE);
     mock_group = mpi_next[1].Comm_group;
     mock_size = mpi_next[1].Group_size;
+    mock_type_size = mpi_next[1].Type_size_x;
     for (int i = 0; i < 2; i++) {
         mpi_next[i].Barrier = count_blocking;
         mpi_next[i].Ibarrier = count_nonblocking;
         mpi_next[i].Comm_size = comm_size;
+        mpi_next[i].Type_size_x = note_type;
         mpi_next[i].Bcast = count_bcast;
         mpi_next[i].Ibcast = count_ibcast;
         mpi_next[i].Alltoall = count_alltoall;
@@ -332,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both),
         cmocka_unit_test(large_ones_are_left_to_the_mpi),
+        cmocka_unit_test(nobody_asks_for_the_size_of_what_is_no_type),
         cmocka_unit_test(who_is_introduced_to_strangers_knows),
         cmocka_unit_test(with_peers),
     };

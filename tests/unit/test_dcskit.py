@@ -187,6 +187,18 @@ class Outcome(unittest.TestCase):
         self.assertIsNone(outcome.coscheduled(text, "sequential"))
         self.assertIsNone(outcome.coscheduled(text, "nobody"))
 
+    def test_programs_of_which_classd_knows_nothing_make_no_run(self):
+        mpi, rival = jobs.Job("latency"), jobs.Job("competitor", is_hog=True)
+        user = jobs.Job("user", in_class=True, is_hog=True)
+        came = [{"jobs": [{"job": "5e", "job_id": "sequential"}], "events": [[1, name, 1, 1] for name in ("a1", "5e")]}]
+        for programs, dumps, message in (((mpi, user), [{"jobs": [], "events": []}], "none of its 1 MPI programs"),
+                                         ((mpi, rival), came, "1 of its 2 MPI programs")):
+            unit = argparse.Namespace(jobs=programs, workload="users", mpi="mpich", scheduler="dcs")
+            with self.assertRaisesRegex(NasError, message):
+                outcome.check_registered(unit, dumps)
+        outcome.check_registered(argparse.Namespace(jobs=(mpi, user)), came)
+        outcome.check_registered(argparse.Namespace(jobs=(mpi, rival)), [])  # nothing is known
+
     def test_half_a_trace_is_none(self):
         self.assertEqual(outcome.parsed(['{"jobs": []}', "{"]), [])
         self.assertEqual(outcome.parsed(['{"jobs": []}', "null"]), [])

@@ -101,8 +101,10 @@ static void one_busy_group_of_several_stays(void **state)
     struct node node = node_with_slice(SECOND);
     node.rules.parts = 4;
     spend(&node, 1, 2000, false);
-    assert_true(spend(&node, 100, 24, true)); // a quarter of the share
-    assert_false(spend(&node, 100, 10, true));
+    assert_true(spend(&node, 100, 24, false)); // a quarter of the share
+    assert_true(spend(&node, 100, 120, true));
+    assert_true(spend(&node, 100, 10, false));
+    assert_false(spend(&node, 1, 10, true));
 }
 
 // Ranks that spin may leave it nothing: only its own slot tells.
@@ -125,11 +127,25 @@ static void a_pause_is_no_end(void **state)
     spend(&node, 1, 2000, true);
     for (unsigned i = 0; i < 5; i++) {
         assert_true(spend(&node, 9, 0, true));
-        assert_true(spend(&node, 1, 60, true)); // neither busy nor quiet
+        assert_true(spend(&node, 1, 120, true));
     }
     assert_true(spend(&node, 9, 49, true));
     assert_false(spend(&node, 1, 49, true));
     assert_true(spend(&node, 1, 2000, true));
+}
+
+// An editor, or what watches the machine: it has that in others' slots, too, and needs none of its
+// own.
+static void who_needs_no_more_than_the_share_goes(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(15 * SECOND);
+    spend(&node, 1, 2000, true);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(spend(&node, 3, 80, true));
+        assert_true(spend(&node, 15, 80, false));
+    }
+    assert_false(spend(&node, 1, 80, true));
 }
 
 static void patience_goes_by_short_slices(void **state)
@@ -206,6 +222,7 @@ int main(void)
         cmocka_unit_test(one_busy_group_of_several_stays),
         cmocka_unit_test(who_had_no_slot_of_his_own_stays),
         cmocka_unit_test(a_pause_is_no_end),
+        cmocka_unit_test(who_needs_no_more_than_the_share_goes),
         cmocka_unit_test(patience_goes_by_short_slices),
         cmocka_unit_test(totals_that_go_back_are_nothing),
         cmocka_unit_test(who_finds_a_cpu_beside_the_jobs_fits),

@@ -8,16 +8,24 @@
 #define SECOND    1000000000ull
 #define HISTORIES 240
 
-// Nobody is far ahead of who comes.
-static void level(struct history *h, uint64_t newcomer_ns)
+static uint64_t newcomer_ns(const struct history *h)
 {
-    const uint64_t most_ns = newcomer_ns + 2 * h->caller.settings.time_slice_ns;
+    uint64_t sum_ns = 0, least_ns = UINT64_MAX;
     for (size_t i = 0; i < h->count; i++) {
-        struct model_job *job = &h->jobs[i];
-        uint64_t less_ns = job->service_ns > most_ns ? job->service_ns - most_ns : 0;
-        job->service_ns -= less_ns;
-        job->tick_service_ns -= less_ns < job->tick_service_ns ? less_ns : job->tick_service_ns;
+        sum_ns += h->jobs[i].service_ns;
+        least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
     }
+    uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
+    uint64_t most_ns = h->count > 0 ? least_ns + 2 * h->caller.settings.time_slice_ns : 0;
+    return mean_ns < most_ns ? mean_ns : most_ns;
+}
+
+// Nobody is far ahead of who comes, nor who gets wider of anybody.
+static void level(struct history *h, struct model_job *jobs, size_t count)
+{
+    const uint64_t most_ns = newcomer_ns(h) + 4 * h->caller.settings.time_slice_ns;
+    for (size_t i = 0; i < count; i++)
+        jobs[i].service_ns = jobs[i].service_ns < most_ns ? jobs[i].service_ns : most_ns;
 }
 
 static void step_register(struct history *h)
@@ -25,24 +33,18 @@ static void step_register(struct history *h)
     bool newcomer = h->count == 0 || (h->count < h->most_jobs && draw(h, 2) == 0);
     struct model_job *job = newcomer ? &h->jobs[h->count] : &h->jobs[draw(h, h->count)];
     if (newcomer) {
-        uint64_t sum_ns = 0, least_ns = UINT64_MAX;
-        for (size_t i = 0; i < h->count; i++) {
-            sum_ns += h->jobs[i].service_ns;
-            least_ns = h->jobs[i].service_ns < least_ns ? h->jobs[i].service_ns : least_ns;
-        }
-        uint64_t mean_ns = h->count > 0 ? sum_ns / h->count : 0;
-        if (h->count > 0 && mean_ns > least_ns + 2 * h->caller.settings.time_slice_ns)
-            mean_ns = least_ns + 2 * h->caller.settings.time_slice_ns;
-        level(h, mean_ns);
+        uint64_t mean_ns = newcomer_ns(h);
+        level(h, h->jobs, h->count);
         *job = (struct model_job){.id = ++h->last_id,
                                   .service_ns = mean_ns,
-                                  .tick_service_ns = mean_ns,
                                   .turns_unasked = h->quiet_ticks > 2 * h->jobs_at_tick ? 4 : 0};
         job->appetite_pct = (unsigned)(draw(h, 4) == 0 ? 0 : 50 + draw(h, 51));
         job->sequential = h->uniform_width == 0 && !has_sequential(h) && draw(h, 4) == 0;
         h->count++;
     } else if (h->uniform_width > 0 || job->processes == MAX_PROCESSES || job->sequential) {
         return;
+    } else {
+        level(h, job, 1);
     }
     uint32_t width = h->uniform_width;
     if (job->sequential)
@@ -62,21 +64,63 @@ static uint64_t time_of_event(const struct history *h)
     return h->caller.now_ns > h->clock_ns ? h->caller.now_ns : h->clock_ns;
 }
 
-// A slice that a job had from end to end is served, used or not; one of more than two and a half is
-// a classd that hung.
+// By the time of the next event.
+static uint64_t total_ns(const struct history *h, const struct model_job *job)
+{
+    return job->total_ns + (job->scheduled ? time_of_event(h) - h->clock_ns : 0);
+}
+
+static uint64_t all_ns(const struct history *h, const struct model_job *job)
+{
+    return total_ns(h, job) - job->slice_total_ns;
+}
+
+// What the sequential class has used of others' slots.
+static uint64_t lost_ns(const struct history *h, const struct model_job *job)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        const struct model_job *class_ = &h->jobs[i];
+        uint64_t own_ns = all_ns(h, class_), slice_ns = time_of_event(h) - h->tick_ns;
+        if (!class_->sequential || class_ == job || class_->slice_used_ns <= own_ns)
+            continue;
+        uint64_t taken_ns = class_->slice_used_ns - own_ns;
+        if (own_ns >= slice_ns || taken_ns >= slice_ns - own_ns)
+            return all_ns(h, job);
+        return (uint64_t)((double)all_ns(h, job) * (double)taken_ns / (double)(slice_ns - own_ns));
+    }
+    return 0;
+}
+
+// What a job holds of a slice is served, used or not, but for that; a slice of more than two and a
+// half is a classd that hung.
+static void settle(struct history *h, struct model_job *job)
+{
+    const struct engine_settings *settings = &h->caller.settings;
+    uint64_t slice_ns = time_of_event(h) - h->tick_ns, counts_ns = 0;
+    if (h->tick_ns != 0 && slice_ns <= 5 * (settings->time_slice_ns / 2))
+        counts_ns = all_ns(h, job) - lost_ns(h, job);
+    if (counts_ns < job->slice_used_ns)
+        counts_ns = job->slice_used_ns;
+    if (job->sequential && counts_ns < job->slice_counted_ns)
+        return;
+    job->service_ns = job->service_ns + counts_ns > job->slice_counted_ns
+                          ? job->service_ns + counts_ns - job->slice_counted_ns
+                          : 0;
+    job->slice_counted_ns = counts_ns;
+}
+
 static void end_slice(struct history *h)
 {
-    uint64_t now_ns = time_of_event(h), slice_ns = now_ns - h->tick_ns;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->jobs[i].told_ns == time_of_event(h))
+            settle(h, &h->jobs[i]);
+    }
     for (size_t i = 0; i < h->count; i++) {
         struct model_job *job = &h->jobs[i];
-        bool had_it = job->scheduled && job->since_ns <= h->tick_ns && h->tick_ns != 0 &&
-                      slice_ns <= 5 * (h->caller.settings.time_slice_ns / 2);
-        bool used_less = job->service_ns - job->tick_service_ns < slice_ns;
-        if (had_it && used_less && job->told_ns == now_ns && !job->sequential)
-            job->service_ns = job->tick_service_ns + slice_ns;
-        job->tick_service_ns = job->service_ns;
+        job->slice_used_ns = job->slice_counted_ns = 0;
+        job->slice_total_ns = total_ns(h, job);
     }
-    h->tick_ns = now_ns;
+    h->tick_ns = time_of_event(h);
 }
 
 // In every other history nodes know the number of the slice; ticks may be missed, or come twice.
@@ -121,17 +165,11 @@ static void step_usage(struct history *h, struct model_job *job)
     if (draw(h, 200) == 0)
         job->cpu_ns /= 2; // the class was made anew
     uint64_t used_ns = job->cpu_ns > job->usage_ns ? job->cpu_ns - job->usage_ns : 0;
-    uint64_t service_ns = used_ns / usable(h, job);
-    uint64_t total_ns = job->total_ns;
-    if (job->scheduled && h->caller.now_ns > h->clock_ns)
-        total_ns += h->caller.now_ns - h->clock_ns;
-    if (job->sequential && service_ns < total_ns - job->held_ns)
-        service_ns = total_ns - job->held_ns;
     if (job->usage_known) {
-        job->service_ns += service_ns;
+        job->slice_used_ns += used_ns / usable(h, job);
         job->told_ns = time_of_event(h);
+        settle(h, job);
     }
-    job->held_ns = total_ns;
     job->usage_known = true;
     job->usage_ns = job->cpu_ns;
     step(h, (struct engine_event){.kind = ENGINE_USAGE, .job = job->id, .usage_ns = job->cpu_ns});

@@ -100,7 +100,7 @@ static void test_resumed_in_its_place(void **state)
     served(&node, C, 3600);
     served(&node, A, 7200);
     resume(&node, A);
-    uint64_t of_what_it_had = 3600 * SECOND + 2 * SLICE; // the rest is forgotten
+    uint64_t of_what_it_had = 3600 * SECOND + 4 * SLICE; // the rest is forgotten
     assert_int_equal(view_of(&node, A).service_ns, of_what_it_had);
     resume(&node, B);
     for (size_t i = 0; i < 3; i++) {
@@ -108,7 +108,7 @@ static void test_resumed_in_its_place(void **state)
         assert_int_equal(view.job, A + i);
         assert_false(view.suspended);
     }
-    assert_int_equal(view_of(&node, B).service_ns, 3600 * SECOND + SLICE); // a newcomer's
+    assert_int_equal(view_of(&node, B).service_ns, 3600 * SECOND + 2 * SLICE); // a newcomer's
     assert_int_equal(view_of(&node, A).service_ns, of_what_it_had);
     caller_close(&node);
 }

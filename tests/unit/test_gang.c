@@ -341,6 +341,50 @@ static void test_who_waits_gives_way_for_this_slot(void **state)
     node_close(&node);
 }
 
+// A serial phase is no waiting, however many CPUs the job has; ranks that sleep in their calls are.
+static void test_a_wide_job_that_is_busy_on_one_cpu_does_not_wait(void **state)
+{
+    const struct {
+        uint64_t cpu_ns; // in GMET
+        enum engine_outcome outcome;
+    } cases[] = {{GMET, ENGINE_DISCARDED_SLOT}, {16 * GMET / 100, ENGINE_GRANTED}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct node node = scene(gang_settings(16), 2, 16);
+        claim(&node, A, EVENS);
+        claim(&node, B, ODDS);
+        tick_to(&node, 2);
+        served(&node, A, cases[i].cpu_ns / 16);
+        assert_int_equal(request_after(&node, B, GMET), cases[i].outcome);
+        node_close(&node);
+    }
+}
+
+// Whoever comes narrow and gets wider in each slot, which widths would have him fit beside.
+static void test_growing_takes_no_slot_from_its_owner(void **state)
+{
+    (void)state;
+    struct node node = scene(gang_settings(4), 1, 3);
+    claim(&node, A, ENGINE_ALL_SLOTS);
+    served(&node, A, 1000 * SLOT);
+    enter(&node, B, 1);
+    for (unsigned i = 0; i < ENGINE_ROUND; i++) {
+        tick(&node);
+        if (!is_out(&node, A))
+            continue; // B was overdue
+        assert_true(is_out(&node, B));
+        caller_post(
+            &node.caller,
+            (struct engine_event){.kind = ENGINE_WIDTH, .job = B, .width = 2, .width_before = 1});
+        assert_true(is_out(&node, A) && !is_out(&node, B));
+        caller_post(
+            &node.caller,
+            (struct engine_event){.kind = ENGINE_WIDTH, .job = B, .width = 1, .width_before = 2});
+        assert_true(is_out(&node, A));
+    }
+    node_close(&node);
+}
+
 static void test_requests_fill_empty_slots(void **state)
 {
     (void)state;
@@ -510,6 +554,8 @@ int main(void)
         cmocka_unit_test(test_fewer_servants_by_and_by),
         cmocka_unit_test(test_a_used_slot_is_not_for_others),
         cmocka_unit_test(test_who_waits_gives_way_for_this_slot),
+        cmocka_unit_test(test_a_wide_job_that_is_busy_on_one_cpu_does_not_wait),
+        cmocka_unit_test(test_growing_takes_no_slot_from_its_owner),
         cmocka_unit_test(test_requests_fill_empty_slots),
         cmocka_unit_test(test_sequential_slots),
         cmocka_unit_test(test_a_fair_share_of_the_slots),

@@ -94,6 +94,12 @@ class Verdict(unittest.TestCase):
         self.assertEqual(self.report(5), 0)
         self.assertEqual(self.report(6), 1)
 
+    def test_where_no_two_jobs_with_slots_met_nothing_is_known(self):
+        for b in None, []:
+            looks = [[at_s, {"n": node(at_s, a=([1], at_s), b=(b, 0))}] for at_s in range(3)]
+            with mock.patch.object(self, "looks_for", lambda _, looks=looks: looks):
+                self.assertEqual(self.report(0), 1)
+
     def test_a_job_that_does_not_verify_and_none(self):
         self.assertEqual(self.report(0, results=[(True, 0, ""), (False, 1, "")]), 1)
         self.assertEqual(self.report(0, results=[]), 1)

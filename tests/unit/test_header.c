@@ -232,6 +232,24 @@ static void probes_count_the_payload(void **state)
     }
 }
 
+static void a_matched_message_is_kept_by_a_faulty_receive(void **state)
+{
+    unsigned char buf[200 + MARGIN];
+    MPI_Message message;
+    MPI_Request request;
+    MPI_Status status;
+    (void)state;
+    memset(buf, UNTOUCHED, sizeof buf);
+    peer_sends(TAG, 200, 1);
+    lib.Mprobe(MOCK_PEER, TAG, MPI_COMM_WORLD, &message, &status);
+    assert_int_equal(lib.Mrecv(buf, -1, MPI_BYTE, &message, &status), MPI_ERR_COUNT);
+    assert_int_equal(lib.Imrecv(buf, 1, MPI_DATATYPE_NULL, &message, &request), MPI_ERR_TYPE);
+    assert_int_equal(lib.Mrecv(buf, 200, MPI_BYTE, &message, &status), 0);
+    assert_status(&status, TAG, 200);
+    assert_filled(buf, 200, 1);
+    assert_untouched(buf + 200, MARGIN);
+}
+
 // --- requests for the CPU ------------------------------------------------------------------------
 
 static void peer_notices(bool scheduled)
@@ -363,6 +381,7 @@ int main(void)
         TEST(a_long_message_is_cut_where_the_buffer_ends),
         TEST(a_cancelled_receive_is_untouched),
         TEST(probes_count_the_payload),
+        TEST(a_matched_message_is_kept_by_a_faulty_receive),
         TEST(an_idle_receiver_of_a_scheduled_sender_asks_once),
         TEST(looking_twice_at_a_message_asks_no_more),
         TEST(a_buffer_holds_what_it_would_without_us),

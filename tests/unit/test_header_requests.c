@@ -105,6 +105,24 @@ static void a_freed_receive_is_looked_after(void **state)
     assert_false(header_orphans);
 }
 
+// Nothing is under way any more on a communicator that is disconnected.
+static void a_freed_receive_is_looked_after_when_a_communicator_goes(void **state)
+{
+    unsigned char buf[200];
+    MPI_Request request;
+    MPI_Comm other;
+    (void)state;
+    memset(buf, UNTOUCHED, sizeof buf);
+    lib.Comm_dup(MPI_COMM_WORLD, &other);
+    lib.Irecv(buf, sizeof buf, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+    lib.Request_free(&request);
+    peer_sends(TAG, sizeof buf, 8);
+    assert_untouched(buf, sizeof buf);
+    assert_int_equal(lib.Comm_free(&other), 0);
+    assert_filled(buf, sizeof buf, 8);
+    assert_false(header_orphans);
+}
+
 static void freed_sends_arrive(void **state)
 {
     unsigned char bufs[3][200];
@@ -400,6 +418,7 @@ int main(void)
         TEST(a_restarted_receive_gets_what_comes_now),
         TEST(a_persistent_receive_that_an_error_ends_is_forgotten),
         TEST(a_freed_receive_is_looked_after),
+        TEST(a_freed_receive_is_looked_after_when_a_communicator_goes),
         TEST(freed_sends_arrive),
         TEST(who_only_sends_and_frees_keeps_few),
         TEST(any_of_mixed_requests),

@@ -1,6 +1,8 @@
 // Lines of the daemons' logs.
 #include "classd/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,12 +77,43 @@ static void a_long_line_is_cut(void **state)
     assert_int_equal(line[1023], '\n');
 }
 
+// A daemon that waited for its reader would leave limits in force for as long.
+static void a_reader_that_hangs_is_not_waited_for(void **state)
+{
+    static char block[4096];
+    int ends[2], kept = dup(STDERR_FILENO);
+    ssize_t got;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (write(ends[1], block, sizeof block) > 0)
+        continue;
+    assert_int_equal(errno, EAGAIN);
+    fcntl(ends[1], F_SETFL, 0);
+    dup2(ends[1], STDERR_FILENO);
+    log_init("test", "info");
+    log_line(LOG_ERR, "lost");
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    while ((got = read(ends[0], block, sizeof block)) > 0)
+        assert_null(memchr(block, '\n', (size_t)got));
+    log_line(LOG_ERR, "heard");
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(ends[1]);
+    got = read(ends[0], block, sizeof block - 1);
+    close(ends[0]);
+    assert_true(got > 0);
+    block[got] = '\0';
+    assert_string_equal(block, "test: heard\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_lines_for_the_journal_begin_with_their_priority),
         cmocka_unit_test(a_line_is_printable_whatever_it_quotes),
         cmocka_unit_test(a_long_line_is_cut),
+        cmocka_unit_test(a_reader_that_hangs_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

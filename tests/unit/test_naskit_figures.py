@@ -596,9 +596,13 @@ class Traces(unittest.TestCase):
         sequential = {**dump((101.0, "5e", gantt.CAME)), "jobs": [{"job": "5e", "job_id": gantt.SEQUENTIAL}]}
         good = run("cosched", [job()], 0)
         for dumps in ([mute, mute], [mute, sequential]):
-            with self.assertRaisesRegex(NasError, "^cosched: none of the jobs cg.A.2 registered with classd"):
+            with self.assertRaisesRegex(NasError, "^cosched: none of the 1 launches of cg.A.2 registered with classd"):
                 observer.check_registered(good, dumps)
         observer.check_registered(good, [mute, heard])
+        two = run("cosched", [job(), job(seconds=[10.0, 10.0])], 0)
+        with self.assertRaisesRegex(NasError, "^cosched: 1 of the 3 launches of cg.A.2 registered with classd"):
+            observer.check_registered(two, [heard, heard])
+        observer.check_registered(two, [heard, dump((101.0, "b", gantt.CAME), (111.0, "c", gantt.CAME))])
         observer.check_registered(good, [])  # nothing is known
         observer.check_registered(run("cosched", [job(verified=False)], 0), [mute, mute])  # it may have failed before
 

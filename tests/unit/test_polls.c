@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -241,6 +242,42 @@ static void complete_two(MPI_Request *first)
     assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, &sent, 1), 1);
 }
 
+static bool leaves; // as MPICH from 4.2 on
+
+static int test_too_early(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    assert_int_equal(count, 2);
+    statuses[0].MPI_ERROR =
+        leaves ? MPI_ERR_TRUNCATE : mpi_next[1].Test(&requests[0], flag, &statuses[0]);
+    statuses[1].MPI_ERROR = MPI_ERR_PENDING;
+    mock_peer_send(MPI_COMM_WORLD, TAG + 1, "x", 1);
+    *flag = 0;
+    return MPI_ERR_IN_STATUS;
+}
+
+static void a_fault_is_told_when_all_are_complete(void **state)
+{
+    (void)state;
+    mpi_next[0].Testall = test_too_early;
+    for (int way = 0; way < 2; way++) {
+        char bytes[2] = {0};
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        leaves = way == 1;
+        for (int i = 0; i < 2; i++)
+            lib.Irecv(&bytes[i], 1, MPI_CHAR, MOCK_PEER, TAG + i, MPI_COMM_WORLD, &requests[i]);
+        mock_peer_send(MPI_COMM_WORLD, TAG, "yy", 2);
+        assert_int_equal(lib.Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+        assert_int_equal(statuses[0].MPI_ERROR, MPI_ERR_TRUNCATE);
+        assert_int_equal(statuses[1].MPI_ERROR, MPI_SUCCESS);
+        assert_int_equal(statuses[1].MPI_TAG, TAG + 1);
+        assert_int_equal(bytes[1], 'x');
+        assert_int_equal(requests[0], MPI_REQUEST_NULL);
+        assert_int_equal(requests[1], MPI_REQUEST_NULL);
+    }
+    mpi_next[0].Testall = test_all;
+}
+
 static void partitioned_requests_are_waited_for_one_by_one(void **state)
 {
     MPI_Request request;
@@ -254,6 +291,38 @@ static void partitioned_requests_are_waited_for_one_by_one(void **state)
     lib.Request_free(&request);
 }
 
+static int start_generalized(MPI_Grequest_query_function *query,
+                             MPI_Grequest_free_function *free_it,
+                             MPI_Grequest_cancel_function *cancel, void *extra,
+                             MPI_Request *request)
+{
+    (void)query, (void)free_it, (void)cancel, (void)extra, (void)request;
+    return MPI_SUCCESS;
+}
+
+// A session's communicator needs no MPI_Init, and callbacks of MPI's make calls, too.
+static void what_is_not_polled_is_seen_before_the_job_begins(void **state)
+{
+    MPI_Request request;
+    (void)state;
+    for (int entry = 0; entry < 2; entry++)
+        mpi_next[entry].Grequest_start = start_generalized;
+    core_active = wait_whole = wait_generalized = false;
+    lib.Psend_init("y", 1, 1, MPI_CHAR, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    lib.Request_free(&request);
+    assert_true(wait_whole);
+    assert_false(wait_generalized);
+    lib.Grequest_start(NULL, NULL, NULL, NULL, &request);
+    assert_true(wait_generalized);
+    core_active = true;
+    core_depth = 1;
+    core_frame = UINTPTR_MAX;
+    wait_generalized = false;
+    lib.Grequest_start(NULL, NULL, NULL, NULL, &request);
+    assert_true(wait_generalized);
+    core_depth = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,7 +331,9 @@ int main(void)
         cmocka_unit_test(only_the_mpi_reads_what_may_be_a_devices),
         cmocka_unit_test(a_message_too_long_ends_no_send),
         cmocka_unit_test(a_send_that_is_left_keeps_its_copy),
+        cmocka_unit_test(a_fault_is_told_when_all_are_complete),
         cmocka_unit_test(partitioned_requests_are_waited_for_one_by_one),
+        cmocka_unit_test(what_is_not_polled_is_seen_before_the_job_begins),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

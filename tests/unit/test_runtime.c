@@ -16,7 +16,10 @@
 
 #include <cmocka.h>
 
-enum { GENERATION_BEFORE = 0xff }; // the next one has a digit more
+enum {
+    GENERATION_BEFORE = 0xff, // the next one has a digit more
+    NOBODY = 65534,
+};
 
 static char directory[32];
 
@@ -118,6 +121,45 @@ static void a_full_directory_is_opened_again(void **state)
     assert_int_equal(access(path_of("generation.new"), F_OK), -1);
 }
 
+static void assert_refused(const char *path, int code, const char *remedy)
+{
+    struct error err = {0};
+    runtime_t *runtime = NULL;
+    assert_int_equal(runtime_open(path, &runtime, &err), -1);
+    assert_int_equal(err.code, code);
+    if (strstr(err.text, remedy) == NULL)
+        fail_msg("%s", err.text);
+}
+
+// As ProtectSystem=strict makes all places but the usual one.
+static void who_may_not_write_there_is_told_what_to_do(void **state)
+{
+    char remedy[96];
+    (void)state;
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", directory, "tmpfs", MS_RDONLY, "size=64k,mode=755") < 0)
+        skip();
+    snprintf(remedy, sizeof remedy, "(add ReadWritePaths=%s to a drop-in", directory);
+    assert_refused(directory, EROFS, remedy);
+    snprintf(remedy, sizeof remedy, "(make the directory, and add ReadWritePaths=%s to",
+             path_of("new"));
+    assert_refused(path_of("new"), EROFS, remedy);
+}
+
+static void who_is_not_root_is_told_so(void **state)
+{
+    (void)state;
+    if (geteuid() != 0 || seteuid(NOBODY) < 0)
+        skip();
+    struct error err = {0};
+    runtime_t *runtime = NULL;
+    int rc = runtime_open(path_of("new"), &runtime, &err);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, EACCES);
+    assert_non_null(strstr(err.text, "(run it as root)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +167,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_a_draft_the_number_is_written_in_place, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_full_directory_is_opened_again, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(who_may_not_write_there_is_told_what_to_do, set_up,
+                                        clean_up),
+        cmocka_unit_test_setup_teardown(who_is_not_root_is_told_so, set_up, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

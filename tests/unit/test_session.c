@@ -110,6 +110,28 @@ static void an_exit_is_said_to_nobody_else(void **state)
     assert_int_equal(fake->exited, 0);
 }
 
+// As programs do that close all descriptors they do not know.
+static void close_the_connection(const struct fake_classd *fake)
+{
+    struct stat status;
+    for (int fd = 3; fd < 1024; fd++) {
+        if (fd != fake->listener && fd != fake->connection && fstat(fd, &status) == 0 &&
+            S_ISSOCK(status.st_mode))
+            close(fd);
+    }
+}
+
+// Else classd keeps it as a member of the job for as long as it lives.
+static void an_exit_is_said_though_the_program_has_closed_the_connection(void **state)
+{
+    struct fake_classd *fake = *state;
+    assert_int_equal(join(fake), 0);
+    close_the_connection(fake);
+    session_exit();
+    assert_int_equal(fake->registered, 2);
+    assert_int_equal(fake->exited, 1);
+}
+
 // As when the program has no descriptor left, or no memory to map it.
 static void who_cannot_have_the_page_leaves(void **state)
 {
@@ -233,6 +255,12 @@ static void nobody_home_is_an_answer(void **state)
     assert_null(session_page());
     assert_false(session_request(now(), 1));
     assert_int_equal(fake->registered, 0);
+    char too_long[200] = "/";
+    memset(too_long + 1, 'x', sizeof too_long - 2);
+    identity.runtime_dir = too_long; // no fault of a scheduler's
+    assert_int_equal(session_register(&identity, &err), -1);
+    assert_int_equal(err.code, ENAMETOOLONG);
+    assert_false(session_met());
 }
 
 static void a_classd_that_hangs_is_given_up(void **state)
@@ -250,12 +278,17 @@ static void a_forked_child_does_not_speak_for_its_parent(void **state)
     struct fake_classd *fake = *state;
     assert_int_equal(join(fake), 0);
     pid_t child = fork();
-    if (child == 0)
-        _exit(session_request(now(), 1) ? 1 : 0);
+    if (child == 0) {
+        bool spoke = session_request(now(), 1);
+        session_exit();
+        _exit(spoke ? 1 : 0);
+    }
     int status = -1;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
     assert_int_equal(fake->scheduled, 0);
+    assert_int_equal(fake->registered, 1);
+    assert_int_equal(fake->exited, 0);
 }
 
 static long size_of_the_table(void)
@@ -373,6 +406,7 @@ int main(void)
         TEST(a_classd_that_has_taken_over_is_left_too),
         TEST(an_exit_is_said_to_a_classd_that_has_taken_over),
         TEST(an_exit_is_said_to_nobody_else),
+        TEST(an_exit_is_said_though_the_program_has_closed_the_connection),
         TEST(parting_waits_for_nobody),
         TEST(an_older_classd_is_registered_with_and_left),
         TEST(an_older_classd_is_told_what_it_knows),

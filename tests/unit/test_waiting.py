@@ -27,6 +27,28 @@ class Results(unittest.TestCase):
             self.assertFalse(waiting.is_right(form.format(good) + form.format(bad)))
 
 
+class Order(unittest.TestCase):
+    def test_no_way_is_always_first(self):
+        turns = [waiting.order(list(waiting.WAYS), 1, turn) for turn in range(5)]
+        self.assertGreater(len({turn[0] for turn in turns}), 1)
+        for turn in turns:
+            self.assertEqual(sorted(turn), sorted(waiting.WAYS))
+        self.assertEqual(turns[2], waiting.order(list(waiting.WAYS), 1, 2))
+
+
+class Together(unittest.TestCase):
+    def run_as(self, way, said):
+        options = argparse.Namespace(program="x", mpi="mpich", timeout=20)
+        waiting.together(["echo", said], [os.sched_getaffinity(0)], os.environ, way, options)
+
+    def test_a_program_that_ran_without_the_library_measures_nothing(self):
+        line = "cosched: job mpi-1 ranks 4 carrier off wait yield: messages 0"
+        self.run_as("auto", line)
+        self.run_as("plain", "")
+        with self.assertRaisesRegex(SystemExit, "^waiting: auto: x ran without the library"):
+            self.run_as("auto", "cosched: job")
+
+
 class Environment(unittest.TestCase):
     def test_without_daemons_also_where_there_are_some(self):
         options = argparse.Namespace(mpi="mpich", ranks=2, jobs=1, hogs=0, program="x", arguments=[], preloaded="l.so")
