@@ -420,7 +420,7 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
                   MPI_Status *statuses, int *rc)
 {
     MPI_Status at_hand[STATUSES_AT_HAND], *made = NULL;
-    if (wait_whole || (count > 0 && (requests == NULL || statuses == NULL)))
+    if (wait_whole || wait_generalized || (count > 0 && (requests == NULL || statuses == NULL)))
         return false;
     if (statuses == MPI_STATUSES_IGNORE && count > STATUSES_AT_HAND &&
         (made = malloc((size_t)count * sizeof *made)) == NULL)

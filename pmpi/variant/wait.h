@@ -135,8 +135,8 @@ bool wait_sleeps_now(void);
 // fails.
 extern _Atomic bool wait_whole;
 
-// Set by the first generalized request. Open MPI has the program tell its status, once it is
-// complete, whenever it is looked at, and the program may count on being asked once.
+// Set by the first generalized request. MPIs have the program tell its status, once it is complete,
+// whenever it is looked at, and the program may count on being asked once.
 extern _Atomic bool wait_generalized;
 
 // MPI_Waitall by polls. True: they have completed all, or failed, and *rc is what the call returns;
