@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { TICKS_PER_WEIGHING = 8 };
+
 void decisions_date(struct scheduler *scheduler, uint64_t now_ns)
 {
     bool known = scheduler->config->align_periods && scheduler->wall_offset_ns != 0;
@@ -163,6 +165,8 @@ void decisions_reassert_doubtful(struct scheduler *scheduler)
             decisions_reassert_job(scheduler, job);
     }
     sequential_reassert(scheduler);
+    if (scheduler->switches % TICKS_PER_WEIGHING == 0)
+        backend_weigh_all(scheduler->backend);
 }
 
 void decisions_reassert(struct scheduler *scheduler)

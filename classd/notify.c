@@ -47,9 +47,12 @@ static void say(const char *text, int flags)
         return;
 }
 
-// It is said once, and worth a moment: while a machine boots the queue may be full for a while.
+static bool ready;
+
+// Worth a moment: while a machine boots the queue may be full for a while.
 void notify_ready(void)
 {
+    ready = true;
     say("READY=1", 0);
 }
 
@@ -58,9 +61,10 @@ void notify_stopping(void)
     say("STOPPING=1", MSG_DONTWAIT);
 }
 
+// Who is not known to be ready is ended in the end, and READY may have been lost.
 void notify_watchdog(void)
 {
-    say("WATCHDOG=1", MSG_DONTWAIT);
+    say(ready ? "READY=1\nWATCHDOG=1" : "WATCHDOG=1", MSG_DONTWAIT);
 }
 
 uint64_t notify_watchdog_interval_ns(void)

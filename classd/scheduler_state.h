@@ -100,7 +100,8 @@ enum engine_outcome decisions_take(struct scheduler *scheduler, struct engine_ev
 void decisions_reassert(struct scheduler *scheduler);
 
 // The same for jobs that could not be lifted, and limited ones in place: a stranger may have come
-// to live there, or somebody else may have set a limit.
+// to live there, or somebody else may have set a limit. And, now and then, the weights: `coschedctl
+// release --force` takes them.
 void decisions_reassert_doubtful(struct scheduler *scheduler);
 
 // Writes a state into the trace, if one is being recorded; `number` as job_trace_number().

@@ -55,11 +55,11 @@ def parsed(texts):
     return found if all(found) else []
 
 
-def check_registered(unit, dumps):
-    """Raises NasError when classd, whose recordings these are, has seen fewer jobs come than there are MPI programs: the others
-    ran without it, and would be told as coscheduled."""
-    launched = sum(not job.in_class for job in unit.jobs)
-    came = len(gantt.newcomers(dumps)) if dumps else launched
+def check_registered(unit, found, dumps):
+    """Raises NasError when classd, whose recordings these are, has seen fewer jobs come than there are MPI programs that ran, by
+    their records: the others ran without it, and would be told as coscheduled."""
+    launched = sum(not record["in_class"] and (record["is_hog"] or record["verified"]) for record in found)
+    came = len(gantt.newcomers(dumps)) if dumps and not any(dump.get("lost") for dump in dumps) else launched
     if came < launched:
         raise NasError(f"{unit.workload}, {unit.mpi} {unit.scheduler}: {came or 'none'} of its {launched} MPI programs registered "
                        "with classd")

@@ -53,7 +53,7 @@ class Session(sitting.Sitting):
         self.site.trace_start()
         found, texts = self._run_jobs(place, unit, attempt)
         dumps = outcome.parsed(self.site.trace_dumps())
-        outcome.check_registered(unit, dumps)
+        outcome.check_registered(unit, found, dumps)
         run = {"place": place, "experiment": unit.experiment, "workload": unit.workload, "value": unit.value,
                "mpi": unit.mpi, "scheduler": unit.scheduler, "wait": self.waits[variant.name],
                "repetition": unit.repetition, "attempt": attempt, "disturbed": False, "together": unit.together,

@@ -12,6 +12,7 @@ import asked
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 NODES = ("node0", "node1")
+REGISTERED_S = 20
 SEQUENTIAL = "sequential"  # the class's name among the jobs
 MANY = "1000000"  # repetitions: the jobs outlast the measurement
 
@@ -102,15 +103,26 @@ def lab_up(lab, options, *settings):
         yield
 
 
-def check_registered(status, placed):
-    """Raises Failed unless the daemons know all jobs, which are (kernel, nodes): else none is coscheduled. `status` is what the
-    lab says."""
+def missing(status, placed):
+    """What is wrong where not all daemons know all jobs, which are (kernel, nodes), by what the lab says; None: nothing."""
     for node in json.loads(status)["nodes"]:
+        if node["jobs"] is None:
+            return f"classd of {node['name']} does not answer"
         wanted = sum(node["name"] in nodes for _, nodes in placed)
-        known = sum(job["job_id"] != SEQUENTIAL for job in node["jobs"] or [])
+        known = sum(job["job_id"] != SEQUENTIAL for job in node["jobs"])
         if known < wanted:
-            raise Failed(f"classd of {node['name']} knows {known} of {wanted} jobs: the others ran without the library, "
-                         "or it has turned itself off")
+            return (f"classd of {node['name']} knows {known} of {wanted} jobs: the others run without the library, or it has turned "
+                    "itself off")
+    return None
+
+
+def wait_for_all(lab, placed):
+    """Raises Failed when not all jobs are registered within REGISTERED_S: what is not coscheduled is not measured as if it were."""
+    end = time.monotonic() + REGISTERED_S
+    while (problem := missing(lab.run("status", "--json"), placed)) is not None:
+        if time.monotonic() > end:
+            raise Failed(problem)
+        time.sleep(0.2)
 
 
 @contextlib.contextmanager
@@ -123,10 +135,10 @@ def sharing(lab, options, apart=None):
             for kernel, nodes in _placed(options.kernels, apart):
                 jobs.append(_start_job(lab, kernel, nodes, options, output))
             time.sleep(options.warm_up)
+            wait_for_all(lab, _placed(options.kernels, apart))
             yield
             if any(job.poll() is not None for job in jobs):
                 raise Failed(f"a job ended too early; what the jobs said ends with:\n{_said(output)}")
-            check_registered(lab.run("status", "--json"), _placed(options.kernels, apart))
         finally:
             for job in jobs:
                 if job.poll() is None:

@@ -89,6 +89,8 @@ static uint64_t lost_ns(const struct policy_node *node, const struct policy_job 
         uint64_t own_ns = held_ns(class_), slice_ns = node->now_ns - node->tick_ns;
         uint64_t others_ns = slice_ns > own_ns ? slice_ns - own_ns : 0;
         uint64_t taken_ns = class_->slice_used_ns > own_ns ? class_->slice_used_ns - own_ns : 0;
+        if (taken_ns == 0)
+            return 0;
         return taken_ns < others_ns
                    ? (uint64_t)((double)held_ns(job) * (double)taken_ns / (double)others_ns)
                    : held_ns(job);

@@ -262,7 +262,8 @@ static void suspend(engine_t *engine, engine_job_t id)
         return;
     account_settle(&engine->node, job);
     struct policy_job suspended = *job;
-    suspended.scheduled = suspended.next = false;
+    suspended.scheduled = suspended.next = suspended.first = false;
+    account_begin_slice(&suspended);
     suspended.slices_waited = suspended.most_jobs = 0;
     suspended.promised = 0; // others are promised and given it meanwhile
     take_out(engine->node.jobs, &engine->node.count, job);
@@ -412,10 +413,10 @@ static void carry_out(struct policy_node *node, bool tick)
     }
 }
 
-static size_t list_decisions(engine_t *engine, bool limited)
+static size_t list_decisions(engine_t *engine, bool limited, bool tick)
 {
     for (size_t i = 0; i < engine->suspended_count; i++)
-        shares_note_width(&engine->node, &engine->suspended[i], false);
+        shares_note_width(&engine->node, &engine->suspended[i], tick);
     return shares_decide(&engine->shares, &engine->node, engine->suspended, engine->suspended_count,
                          limited, engine->decisions);
 }
@@ -441,9 +442,8 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     return true;
 }
 
-// What a job has had beside the others they could not use. When it gets wider, or is bound
-// otherwise, and they take turns from now on, it is no more of a debtor than if it left and came
-// again.
+// What a job has had beside the others they could not use. When its width or its CPUs change, and
+// they take turns from now on, it is no more of a debtor than if it left and came again.
 static void forgive(engine_t *engine, engine_job_t id)
 {
     struct policy_job *job = find_runnable(engine, id);
@@ -519,7 +519,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     bool crowded = engine->policy->crowded(node);
     result.outcome = ask_policy(engine, event, crowded);
     carry_out(node, event->kind == ENGINE_SWITCH);
-    result.decision_count = list_decisions(engine, crowded);
+    result.decision_count = list_decisions(engine, crowded, event->kind == ENGINE_SWITCH);
     result.decisions = engine->decisions;
     return result;
 }

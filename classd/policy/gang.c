@@ -99,8 +99,10 @@ static void fill(struct policy_node *node)
                 room_fits(node, &set, job))
                 first = job;
         }
-        if (first != NULL)
+        if (first != NULL) {
             first->next = true;
+            first->first = right_of(node, first) == OVERDUE; // nobody knows that any more when it is out
+        }
     } while (first != NULL);
 }
 
@@ -130,16 +132,25 @@ static bool is_last(const struct policy_node *node, const struct policy_job *one
     return other == NULL || goes_before(node, other, one);
 }
 
-// After a process came or went. By rights, as at the tick: else whoever grows in each slot would
-// have those of others.
+static struct policy_job *last_member(struct policy_node *node, bool first)
+{
+    struct policy_job *last = NULL;
+    for (size_t i = 0; i < node->count; i++) {
+        struct policy_job *job = &node->jobs[i];
+        if (job->next && job->first == first && is_last(node, job, last))
+            last = job;
+    }
+    return last;
+}
+
+// After a process came or went. By rights, as at the tick, and last who was overdue then: else
+// whoever grows in each slot would have those of others.
 static void make_fit(struct policy_node *node)
 {
     while (packing_room(node).over) {
-        struct policy_job *last = NULL;
-        for (size_t i = 0; i < node->count; i++) {
-            if (node->jobs[i].next && is_last(node, &node->jobs[i], last))
-                last = &node->jobs[i];
-        }
+        struct policy_job *last = last_member(node, false);
+        if (last == NULL)
+            last = last_member(node, true);
         last->next = false;
     }
 }

@@ -171,9 +171,24 @@ bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal
     return make_fit(node, age_ns, equal_ns, FOR_A_REQUEST);
 }
 
+static void forget_the_first(struct policy_node *node)
+{
+    for (size_t i = 0; i < node->count; i++)
+        node->jobs[i].first = false;
+}
+
 void packing_make_fit(struct policy_node *node, uint64_t equal_ns)
 {
+    if (make_fit(node, 0, equal_ns, AFTER_A_CHANGE))
+        return;
+    forget_the_first(node);
     make_fit(node, 0, equal_ns, AFTER_A_CHANGE);
+}
+
+void packing_give_slice(struct policy_node *node, struct policy_job *job)
+{
+    forget_the_first(node);
+    job->next = job->first = true;
 }
 
 // CMDREG and CMDOUT. A newcomer is idle ("a newly created class receives 1% of CPU time
@@ -250,7 +265,7 @@ struct policy_job *packing_choose(struct policy_node *node, struct policy_job *c
         chosen = longest_waiting(node, rounds);
     if (!others_can_wait(node, chosen, POLICY_ROUNDS_MOST))
         chosen = longest_waiting(node, POLICY_ROUNDS_MOST);
-    chosen->next = chosen->first = true;
+    packing_give_slice(node, chosen);
     return chosen;
 }
 

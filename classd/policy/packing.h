@@ -35,6 +35,9 @@ bool packing_make_room(struct policy_node *node, uint64_t age_ns, uint64_t equal
 // it is.
 void packing_make_fit(struct policy_node *node, uint64_t equal_ns);
 
+// The slice is the job's from now on: it is in the set, and nobody else is the first of it.
+void packing_give_slice(struct policy_node *node, struct policy_job *job);
+
 // The set.
 struct room packing_room(const struct policy_node *node);
 

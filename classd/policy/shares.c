@@ -58,8 +58,8 @@ static uint64_t in_step_ppm(const struct shares *shares, const struct policy_nod
 void shares_note_width(const struct policy_node *node, struct policy_job *job, bool anew)
 {
     uint64_t cpus = policy_usable_cpus(node, job);
-    if (anew || cpus > job->idle_cpus)
-        job->idle_cpus = cpus < node->cpus ? cpus : node->cpus;
+    if (anew || cpus >= 2 * job->idle_cpus)
+        job->idle_cpus = cpus;
 }
 
 struct division {
@@ -77,7 +77,8 @@ static uint32_t idle_job_ppm(const struct policy_node *node, const struct divisi
                              const struct policy_job *job)
 {
     uint64_t whole_ppm = in_step(job) ? division->in_step_ppm : division->idle_ppm;
-    return (uint32_t)(whole_ppm * job->idle_cpus / node->cpus);
+    uint64_t cpus = job->idle_cpus < node->cpus ? job->idle_cpus : node->cpus;
+    return (uint32_t)(whole_ppm * cpus / node->cpus);
 }
 
 static struct division divide(const struct shares *shares, const struct policy_node *node,

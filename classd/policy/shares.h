@@ -47,8 +47,8 @@ void shares_note_tick(struct shares *shares, const struct policy_node *node,
                       size_t suspended_count);
 
 // What an idle job's share is a part of: the CPUs that it can use; `anew` at a tick and while it is
-// scheduled. Between ticks that only grows: who tells of more and of fewer in turn would have its
-// limit set each time.
+// scheduled. Between ticks that only doubles: who tells of more and of fewer in turn, or of more and
+// more, would have its limit set each time.
 void shares_note_width(const struct policy_node *node, struct policy_job *job, bool anew);
 
 // The job, which is idle, asks.

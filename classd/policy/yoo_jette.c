@@ -207,7 +207,7 @@ static void on_change(struct policy_node *node)
     packing_make_fit(node, node->gmet_ns);
     struct policy_job *job = is_empty(node) ? whose_turn(node, node->last_turn) : NULL;
     if (has_turn(node, job))
-        job->next = job->first = true;
+        packing_give_slice(node, job);
     packing_fill(node, node->gmet_ns);
 }
 

@@ -148,8 +148,9 @@ enum arrivals arrivals_sleep(uint64_t most_ns, int ear, bool *heard)
     }
     uint64_t now = clock_now_ns();
     if (now >= own.next_look_up_ns) {
+        uint64_t spent_ns = clock_spent_ns();
         look_up_sockets();
-        uint64_t rest_ns = (clock_now_ns() - now) * LOOK_UP_PARTS;
+        uint64_t rest_ns = (clock_spent_ns() - spent_ns) * LOOK_UP_PARTS;
         own.next_look_up_ns = now + (rest_ns > LOOK_UP_INTERVAL_NS ? rest_ns : LOOK_UP_INTERVAL_NS);
     }
     bool came = look() || sleep_on_all(most_ns, ear, heard);

@@ -149,11 +149,11 @@ static bool without_newest_field(struct protocol_register *wish)
     return true;
 }
 
-// By a classd that is there. Where a process may have no such socket at all, as in a sandbox,
-// nobody has refused anything.
+// Not where there is none, or a process may have no such socket at all, as in a sandbox.
 static bool is_refusal(int code)
 {
-    return code == ETIMEDOUT || code == EACCES;
+    return code != ENOENT && code != ECONNREFUSED && code != ENAMETOOLONG && code != EAFNOSUPPORT &&
+           code != EPERM;
 }
 
 static int connect_and_register(unsigned timeout_ms, struct error *err)

@@ -174,7 +174,7 @@ class RunNas(unittest.TestCase):
         os.chmod(program, 0o755)
         done = self.nas("--npb-dir", self.folder, "--jobs", "ep.S.2 ep.S.2", "--schedulers", "cosched", *SMALL, "--out", self.out,
                         status=2)
-        self.assertIn("cosched: none of the jobs ep.S.2 registered with classd", done.stderr)
+        self.assertIn("cosched: none of the 2 launches of ep.S.2 registered with classd", done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.out, "runs.jsonl")))
         self.assert_nothing_left()
 

@@ -58,12 +58,12 @@ static uint64_t idle_job_ppm(const struct history *h, const struct model_job *jo
     return (is_in_step(job) ? few_ppm : idle_ppm) * job->idle_cpus / cpus(h);
 }
 
-// While it is idle no fewer before a tick.
+// While it is idle no fewer before a tick, and more only in steps of twice as many.
 static void note_idle_cpus(struct history *h, bool tick)
 {
     for (size_t i = 0; i < h->count; i++) {
         struct model_job *job = &h->jobs[i];
-        if (tick || view_at(h, i).scheduled || usable(h, job) > job->idle_cpus)
+        if (tick || view_at(h, i).scheduled || usable(h, job) >= 2 * job->idle_cpus)
             job->idle_cpus = usable(h, job);
     }
 }

@@ -188,16 +188,19 @@ class Outcome(unittest.TestCase):
         self.assertIsNone(outcome.coscheduled(text, "nobody"))
 
     def test_programs_of_which_classd_knows_nothing_make_no_run(self):
-        mpi, rival = jobs.Job("latency"), jobs.Job("competitor", is_hog=True)
-        user = jobs.Job("user", in_class=True, is_hog=True)
+        mpi, failed = ({"in_class": False, "is_hog": False, "verified": verified} for verified in (True, False))
+        rival, user = ({"in_class": in_class, "is_hog": True, "verified": False} for in_class in (False, True))
         came = [{"jobs": [{"job": "5e", "job_id": "sequential"}], "events": [[1, name, 1, 1] for name in ("a1", "5e")]}]
-        for programs, dumps, message in (((mpi, user), [{"jobs": [], "events": []}], "none of its 1 MPI programs"),
-                                         ((mpi, rival), came, "1 of its 2 MPI programs")):
-            unit = argparse.Namespace(jobs=programs, workload="users", mpi="mpich", scheduler="dcs")
+        nobody = [{"jobs": [], "events": []}]
+        unit = argparse.Namespace(workload="users", mpi="mpich", scheduler="dcs")
+        for records, dumps, message in (([mpi, user], nobody, "none of its 1 MPI programs"),
+                                        ([mpi, rival], came, "1 of its 2 MPI programs")):
             with self.assertRaisesRegex(NasError, message):
-                outcome.check_registered(unit, dumps)
-        outcome.check_registered(argparse.Namespace(jobs=(mpi, user)), came)
-        outcome.check_registered(argparse.Namespace(jobs=(mpi, rival)), [])  # nothing is known
+                outcome.check_registered(unit, records, dumps)
+        outcome.check_registered(unit, [mpi, user], came)
+        outcome.check_registered(unit, [failed, user], nobody)  # it says why itself
+        outcome.check_registered(unit, [mpi, rival], [])  # nothing is known
+        outcome.check_registered(unit, [mpi], [{**nobody[0], "lost": 9}])
 
     def test_half_a_trace_is_none(self):
         self.assertEqual(outcome.parsed(['{"jobs": []}', "{"]), [])

@@ -162,6 +162,60 @@ static void who_is_suspended_before_the_tick_has_too(void **state)
     engine_free(node.engine);
 }
 
+// Not while the sequential class has its slot either.
+static void what_a_suspended_job_has_held_stays_so(void **state)
+{
+    (void)state;
+    struct node node = node_of(1);
+    come(&node, OTHER, 1);
+    tick(&node);
+    post(&node, (struct engine_event){
+                    .kind = ENGINE_REGISTER, .job = VICTIM, .width = 1, .sequential = true});
+    tell(&node, VICTIM);
+    node.now_ns += SLICE - STEP;
+    tell(&node, OTHER);
+    post(&node, (struct engine_event){.kind = ENGINE_SUSPEND, .job = OTHER});
+    uint64_t service_ns = view_of(&node, OTHER).service_ns;
+    assert_int_equal(service_ns, SLICE - STEP);
+    node.now_ns += STEP;
+    tick(&node);
+    assert_true(view_of(&node, VICTIM).scheduled);
+    node.now_ns += STEP;
+    tell(&node, OTHER);
+    tell(&node, VICTIM);
+    assert_int_equal(view_of(&node, OTHER).service_ns, service_ns);
+    engine_free(node.engine);
+}
+
+// It was whose slice it is, is suspended, and comes back into another's.
+static void who_comes_back_into_anothers_slice_does_not_keep_it(void **state)
+{
+    (void)state;
+    struct node node = node_of(4);
+    come(&node, VICTIM, 3);
+    come(&node, OTHER, 3);
+    tick(&node);
+    engine_job_t holder = view_of(&node, VICTIM).scheduled ? VICTIM : OTHER;
+    engine_job_t next = VICTIM + OTHER - holder;
+    post(&node, (struct engine_event){.kind = ENGINE_SUSPEND, .job = holder});
+    post(&node, (struct engine_event){
+                    .kind = ENGINE_WIDTH, .job = holder, .width = 1, .width_before = 3});
+    come(&node, 10, 2); // lest the next one is alone
+    node.now_ns += SLICE;
+    tick(&node);
+    if (!view_of(&node, next).scheduled) {
+        node.now_ns += SLICE;
+        tick(&node);
+    }
+    assert_true(view_of(&node, next).scheduled);
+    post(&node, (struct engine_event){.kind = ENGINE_RESUME, .job = holder});
+    assert_true(view_of(&node, holder).scheduled); // there is room
+    come(&node, holder, 2);
+    assert_true(view_of(&node, next).scheduled);
+    assert_false(view_of(&node, holder).scheduled);
+    engine_free(node.engine);
+}
+
 // The kernel tells of CPU time in pieces: a look may find none of it, and the next one all.
 static void what_the_kernel_tells_late_counts_once(void **state)
 {
@@ -281,6 +335,18 @@ static void widths_in_turn_set_no_limit_each_time(void **state)
             written += result.decisions[k].job == idle;
     }
     assert_int_equal(written, 0);
+    // Nor does one that begins with one CPU and tells of one more each time.
+    come(&node, OTHER + 1, 1);
+    for (uint32_t width = 1; width < CPUS; width++) {
+        struct engine_event event = {.kind = ENGINE_WIDTH,
+                                     .job = OTHER + 1,
+                                     .width = width + 1,
+                                     .width_before = width};
+        struct engine_result result = engine_event(node.engine, &event, node.now_ns);
+        for (size_t k = 0; k < result.decision_count; k++)
+            written += result.decisions[k].job == OTHER + 1;
+    }
+    assert_int_equal(written, 4);
     engine_free(node.engine);
 }
 
@@ -306,6 +372,8 @@ int main(void)
         cmocka_unit_test(who_uses_little_of_the_node_gets_no_more_of_it_by_asking),
         cmocka_unit_test(who_leaves_before_the_tick_has_held_the_node_all_the_same),
         cmocka_unit_test(who_is_suspended_before_the_tick_has_too),
+        cmocka_unit_test(what_a_suspended_job_has_held_stays_so),
+        cmocka_unit_test(who_comes_back_into_anothers_slice_does_not_keep_it),
         cmocka_unit_test(what_the_kernel_tells_late_counts_once),
         cmocka_unit_test(what_the_class_has_of_a_jobs_slices_is_not_the_jobs),
         cmocka_unit_test(a_job_that_comes_rank_by_rank_drives_nobody_out),

@@ -44,7 +44,7 @@ static void enter_of(struct caller *caller, engine_job_t job, uint64_t owner)
     caller_post(caller, (struct engine_event){.kind = ENGINE_REGISTER, .job = job, .owner = owner});
 }
 
-// Who leaves and comes back under another name is as far ahead as he was, but for two slices at
+// Who leaves and comes back under another name is as far ahead as he was, but for four slices at
 // most.
 static void test_leaving_loses_no_lead(void **state)
 {

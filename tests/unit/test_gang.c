@@ -370,8 +370,16 @@ static void test_growing_takes_no_slot_from_its_owner(void **state)
     enter(&node, B, 1);
     for (unsigned i = 0; i < ENGINE_ROUND; i++) {
         tick(&node);
-        if (!is_out(&node, A))
-            continue; // B was overdue
+        if (!is_out(&node, A)) { // B was overdue
+            caller_post(&node.caller,
+                        (struct engine_event){
+                            .kind = ENGINE_WIDTH, .job = A, .width = 4, .width_before = 3});
+            assert_true(is_out(&node, B) && !is_out(&node, A));
+            caller_post(&node.caller,
+                        (struct engine_event){
+                            .kind = ENGINE_WIDTH, .job = A, .width = 3, .width_before = 4});
+            continue;
+        }
         assert_true(is_out(&node, B));
         caller_post(
             &node.caller,

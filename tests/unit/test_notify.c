@@ -84,7 +84,7 @@ static void say_all(void)
 static void assert_all_heard(void)
 {
     assert_heard("READY=1");
-    assert_heard("WATCHDOG=1");
+    assert_heard("READY=1\nWATCHDOG=1"); // the first may have been lost
     assert_heard("STOPPING=1");
     assert_nothing_heard();
 }
@@ -132,7 +132,7 @@ static void a_full_queue_is_not_waited_for(void **state)
         assert_heard("x");
     assert_nothing_heard();
     notify_watchdog();
-    assert_heard("WATCHDOG=1");
+    assert_heard("READY=1\nWATCHDOG=1");
 }
 
 static void names_that_are_none_are_left_alone(void **state)

@@ -39,11 +39,12 @@ class Order(unittest.TestCase):
 class Together(unittest.TestCase):
     def run_as(self, way, said):
         options = argparse.Namespace(program="x", mpi="mpich", timeout=20)
-        waiting.together(["echo", said], [os.sched_getaffinity(0)], os.environ, way, options)
+        waiting.together(["echo", said], [os.sched_getaffinity(0)], {**os.environ, "COSCHED_STATS": "1"}, way, options)
 
     def test_a_program_that_ran_without_the_library_measures_nothing(self):
         line = "cosched: job mpi-1 ranks 4 carrier off wait yield: messages 0"
         self.run_as("auto", line)
+        self.run_as("auto", "half a line" + line)
         self.run_as("plain", "")
         with self.assertRaisesRegex(SystemExit, "^waiting: auto: x ran without the library"):
             self.run_as("auto", "cosched: job")
