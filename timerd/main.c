@@ -25,6 +25,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define READY_AGAIN_NS (30 * NS_PER_SEC)
+
 enum { EXIT_USAGE = 2, LOOK_MS = 1000, POLL_MOST_MS = 3600000 };
 
 struct timer {
@@ -144,7 +146,10 @@ static void beat(struct timer *timer)
 static int run(struct timer *timer, struct error *err)
 {
     timer->feeds_ns = notify_watchdog_interval_ns();
-    timer->fed_ns = clock_now_ns(); // READY counts
+    // READY counts; but it may have been lost, and is said again before systemd has waited in vain.
+    timer->fed_ns = clock_now_ns();
+    if (timer->feeds_ns > READY_AGAIN_NS)
+        timer->fed_ns -= timer->feeds_ns - READY_AGAIN_NS;
     for (;;) {
         // A descriptor of -1 is left out by poll().
         struct pollfd fds[] = {

@@ -116,10 +116,12 @@ def missing(status, placed):
     return None
 
 
-def wait_for_all(lab, placed):
-    """Raises Failed when not all jobs are registered within REGISTERED_S: what is not coscheduled is not measured as if it were."""
+def wait_for_all(lab, placed, check):
+    """Raises Failed when not all jobs are registered within REGISTERED_S: what is not coscheduled is not measured as if it were.
+    `check()` raises it when they do not even run."""
     end = time.monotonic() + REGISTERED_S
     while (problem := missing(lab.run("status", "--json"), placed)) is not None:
+        check()
         if time.monotonic() > end:
             raise Failed(problem)
         time.sleep(0.2)
@@ -129,16 +131,20 @@ def wait_for_all(lab, placed):
 def sharing(lab, options, apart=None):
     """The jobs run; they must still do so at the end. `apart`: of all but the first so many of one rank on each
     node."""
-    jobs = []
+    jobs, placed = [], _placed(options.kernels, apart)
     with tempfile.TemporaryFile() as output:
-        try:
-            for kernel, nodes in _placed(options.kernels, apart):
-                jobs.append(_start_job(lab, kernel, nodes, options, output))
-            time.sleep(options.warm_up)
-            wait_for_all(lab, _placed(options.kernels, apart))
-            yield
+        def check():
             if any(job.poll() is not None for job in jobs):
                 raise Failed(f"a job ended too early; what the jobs said ends with:\n{_said(output)}")
+
+        try:
+            for kernel, nodes in placed:
+                jobs.append(_start_job(lab, kernel, nodes, options, output))
+            wait_for_all(lab, placed, check)
+            time.sleep(options.warm_up)
+            yield
+            check()
+            wait_for_all(lab, placed, check)
         finally:
             for job in jobs:
                 if job.poll() is None:

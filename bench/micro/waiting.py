@@ -71,6 +71,7 @@ def run(way, options, checked=False):
     if way in LIBRARY_WAYS:
         environment["LD_PRELOAD"] = options.preloaded
         environment["COSCHED_WAIT"] = way
+    environment.pop("COSCHED_STATS", None)
     if checked:
         environment["COSCHED_STATS"] = "1"  # which takes time at each call
     launcher = ["mpiexec." + options.mpi, "-n", "1" if way in IDEALS else str(options.ranks)]

@@ -409,6 +409,7 @@ static void carry_out(struct policy_node *node, bool tick)
             note_wait(node, job, tick);
         }
         job->scheduled = job->next;
+        job->first = job->first && job->next; // whoever is displaced has had the slice
         shares_note_width(node, job, tick || job->scheduled);
     }
 }

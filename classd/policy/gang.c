@@ -101,7 +101,8 @@ static void fill(struct policy_node *node)
         }
         if (first != NULL) {
             first->next = true;
-            first->first = right_of(node, first) == OVERDUE; // nobody knows that any more when it is out
+            first->first =
+                right_of(node, first) == OVERDUE; // nobody knows that any more when it is out
         }
     } while (first != NULL);
 }
@@ -186,11 +187,11 @@ static bool waits(const struct policy_node *node, const struct policy_job *job)
 }
 
 // Whoever is out for no right of his own goes when he has had GMET, and so does an owner who has
-// had that and does not use it. Who has no slots may be out since he was overdue, which nobody
-// knows any more, and has no other turns.
+// had that and does not use it. Who has no slots has no other turns than those in which he was
+// overdue, and who was overdue when the slot began has waited for it.
 static bool gives_way(const struct policy_node *node, const struct policy_job *job)
 {
-    bool filler = office_slots(node, job) != 0 && right_of(node, job) == FILLER;
+    bool filler = office_slots(node, job) != 0 && !job->first && right_of(node, job) == FILLER;
     return job->next && job->scheduled && out_ns(node, job) >= node->gmet_ns &&
            (filler || waits(node, job));
 }

@@ -198,8 +198,8 @@ static void who_comes_back_into_anothers_slice_does_not_keep_it(void **state)
     engine_job_t holder = view_of(&node, VICTIM).scheduled ? VICTIM : OTHER;
     engine_job_t next = VICTIM + OTHER - holder;
     post(&node, (struct engine_event){.kind = ENGINE_SUSPEND, .job = holder});
-    post(&node, (struct engine_event){
-                    .kind = ENGINE_WIDTH, .job = holder, .width = 1, .width_before = 3});
+    post(&node,
+         (struct engine_event){.kind = ENGINE_WIDTH, .job = holder, .width = 1, .width_before = 3});
     come(&node, 10, 2); // lest the next one is alone
     node.now_ns += SLICE;
     tick(&node);
@@ -212,6 +212,30 @@ static void who_comes_back_into_anothers_slice_does_not_keep_it(void **state)
     assert_true(view_of(&node, holder).scheduled); // there is room
     come(&node, holder, 2);
     assert_true(view_of(&node, next).scheduled);
+    assert_false(view_of(&node, holder).scheduled);
+    engine_free(node.engine);
+}
+
+// Nor who lost it to a request, and comes back narrow.
+static void who_has_lost_a_slice_does_not_get_it_back_by_growing(void **state)
+{
+    (void)state;
+    struct node node = node_of(4);
+    come(&node, VICTIM, 3);
+    come(&node, OTHER, 3);
+    tick(&node);
+    engine_job_t holder = view_of(&node, VICTIM).scheduled ? VICTIM : OTHER;
+    engine_job_t asker = VICTIM + OTHER - holder;
+    node.now_ns += GMET;
+    assert_int_equal(post(&node, (struct engine_event){.kind = ENGINE_SCHEDULE, .job = asker}),
+                     ENGINE_GRANTED);
+    node.now_ns += GMET;
+    post(&node,
+         (struct engine_event){.kind = ENGINE_WIDTH, .job = holder, .width = 1, .width_before = 3});
+    assert_true(view_of(&node, holder).scheduled); // there is room
+    post(&node,
+         (struct engine_event){.kind = ENGINE_WIDTH, .job = holder, .width = 3, .width_before = 1});
+    assert_true(view_of(&node, asker).scheduled);
     assert_false(view_of(&node, holder).scheduled);
     engine_free(node.engine);
 }
@@ -338,10 +362,8 @@ static void widths_in_turn_set_no_limit_each_time(void **state)
     // Nor does one that begins with one CPU and tells of one more each time.
     come(&node, OTHER + 1, 1);
     for (uint32_t width = 1; width < CPUS; width++) {
-        struct engine_event event = {.kind = ENGINE_WIDTH,
-                                     .job = OTHER + 1,
-                                     .width = width + 1,
-                                     .width_before = width};
+        struct engine_event event = {
+            .kind = ENGINE_WIDTH, .job = OTHER + 1, .width = width + 1, .width_before = width};
         struct engine_result result = engine_event(node.engine, &event, node.now_ns);
         for (size_t k = 0; k < result.decision_count; k++)
             written += result.decisions[k].job == OTHER + 1;
@@ -374,6 +396,7 @@ int main(void)
         cmocka_unit_test(who_is_suspended_before_the_tick_has_too),
         cmocka_unit_test(what_a_suspended_job_has_held_stays_so),
         cmocka_unit_test(who_comes_back_into_anothers_slice_does_not_keep_it),
+        cmocka_unit_test(who_has_lost_a_slice_does_not_get_it_back_by_growing),
         cmocka_unit_test(what_the_kernel_tells_late_counts_once),
         cmocka_unit_test(what_the_class_has_of_a_jobs_slices_is_not_the_jobs),
         cmocka_unit_test(a_job_that_comes_rank_by_rank_drives_nobody_out),
