@@ -59,6 +59,16 @@ static pid_t live_elsewhere(char from[128])
     return pid;
 }
 
+// The class "a", limited to 2000 where the group's own limit is 50000.
+static class_t *limited_in_place(const struct class_home *home)
+{
+    class_t *a = NULL;
+    own_limit_from(50000);
+    assert_ok(class_open_in_place(backend, "a", home, &a, &err));
+    assert_ok(class_set_share(a, 10000, &err));
+    return a;
+}
+
 // As after a crash: whoever lifts all limits finds the group's own, and another daemon the class.
 static class_t *find_after_a_crash(class_t *lost, const char *name, int own_quota_us)
 {
@@ -129,10 +139,7 @@ static void a_limit_that_cannot_be_given_back_is_given_back_later(void **state)
     (void)state;
     char from[128];
     struct class_home home = {.pid = live_elsewhere(from), .any = true};
-    class_t *a = NULL;
-    own_limit_from(50000);
-    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
-    assert_ok(class_set_share(a, 10000, &err));
+    class_t *a = limited_in_place(&home);
     refuses = true;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(class_remove_step(a, SIZE_MAX, &err), -1);
@@ -152,10 +159,7 @@ static void where_the_own_limit_is_refused_there_is_none_rather_than_ours(void *
     (void)state;
     char from[128];
     struct class_home home = {.pid = live_elsewhere(from), .any = true};
-    class_t *a = NULL;
-    own_limit_from(50000);
-    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
-    assert_ok(class_set_share(a, 10000, &err));
+    class_t *a = limited_in_place(&home);
     assert_int_equal(limit_from().quota_us, 2000);
     refused = "50000";
     class_close(a);
@@ -175,10 +179,7 @@ static void a_limit_that_the_kernel_doubled_is_not_the_groups_own(void **state)
     char from[128];
     pid_t pid = live_elsewhere(from);
     struct class_home home = {.pid = pid, .any = true};
-    class_t *a = NULL;
-    own_limit_from(50000);
-    assert_ok(class_open_in_place(backend, "a", &home, &a, &err));
-    assert_ok(class_set_share(a, 10000, &err));
+    class_t *a = limited_in_place(&home);
     double_limit_of(origin());
     assert_ok(class_set_share(a, 900000, &err));
     assert_int_equal(limit_from().quota_us, 50000);

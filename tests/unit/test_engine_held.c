@@ -86,6 +86,15 @@ static void tick(struct node *node)
     post(node, (struct engine_event){.kind = ENGINE_SWITCH, .turn = ++node->turn});
 }
 
+// The other asks all the time, from just after a tick until a step before the next one.
+static void ask_until_the_end(struct node *node, engine_job_t other, const unsigned uses_pct[])
+{
+    for (unsigned step = 1; step < SLICE / STEP; step++) {
+        post(node, (struct engine_event){.kind = ENGINE_SCHEDULE, .job = other});
+        go_on(node, other, uses_pct);
+    }
+}
+
 static void has_his_part(const struct node *node, uint64_t slices)
 {
     assert_in_range(view_of(node, VICTIM).scheduled_total_ns, slices * SLICE * 45 / 100,
@@ -103,10 +112,9 @@ static void who_uses_little_of_the_node_gets_no_more_of_it_by_asking(void **stat
         const unsigned uses_pct[] = {100, little[i]};
         come(&node, VICTIM, CPUS);
         come(&node, OTHER, CPUS);
-        for (unsigned step = 0; step < SLICES * (SLICE / STEP); step++) {
-            if (step % (SLICE / STEP) == 0)
-                tick(&node);
-            post(&node, (struct engine_event){.kind = ENGINE_SCHEDULE, .job = OTHER});
+        for (unsigned slice = 0; slice < SLICES; slice++) {
+            tick(&node);
+            ask_until_the_end(&node, OTHER, uses_pct);
             go_on(&node, OTHER, uses_pct);
         }
         has_his_part(&node, SLICES);
@@ -129,10 +137,7 @@ static void who_leaves_before_the_tick_has_held_the_node_all_the_same(void **sta
              (struct engine_event){
                  .kind = ENGINE_REGISTER, .job = other, .width = CPUS, .name = 7, .owner = 7});
         tell(&node, other);
-        for (unsigned step = 1; step < SLICE / STEP; step++) {
-            post(&node, (struct engine_event){.kind = ENGINE_SCHEDULE, .job = other});
-            go_on(&node, other, uses_pct);
-        }
+        ask_until_the_end(&node, other, uses_pct);
         leave(&node, other, CPUS);
         go_on(&node, VICTIM, uses_pct);
     }
@@ -150,10 +155,7 @@ static void who_is_suspended_before_the_tick_has_too(void **state)
     come(&node, OTHER, CPUS);
     for (unsigned slice = 0; slice < SLICES; slice++) {
         tick(&node);
-        for (unsigned step = 1; step < SLICE / STEP; step++) {
-            post(&node, (struct engine_event){.kind = ENGINE_SCHEDULE, .job = OTHER});
-            go_on(&node, OTHER, uses_pct);
-        }
+        ask_until_the_end(&node, OTHER, uses_pct);
         post(&node, (struct engine_event){.kind = ENGINE_SUSPEND, .job = OTHER});
         go_on(&node, OTHER, uses_pct);
         post(&node, (struct engine_event){.kind = ENGINE_RESUME, .job = OTHER});
