@@ -22,6 +22,7 @@ import subprocess
 import tempfile
 import time
 
+import two_jobs
 from labkit import cgroups, processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -36,7 +37,7 @@ LOOK_AT_OUTPUT_S = 0.002
 
 
 class Disturbed(Exception):
-    """A job did not end or did not verify."""
+    """A job did not end, did not verify, or ran without the library that it was to have."""
 
 
 class Variant:
@@ -150,6 +151,16 @@ class Job:
             for who in new:
                 processes.send(who, signal.SIGSTOP)
 
+    def check_library(self):
+        """What runs without it is not measured as if it ran with it."""
+        if "--preload" not in self.variant.options:
+            return
+        status = subprocess.run(self.variant.command("status", "--json"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                text=True, check=False)
+        problem = two_jobs.missing(status.stdout, [(self.variant.name, two_jobs.NODES)]) if status.returncode == 0 else "no lab"
+        if problem is not None:
+            raise Disturbed(f"{self.variant.name}: {problem}")
+
     def finish(self):
         self.resume()
         if self.process.wait() != 0:
@@ -204,6 +215,7 @@ def _launch(jobs):
             raise Disturbed(f"no line like {MARK} from some job in {LAUNCH_DEADLINE_S:.0f} s")
     for job in jobs:
         job.stop_new()
+        job.check_library()
     marks = max(job.clock.marks() for job in jobs)
     for job in jobs:
         job.clock.start_after = marks

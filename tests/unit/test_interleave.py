@@ -1,6 +1,8 @@
 """The clock of a job that takes turns: it counts running time between two marks of the job's output."""
 
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -67,6 +69,28 @@ class ClockTest(unittest.TestCase):
         self.assertEqual(self.clock.marks(), 1)
         self.say("Time step   20")
         self.assertEqual(self.clock.text(), "Run 1: 0.1 s\nTime step   20\n")
+
+
+class LibraryTest(unittest.TestCase):
+    """Who was to have the library is known to the daemons of all its nodes, or nothing is measured."""
+
+    def check(self, jobs, *options):
+        job = interleave.Job.__new__(interleave.Job)
+        job.variant = interleave.Variant("with", *options)
+        nodes = [{"name": name, "jobs": jobs} for name in ("node0", "node1")]
+        done = subprocess.CompletedProcess([], 0, json.dumps({"nodes": nodes}))
+        with mock.patch.object(interleave.subprocess, "run", return_value=done):
+            job.check_library()
+
+    def test_who_is_known_is_measured(self):
+        self.check([{"job_id": "a"}], "--preload")
+
+    def test_who_is_not_is_not(self):
+        with self.assertRaisesRegex(interleave.Disturbed, "with: classd of node0 knows 0 of 1 jobs"):
+            self.check([], "--preload")
+
+    def test_nobody_asks_where_there_is_no_library(self):
+        self.check([])
 
 
 if __name__ == "__main__":
