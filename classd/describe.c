@@ -78,6 +78,7 @@ static bool describe(struct scheduler *scheduler, struct job *job,
         .requests = job->requests,
         .slots = view.slots,
         .slots_agreed = view.slots != 0,
+        .dormant = view.dormant,
         .clock = job->page->clock,
     };
     if (job->suspended && class_suspended(job->class_, &how))

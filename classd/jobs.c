@@ -25,7 +25,8 @@ void jobs_publish_degree(struct scheduler *scheduler)
     uint32_t jobs = (uint32_t)table_job_count(scheduler->table);
     uint32_t degree = scheduler->sequential.takes_part ? 1 : 0;
     for (uint32_t i = 0; i < jobs; i++)
-        degree += !table_job_at(scheduler->table, i)->suspended;
+        degree += !table_job_at(scheduler->table, i)->suspended &&
+                  !table_job_at(scheduler->table, i)->dormant;
     for (uint32_t i = 0; i < jobs; i++)
         __atomic_store_n(&table_job_at(scheduler->table, i)->page->degree, degree,
                          __ATOMIC_RELAXED);
@@ -382,6 +383,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
                                  .cpus = job_cpus(job),
                                  .from_turn = first_turn_of(scheduler, applicant->wish, now_ns),
                                  .list = job->page->list};
+    dormant_rouse(scheduler, job);
     if (decisions_take(scheduler, event, now_ns) != ENGINE_DONE) {
         deaths_forget(scheduler->deaths, process);
         process->pidfd = -1; // the applicant's again

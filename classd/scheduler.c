@@ -163,12 +163,14 @@ static void take_turns(struct scheduler *scheduler, uint64_t turn, uint64_t now_
     scheduler->wall_offset_ns = wall_ns != 0 ? wall_ns - now_ns : 0;
     sequential_search(scheduler);
     accounts_read_all(scheduler, now_ns);
+    dormant_wake(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
     review_cpus(scheduler, now_ns);
     tracking_look_at_managers(scheduler, now_ns);
     trace_event(scheduler->trace, PROTOCOL_EVENT_SWITCH, 0, 0, now_ns);
     number_slice(scheduler, turn);
     decisions_take(scheduler, (struct engine_event){.kind = ENGINE_SWITCH, .turn = turn}, now_ns);
+    dormant_fall_asleep(scheduler, now_ns);
     announce_slice(scheduler);
     slots_review(scheduler, turn, now_ns);
     if (lifted)
@@ -220,6 +222,7 @@ void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t
     process->job->requests++;
     scheduler->requests++;
     accounts_read_stale(scheduler, now_ns);
+    dormant_rouse(scheduler, process->job);
     enum engine_outcome outcome = decisions_take(scheduler, event, now_ns);
     bool granted = outcome == ENGINE_GRANTED;
     if (granted)
@@ -273,7 +276,7 @@ trace_t *scheduler_trace(const scheduler_t *scheduler)
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler)
 {
     const uint64_t each_ns[] = {turn_deadline_ns(scheduler), tracking_deadline_ns(scheduler),
-                                leaving_deadline_ns(scheduler)};
+                                leaving_deadline_ns(scheduler), dormant_deadline_ns(scheduler)};
     uint64_t first_ns = SCHEDULER_NO_DEADLINE;
     for (size_t i = 0; i < sizeof each_ns / sizeof *each_ns; i++)
         first_ns = each_ns[i] < first_ns ? each_ns[i] : first_ns;

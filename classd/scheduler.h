@@ -79,6 +79,9 @@ void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns)
 // no longer.
 void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns);
 
+// Looks whether jobs that slept still do, if that is due, for which scheduler_deadline_ns() asks.
+void scheduler_look_at_dormant(scheduler_t *scheduler, uint64_t now_ns);
+
 // ---- process tracking (Franke, Moreira & Pattnaik), on a job or on a part of it
 
 enum tracking_kind { TRACKING_SUSPEND = 1, TRACKING_RESUME, TRACKING_KILL };
@@ -153,9 +156,10 @@ void scheduler_rest_leaving(scheduler_t *scheduler, uint64_t took_ns, uint64_t n
 // limited; the log says why. The class is the scheduler's, also then.
 bool scheduler_dismiss(scheduler_t *scheduler, uid_t uid, class_t *class_, uint64_t now_ns);
 
-// When scheduler_deadline(), scheduler_track_on() and scheduler_leave_on() are to be called, or
-// SCHEDULER_NO_DEADLINE: when two time-slices have passed without a SWITCH, when tracking is to
-// look again, or when a class is still to be removed.
+// When scheduler_deadline(), scheduler_track_on(), scheduler_leave_on() and
+// scheduler_look_at_dormant() are to be called, or SCHEDULER_NO_DEADLINE: when two time-slices have
+// passed without a SWITCH, when tracking is to look again, when a class is still to be removed, or
+// when a job sleeps.
 uint64_t scheduler_deadline_ns(const scheduler_t *scheduler);
 
 // Whether jobs have `called` set since this was last said to be done: who has become scheduled, or

@@ -1,9 +1,9 @@
 // The insides of the scheduler, shared by its files only: scheduler.c (turns, requests, begin and
 // end), jobs.c (who comes and goes), adopted.c (who was there before), sequential.c (who is
-// nobody's job), tracking.c (who is suspended), tracking_orders.c (who is to be), ways.c (who is
-// not limited meanwhile), leaving.c (classes of jobs that have ended), slots.c (whose slots are
-// which), clocks.c (whose are of no use here), decisions.c (limits and pages), accounts.c (CPU
-// time), describe.c (for people).
+// nobody's job), dormant.c (who sleeps), tracking.c (who is suspended), tracking_orders.c (who is
+// to be), ways.c (who is not limited meanwhile), leaving.c (classes of jobs that have ended),
+// slots.c (whose slots are which), clocks.c (whose are of no use here), decisions.c (limits and
+// pages), accounts.c (CPU time), describe.c (for people).
 #ifndef COSCHED_CLASSD_SCHEDULER_STATE_H
 #define COSCHED_CLASSD_SCHEDULER_STATE_H
 
@@ -53,6 +53,7 @@ struct scheduler {
         clock_offset_ns; // as scheduler_clock_at() was told when the clock was last set, or first
     uint64_t works;      // of tracking, so far
     bool calls;          // some job is called
+    uint64_t dormant_look_ns; // when those who sleep are looked at; 0: nobody does
     leavers_t *leavers;
     unsigned parting;          // of them
     uint64_t leaving_ready_ns; // no step is made before
@@ -252,6 +253,20 @@ void sequential_give_back(struct scheduler *scheduler);
 // False while none of its groups is there.
 bool sequential_describe(const struct scheduler *scheduler, struct protocol_job_record *record,
                          uint64_t now_ns);
+
+// ---- dormant.c
+
+// Tells the engine of jobs that sleep no longer, and of those that do so from now on. To be called
+// at a tick, when CPU times have been read, before the engine hears of it, and after: who has just
+// been given the node must not lose it at once for the next.
+void dormant_wake(struct scheduler *scheduler, uint64_t now_ns);
+void dormant_fall_asleep(struct scheduler *scheduler, uint64_t now_ns);
+
+// The job does not sleep, which the engine is told, or knows, otherwise.
+void dormant_rouse(struct scheduler *scheduler, struct job *job);
+
+// When scheduler_look_at_dormant() is to be called, or SCHEDULER_NO_DEADLINE.
+uint64_t dormant_deadline_ns(const struct scheduler *scheduler);
 
 // ---- jobs.c
 

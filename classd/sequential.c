@@ -151,7 +151,7 @@ static uint64_t width_of_jobs(const struct scheduler *scheduler)
     struct engine_job_view view;
     uint64_t width = 0;
     for (size_t i = 0; engine_job_at(scheduler->engine, i, &view); i++)
-        width += view.sequential || view.suspended ? 0 : view.width;
+        width += view.sequential || view.suspended || view.dormant ? 0 : view.width;
     return width;
 }
 

@@ -82,6 +82,7 @@ static void on_deadline(struct ev_loop *loop, ev_io *watcher, int events)
     server->deadline_ns = SCHEDULER_NO_DEADLINE;
     track_on(server->commands->scheduler);
     leave_on(server->commands->scheduler);
+    scheduler_look_at_dormant(server->commands->scheduler, clock_now_ns());
     scheduler_deadline(server->commands->scheduler, clock_now_ns(), clock_wall_ns());
     server_event_over(server);
 }

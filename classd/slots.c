@@ -92,7 +92,8 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
     struct engine_job_view view = {0};
     struct slots_offer offer = offer_to(scheduler, job, now_ns);
     engine_job_find(scheduler->engine, job->id, &view);
-    bool could_grow = view.term != 0 && !view.suspended && slots_offer_more(&offer, view.slots);
+    bool could_grow =
+        view.term != 0 && !view.suspended && !view.dormant && slots_offer_more(&offer, view.slots);
     if (!could_grow)
         stop_growth(job);
     else if (jobs_is_here_alone(job))

@@ -60,6 +60,7 @@ struct job *table_add_job(table_t *table, uid_t uid, const char *job_id)
     job->id = ++table->last_job;
     job->uid = uid;
     job->page_fd = -1;
+    job->demand = DEMAND_OF_A_NEWCOMER;
     snprintf(job->job_id, sizeof job->job_id, "%s", job_id);
     table->jobs[table->job_count++] = job;
     return job;

@@ -4,6 +4,7 @@
 #define COSCHED_CLASSD_TABLE_H
 
 #include "cgroup-backend/backend.h"
+#include "classd/policy/demand.h"
 #include "classd/policy/engine.h"
 #include "classd/policy/looks.h"
 #include "classd/policy/phase.h"
@@ -62,11 +63,13 @@ struct job {
     uint64_t usage_base_ns; // the job's usage when the engine first heard of it
     uint64_t usage_ns;      // as last read
     uint64_t
-        usage_before_ns; // in a class that it had before, to be added to that of the present one
-    bool suspended;      // all of it: the engine knows
-    bool stopped;        // by the manager of its group, for which it is, or is suspended besides
-    uint64_t look_ns;    // whether it still is, is looked at then
-    struct looks looks;  // for more slots
+        usage_before_ns;  // in a class that it had before, to be added to that of the present one
+    bool suspended;       // all of it: the engine knows
+    bool dormant;         // it sleeps: the engine knows
+    struct demand demand; // whether it does
+    bool stopped;         // by the manager of its group, for which it is, or is suspended besides
+    uint64_t look_ns;     // whether it still is, is looked at then
+    struct looks looks;   // for more slots
     struct job_tracking tracking;
     uint64_t way_given_ns;   // since then it is given way, if:
     uint64_t way_end_ns;     // until then it is; 0: it is not

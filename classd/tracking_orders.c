@@ -33,6 +33,7 @@ void tracking_tell_engine(struct scheduler *scheduler, struct job *job, bool sus
         return;
     accounts_read_all(scheduler, now_ns);
     job->suspended = suspended;
+    dormant_rouse(scheduler, job);
     decisions_take(scheduler, event, now_ns);
     jobs_publish_degree(scheduler);
 }

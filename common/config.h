@@ -23,6 +23,7 @@ struct config {
     uint32_t idle_share_ppm;
     uint32_t idle_total_ppm;
     bool strict;
+    bool skip_dormant;
     uint64_t cpus;      // 0: not set, see config_cpus()
     unsigned held_cpus; // no key: config_hold_cpus()
     int64_t dcs_exponent;

@@ -257,7 +257,7 @@ static int check_job(const struct protocol_job_record *job, struct error *err)
     if (!protocol_job_id_valid(job->job_id))
         return impossible("a job without an id", err);
     if (job->scheduled > 1 || job->limited > 1 || job->share_ppm > SHARE_WHOLE_PPM ||
-        job->suspended > PROTOCOL_MEANS_SIGNALS || job->slots_agreed > 1)
+        job->suspended > PROTOCOL_MEANS_SIGNALS || job->slots_agreed > 1 || job->dormant > 1)
         return impossible("a job in an impossible state", err);
     return 0;
 }

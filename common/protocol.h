@@ -267,7 +267,7 @@ struct protocol_job_record {
     uint64_t requests;      // SCHEDULE commands sent by its processes
     uint64_t slots;         // of policy gang: the set
     uint32_t slots_agreed;  // 0 or 1: it has some
-    uint32_t reserved;
+    uint32_t dormant;       // 0 or 1: it sleeps; if it is not scheduled, others have its turns
     struct protocol_clock clock; // as CLOCK said it; all 0: nothing was said
 };
 

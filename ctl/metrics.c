@@ -31,6 +31,11 @@ static double job_suspended(const struct protocol_job_record *job)
     return job->suspended != 0;
 }
 
+static double job_dormant(const struct protocol_job_record *job)
+{
+    return job->dormant;
+}
+
 static double job_scheduled(const struct protocol_job_record *job)
 {
     return job->scheduled;
@@ -72,6 +77,7 @@ static const struct job_metric {
 } job_metrics[] = {
     {"job_scheduled", "gauge", "Whether the job holds the CPUs.", job_scheduled},
     {"job_suspended", "gauge", "Whether somebody has suspended the job.", job_suspended},
+    {"job_dormant", "gauge", "Whether the job sleeps, so that others have its turns.", job_dormant},
     {"job_share_ratio", "gauge", "The job's share of the node.", job_share},
     {"job_processes", "gauge", "Processes of the job on this node.", job_processes},
     {"job_cpu_seconds", "counter", "CPU time consumed on this node.", job_cpu},

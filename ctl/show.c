@@ -154,12 +154,12 @@ static bool sequential_takes_turns(const struct protocol_job_record *job)
 uint32_t show_turn_takers(const struct protocol_node_record *node,
                           const struct protocol_job_record *jobs, size_t count)
 {
-    uint32_t takers = node->jobs, suspended = 0;
+    uint32_t takers = node->jobs, aside = 0;
     for (size_t i = 0; i < count; i++) {
         takers += sequential_takes_turns(&jobs[i]);
-        suspended += suspended_by(&jobs[i]) != NULL;
+        aside += suspended_by(&jobs[i]) != NULL || jobs[i].dormant != 0;
     }
-    return takers > suspended ? takers - suspended : 1;
+    return takers > aside ? takers - aside : 1;
 }
 
 // Their numbers, or null.
@@ -217,14 +217,22 @@ static json_t *json_clock(const struct protocol_job_record *job)
 json_t *show_job_json(const struct protocol_job_record *job)
 {
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:b, s:s?, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
+        "{s:s, s:I, s:I, s:I, s:I, s:b, s:s?, s:b, s:b, s:f, s:f, s:f, s:f, s:I, s:I, s:o?, s:o?}",
         "job_id", job->job_id, "uid", (json_int_t)job->uid, "processes", (json_int_t)job->processes,
         "ranks", (json_int_t)job->ranks, "width", (json_int_t)job->width, "scheduled",
-        (int)job->scheduled, "suspended", suspended_by(job), "limited", (int)job->limited, "share",
-        (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s", seconds(job->cpu_ns), "registered_s",
-        seconds(job->registered_ns), "scheduled_s", seconds(job->scheduled_ns), "switches",
-        (json_int_t)job->switches, "requests", (json_int_t)job->requests, "slots", json_slots(job),
-        "clock_ahead_s", json_clock(job));
+        (int)job->scheduled, "suspended", suspended_by(job), "dormant", (int)job->dormant,
+        "limited", (int)job->limited, "share", (double)job->share_ppm / SHARE_WHOLE_PPM, "cpu_s",
+        seconds(job->cpu_ns), "registered_s", seconds(job->registered_ns), "scheduled_s",
+        seconds(job->scheduled_ns), "switches", (json_int_t)job->switches, "requests",
+        (json_int_t)job->requests, "slots", json_slots(job), "clock_ahead_s", json_clock(job));
+}
+
+const char *show_state(const struct protocol_job_record *job)
+{
+    return suspended_by(job) != NULL ? "suspended"
+           : job->scheduled          ? "scheduled"
+           : job->dormant            ? "dormant"
+                                     : "idle";
 }
 
 static void print_job(const struct protocol_job_record *job)
@@ -236,12 +244,8 @@ static void print_job(const struct protocol_job_record *job)
     user_name(job->uid, user);
     printf("%-24s %-10s %5" PRIu32 " %5" PRIu32 " %5" PRIu32 " %-9s %9s %10.1f %10.1f %8" PRIu64
            " %8" PRIu64 " %5s\n",
-           job->job_id, user, job->processes, job->ranks, job->width,
-           suspended_by(job) != NULL ? "suspended"
-           : job->scheduled          ? "scheduled"
-                                     : "idle",
-           share, seconds(job->cpu_ns), seconds(job->scheduled_ns), job->switches, job->requests,
-           slots);
+           job->job_id, user, job->processes, job->ranks, job->width, show_state(job), share,
+           seconds(job->cpu_ns), seconds(job->scheduled_ns), job->switches, job->requests, slots);
 }
 
 static void print_clock(const struct protocol_job_record *job)

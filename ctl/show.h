@@ -37,8 +37,12 @@ void show_slots(const struct protocol_job_record *job, char text[SHOW_SLOTS_MAX]
 void show_clock(const struct protocol_job_record *job, char text[SHOW_CLOCK_MAX]);
 const char *show_clock_remedy(const struct protocol_job_record *job);
 
-// Among how many the node's turns are shared: its jobs without those that are suspended (as far as
-// the caller may see them among `jobs`), and the sequential class while it takes part. At least 1.
+// Whether it is scheduled, as a word for people.
+const char *show_state(const struct protocol_job_record *job);
+
+// Among how many the node's turns are shared: its jobs without those that are suspended or sleep
+// (as far as the caller may see them among `jobs`), and the sequential class while it takes part.
+// At least 1.
 uint32_t show_turn_takers(const struct protocol_node_record *node,
                           const struct protocol_job_record *jobs, size_t count);
 

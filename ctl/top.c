@@ -89,11 +89,7 @@ static void format_job(char text[LINE_MAX_BYTES], const struct look *look, size_
         snprintf(share, sizeof share, "%.1f %%", 100.0 * job->share_ppm / SHARE_WHOLE_PPM);
     snprintf(
         text, LINE_MAX_BYTES, "%-22s %7" PRIu32 " %5" PRIu32 " %-9s %8s %6.1f %7.1f %7.2f %6.1f",
-        job->job_id, job->uid, job->processes,
-        job->suspended   ? "suspended"
-        : job->scheduled ? "scheduled"
-                         : "idle",
-        share,
+        job->job_id, job->uid, job->processes, show_state(job), share,
         old == NULL ? 0
                     : 100 * per_second(job->cpu_ns, old->cpu_ns, elapsed_s) / (double)NS_PER_SEC,
         (double)job->scheduled_ns / (double)NS_PER_SEC,

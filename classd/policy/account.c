@@ -6,24 +6,23 @@
 // stay would never be: it starts as the mean of them. But no more than two slices ahead of the
 // least served, or a narrow job that has run beside all others for days, and has had more than
 // they, would make a debtor of whoever comes, for as long as that. While nobody can run, as the
-// most served of those who are suspended: else they would come back as debtors of whoever ran
+// most served of those who stand aside: else they would come back as debtors of whoever ran
 // meanwhile.
-uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct policy_job *suspended,
-                                size_t suspended_count)
+uint64_t account_of_newcomer_ns(const struct policy_node *node, const struct aside *aside)
 {
-    uint64_t mean_ns = 0, rest_ns = 0, least_ns = UINT64_MAX, most_suspended_ns = 0;
+    uint64_t mean_ns = 0, rest_ns = 0, least_ns = UINT64_MAX, most_aside_ns = 0;
     for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].service_ns < least_ns)
             least_ns = node->jobs[i].service_ns;
         mean_ns += node->jobs[i].service_ns / node->count;
         rest_ns += node->jobs[i].service_ns % node->count;
     }
-    for (size_t i = 0; i < suspended_count; i++) {
-        if (suspended[i].service_ns > most_suspended_ns)
-            most_suspended_ns = suspended[i].service_ns;
+    for (size_t i = 0; i < aside->count; i++) {
+        if (aside->jobs[i].service_ns > most_aside_ns)
+            most_aside_ns = aside->jobs[i].service_ns;
     }
     if (node->count == 0)
-        return most_suspended_ns;
+        return most_aside_ns;
     mean_ns += rest_ns / node->count;
     uint64_t ahead_ns = mean_ns - least_ns, most_ns = 2 * node->time_slice_ns;
     return ahead_ns < most_ns ? mean_ns : least_ns + most_ns;
@@ -40,6 +39,14 @@ void account_cap(const struct policy_node *node, struct policy_job *job, uint64_
     uint64_t less_ns = job->service_ns > most_ns ? job->service_ns - most_ns : 0;
     job->service_ns -= less_ns;
     job->lead_ns -= less_ns < job->lead_ns ? less_ns : job->lead_ns;
+}
+
+void account_raise(struct policy_job *job, uint64_t least_ns)
+{
+    if (job->service_ns >= least_ns)
+        return;
+    job->service_ns = least_ns;
+    job->lead_ns = 0;
 }
 
 // Nor is who has run beside the others for long to be the debtor of whoever comes: what he has had,
@@ -154,24 +161,38 @@ void account_begin_slice(struct policy_job *job)
 }
 
 // Of whom nothing is told now, nobody knows whether what is told later was used in this slice.
-void account_begin_slices(struct policy_node *node)
+static void settle_told(const struct policy_node *node, struct policy_job *jobs, size_t count)
 {
-    for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].told_ns == node->now_ns)
-            account_settle(node, &node->jobs[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].told_ns == node->now_ns)
+            account_settle(node, &jobs[i]);
     }
-    for (size_t i = 0; i < node->count; i++)
-        account_begin_slice(&node->jobs[i]);
 }
 
-void account_advance(struct policy_node *node, uint64_t now_ns)
+void account_begin_slices(struct policy_node *node, struct aside *aside)
+{
+    settle_told(node, node->jobs, node->count);
+    settle_told(node, aside->jobs, aside->count);
+    for (size_t i = 0; i < node->count; i++)
+        account_begin_slice(&node->jobs[i]);
+    for (size_t i = 0; i < aside->count; i++)
+        account_begin_slice(&aside->jobs[i]);
+}
+
+static void advance(struct policy_job *jobs, size_t count, uint64_t elapsed_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].scheduled)
+            jobs[i].scheduled_total_ns += elapsed_ns;
+    }
+}
+
+void account_advance(struct policy_node *node, struct aside *aside, uint64_t now_ns)
 {
     if (now_ns <= node->now_ns)
         return;
-    for (size_t i = 0; i < node->count; i++) {
-        if (node->jobs[i].scheduled)
-            node->jobs[i].scheduled_total_ns += now_ns - node->now_ns;
-    }
+    advance(node->jobs, node->count, now_ns - node->now_ns);
+    advance(aside->jobs, aside->count, now_ns - node->now_ns);
     node->now_ns = now_ns;
 }
 

@@ -144,7 +144,7 @@ static void on_change(struct policy_node *node)
 const struct policy policy_dcs = {
     .name = "dcs",
     .counts_held = true,
-    .crowded = packing_crowded,
+    .coordinates = true,
     .on_change = on_change,
     .on_tick = on_tick,
     .on_request = on_request,

@@ -1,5 +1,6 @@
 // Whether somebody computes in the sequential class, told from its CPU time alone. Pure. It takes
-// part in the turns only while somebody does: else MPI jobs have the whole node.
+// part in the turns only while somebody does: else MPI jobs have the whole node. And whether a job
+// does; its interactive share is then what it may use without being told to be awake.
 //
 // Who comes: a class that has used more than its interactive share of the node for a while, or so
 // much more that it comes to the same. A command now and then is nobody who computes. Who goes: one
@@ -41,7 +42,8 @@ struct demand_look {
     uint64_t held_ns;  // for how long it has held the node in all: also while it takes no part
 };
 
-// All zeros at first.
+// All zeros at first; of a job, about which the same is asked the other way round,
+// DEMAND_OF_A_NEWCOMER.
 struct demand {
     bool computes;    // the answer
     unsigned busy;    // CPUs that it uses when nothing holds it, rounded up; 0: not known
@@ -52,6 +54,8 @@ struct demand {
     uint64_t quiet_ns;
     uint64_t quiet_held_ns; // of that while it held the node
 };
+
+#define DEMAND_OF_A_NEWCOMER ((struct demand){.computes = true})
 
 // One look; returns demand->computes. Totals that go back count as a new beginning.
 bool demand_observe(struct demand *demand, const struct demand_rules *rules,

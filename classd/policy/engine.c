@@ -1,6 +1,7 @@
 #include "classd/policy/engine.h"
 
 #include "classd/policy/account.h"
+#include "classd/policy/aside.h"
 #include "classd/policy/cpus.h"
 #include "classd/policy/leads.h"
 #include "classd/policy/office.h"
@@ -18,9 +19,8 @@
 struct engine {
     const struct policy *policy;
     struct shares shares;
-    struct policy_node node;      // the jobs that can run: all that policies see
-    struct policy_job *suspended; // the others
-    size_t suspended_count;
+    struct policy_node node; // the jobs that policies see
+    struct aside aside;      // the others
     struct leads leads;
     uint64_t arrivals;
     size_t capacity;                   // of each list of jobs and of decisions
@@ -81,7 +81,7 @@ void engine_free(engine_t *engine)
     if (engine == NULL)
         return;
     free(engine->node.jobs);
-    free(engine->suspended);
+    free(engine->aside.jobs);
     free(engine->decisions);
     free(engine);
 }
@@ -95,20 +95,15 @@ static struct policy_job *find_among(struct policy_job *jobs, size_t count, engi
     return NULL;
 }
 
-static struct policy_job *find_runnable(const engine_t *engine, engine_job_t id)
+static struct policy_job *find_in_sight(const engine_t *engine, engine_job_t id)
 {
     return find_among(engine->node.jobs, engine->node.count, id);
 }
 
-static struct policy_job *find_suspended(const engine_t *engine, engine_job_t id)
-{
-    return find_among(engine->suspended, engine->suspended_count, id);
-}
-
 static struct policy_job *find_job(const engine_t *engine, engine_job_t id)
 {
-    struct policy_job *job = find_runnable(engine, id);
-    return job != NULL ? job : find_suspended(engine, id);
+    struct policy_job *job = find_in_sight(engine, id);
+    return job != NULL ? job : find_among(engine->aside.jobs, engine->aside.count, id);
 }
 
 static bool grow(void *list, size_t count, size_t size)
@@ -127,7 +122,7 @@ static bool reserve(engine_t *engine, engine_job_t job)
         return true;
     size_t capacity = engine->capacity > 0 ? 2 * engine->capacity : 8;
     if (!grow(&engine->node.jobs, capacity, sizeof *engine->node.jobs) ||
-        !grow(&engine->suspended, capacity, sizeof *engine->suspended) ||
+        !grow(&engine->aside.jobs, capacity, sizeof *engine->aside.jobs) ||
         !grow(&engine->decisions, capacity, sizeof *engine->decisions))
         return false;
     engine->capacity = capacity;
@@ -136,7 +131,7 @@ static bool reserve(engine_t *engine, engine_job_t job)
 
 static uint64_t newcomer_service_ns(const engine_t *engine)
 {
-    return account_of_newcomer_ns(&engine->node, engine->suspended, engine->suspended_count);
+    return account_of_newcomer_ns(&engine->node, &engine->aside);
 }
 
 // Who is further ahead was so for a reason which its owner's next job has nothing to do with.
@@ -180,7 +175,7 @@ static void narrow(struct policy_job *job, uint64_t gone)
 // It is wider than before, or was out of sight.
 static void refit(engine_t *engine, engine_job_t id)
 {
-    struct policy_job *job = find_runnable(engine, id);
+    struct policy_job *job = find_in_sight(engine, id);
     if (job != NULL)
         office_refit(&engine->node, job);
 }
@@ -238,58 +233,51 @@ static void add_process(engine_t *engine, const struct engine_event *event)
     bind_job(engine, job, event->cpus);
 }
 
-static void take_out(struct policy_job *jobs, size_t *count, struct policy_job *job)
-{
-    memmove(job, job + 1, (size_t)(jobs + *count - (job + 1)) * sizeof *job);
-    (*count)--;
-}
-
-static void put_in(struct policy_job *jobs, size_t *count, const struct policy_job *job)
-{
-    size_t place = *count;
-    while (place > 0 && jobs[place - 1].arrival > job->arrival)
-        place--;
-    memmove(&jobs[place + 1], &jobs[place], (*count - place) * sizeof *jobs);
-    jobs[place] = *job;
-    (*count)++;
-}
-
-// A suspended job does not wait: it has no claim to a turn.
 static void suspend(engine_t *engine, engine_job_t id)
 {
-    struct policy_job *job = find_runnable(engine, id);
-    if (job == NULL)
-        return;
-    account_settle(&engine->node, job);
-    struct policy_job suspended = *job;
-    suspended.scheduled = suspended.next = suspended.first = false;
-    account_begin_slice(&suspended);
-    suspended.slices_waited = suspended.most_jobs = 0;
-    suspended.promised = 0; // others are promised and given it meanwhile
-    take_out(engine->node.jobs, &engine->node.count, job);
-    put_in(engine->suspended, &engine->suspended_count, &suspended);
+    struct policy_job *job = find_job(engine, id);
+    job->suspended = true;
+    job->dormant = job->scheduled = false;
+    if (!aside_has(&engine->aside, job))
+        aside_put(&engine->node, &engine->aside, job);
 }
 
 // It could not be served meanwhile, so its account is a newcomer's; or its own, if that is higher,
 // but nobody is far ahead of a newcomer.
+static void take_back(engine_t *engine, struct policy_job *job)
+{
+    uint64_t least_ns = newcomer_service_ns(engine);
+    engine_job_t id = aside_take_back(&engine->node, &engine->aside, job, least_ns)->id;
+    account_level(&engine->node, least_ns);
+    refit(engine, id);
+}
+
+static void rouse(engine_t *engine, engine_job_t id)
+{
+    struct policy_job *job = find_job(engine, id);
+    if (!job->dormant)
+        return;
+    job->dormant = false;
+    take_back(engine, job);
+}
+
+// Who is suspended would not compute if it were awake.
+static void fall_asleep(engine_t *engine, engine_job_t id)
+{
+    struct policy_job *job = find_job(engine, id);
+    if (job->suspended || job->dormant)
+        return;
+    job->dormant = true;
+    aside_put(&engine->node, &engine->aside, job);
+}
+
 static void resume(engine_t *engine, engine_job_t id)
 {
-    struct policy_node *node = &engine->node;
-    struct policy_job *job = find_suspended(engine, id);
-    if (job == NULL)
+    struct policy_job *job = find_job(engine, id);
+    if (!job->suspended)
         return;
-    struct policy_job resumed = *job;
-    uint64_t least_ns = newcomer_service_ns(engine);
-    if (resumed.service_ns < least_ns) {
-        resumed.service_ns = least_ns;
-        resumed.lead_ns = 0;
-    }
-    resumed.boosted_ns = resumed.runnable_ns = node->now_ns;
-    account_begin_slice(&resumed);
-    take_out(engine->suspended, &engine->suspended_count, job);
-    put_in(node->jobs, &node->count, &resumed);
-    account_level(node, least_ns);
-    refit(engine, id);
+    job->suspended = false;
+    take_back(engine, job);
 }
 
 static void adopt_process(engine_t *engine, const struct engine_event *event)
@@ -313,10 +301,7 @@ static void remove_process(engine_t *engine, const struct engine_event *event)
     if (job->processes == 0) {
         account_settle(&engine->node, job);
         const struct policy_job gone = *job;
-        if (find_runnable(engine, event->job) != NULL)
-            take_out(engine->node.jobs, &engine->node.count, job);
-        else
-            take_out(engine->suspended, &engine->suspended_count, job);
+        aside_forget(&engine->node, &engine->aside, job);
         remember_lead(engine, &gone);
         return;
     }
@@ -334,6 +319,16 @@ static bool is_done_with(const struct policy_node *node, uint64_t from_turn)
                             : turn - from_turn >= 2 * node->count;
 }
 
+// They could not be served meanwhile. Also said while they sleep: a restart knows of no sleepers.
+static void keep_up_dormant(engine_t *engine)
+{
+    uint64_t least_ns = newcomer_service_ns(engine);
+    for (size_t i = 0; i < engine->aside.count; i++) {
+        if (engine->aside.jobs[i].dormant)
+            account_raise(&engine->aside.jobs[i], least_ns);
+    }
+}
+
 static void begin_slice(engine_t *engine)
 {
     struct policy_node *node = &engine->node;
@@ -343,7 +338,8 @@ static void begin_slice(engine_t *engine)
             job->from_turn = 0;
         job->first = false;
     }
-    account_begin_slices(node);
+    account_begin_slices(node, &engine->aside);
+    keep_up_dormant(engine);
     node->last_turn = node->turn;
     node->tick_ns = node->now_ns;
 }
@@ -355,7 +351,7 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].next = !crowded || node->jobs[i].scheduled;
     struct policy_job *requester =
-        event->kind == ENGINE_SCHEDULE ? find_runnable(engine, event->job) : NULL;
+        event->kind == ENGINE_SCHEDULE ? find_in_sight(engine, event->job) : NULL;
     if (requester != NULL && !requester->next)
         shares_note_request(&engine->shares, requester);
     if (requester != NULL)
@@ -395,13 +391,28 @@ static void note_wait(const struct policy_node *node, struct policy_job *job, bo
         job->most_jobs = round;
 }
 
+static void begin_turn(const struct policy_node *node, struct policy_job *job)
+{
+    job->scheduled_since_ns = node->now_ns;
+    job->switches++;
+}
+
+static void carry_out_aside(engine_t *engine)
+{
+    for (size_t i = 0; i < engine->aside.count; i++) {
+        struct policy_job *job = &engine->aside.jobs[i];
+        if (job->next && !job->scheduled)
+            begin_turn(&engine->node, job);
+        job->scheduled = job->next;
+    }
+}
+
 static void carry_out(struct policy_node *node, bool tick)
 {
     for (size_t i = 0; i < node->count; i++) {
         struct policy_job *job = &node->jobs[i];
         if (job->next && !job->scheduled) {
-            job->scheduled_since_ns = node->now_ns;
-            job->switches++;
+            begin_turn(node, job);
             shares_note_turn(job);
             job->slices_waited = 0;
             job->most_jobs = 0;
@@ -416,10 +427,12 @@ static void carry_out(struct policy_node *node, bool tick)
 
 static size_t list_decisions(engine_t *engine, bool limited, bool tick)
 {
-    for (size_t i = 0; i < engine->suspended_count; i++)
-        shares_note_width(&engine->node, &engine->suspended[i], tick);
-    return shares_decide(&engine->shares, &engine->node, engine->suspended, engine->suspended_count,
-                         limited, engine->decisions);
+    for (size_t i = 0; i < engine->aside.count; i++) {
+        struct policy_job *job = &engine->aside.jobs[i];
+        shares_note_width(&engine->node, job, tick || job->scheduled);
+    }
+    return shares_decide(&engine->shares, &engine->node, &engine->aside, limited,
+                         engine->decisions);
 }
 
 static bool names_a_job(const engine_t *engine, const struct engine_event *event)
@@ -433,6 +446,8 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     case ENGINE_USAGE:
     case ENGINE_SUSPEND:
     case ENGINE_RESUME:
+    case ENGINE_DORMANT:
+    case ENGINE_ACTIVE:
     case ENGINE_WIDTH:
     case ENGINE_CPUS:
         return find_job(engine, event->job) != NULL;
@@ -447,7 +462,7 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
 // they take turns from now on, it is no more of a debtor than if it left and came again.
 static void forgive(engine_t *engine, engine_job_t id)
 {
-    struct policy_job *job = find_runnable(engine, id);
+    struct policy_job *job = find_in_sight(engine, id);
     if (job != NULL)
         account_cap(&engine->node, job, newcomer_service_ns(engine));
 }
@@ -455,20 +470,41 @@ static void forgive(engine_t *engine, engine_job_t id)
 // Who is here, who can run, and by which rules.
 static void change(engine_t *engine, const struct engine_event *event)
 {
-    if (event->kind == ENGINE_REGISTER)
+    switch (event->kind) {
+    case ENGINE_REGISTER:
         add_process(engine, event);
-    else if (event->kind == ENGINE_EXIT)
+        rouse(engine, event->job);
+        break;
+    case ENGINE_EXIT:
         remove_process(engine, event);
-    else if (event->kind == ENGINE_SUSPEND)
+        break;
+    case ENGINE_SCHEDULE:
+    case ENGINE_ACTIVE:
+        rouse(engine, event->job);
+        break;
+    case ENGINE_DORMANT:
+        fall_asleep(engine, event->job);
+        break;
+    case ENGINE_SUSPEND:
         suspend(engine, event->job);
-    else if (event->kind == ENGINE_RESUME)
+        break;
+    case ENGINE_RESUME:
         resume(engine, event->job);
-    else if (event->kind == ENGINE_WIDTH)
+        break;
+    case ENGINE_WIDTH:
         change_width(engine, event);
-    else if (event->kind == ENGINE_CPUS)
+        break;
+    case ENGINE_CPUS:
         bind_job(engine, find_job(engine, event->job), event->cpus);
-    else if (event->kind == ENGINE_SETTINGS)
+        break;
+    case ENGINE_SETTINGS:
         apply(engine, event->settings);
+        break;
+    case ENGINE_SWITCH:
+    case ENGINE_USAGE:
+    case ENGINE_ADOPT:
+        break;
+    }
     if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH ||
         event->kind == ENGINE_CPUS) {
         forgive(engine, event->job);
@@ -494,7 +530,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         result.outcome = ENGINE_NO_MEMORY;
         return result;
     }
-    account_advance(node, now_ns);
+    account_advance(node, &engine->aside, now_ns);
     node->turn = event->kind == ENGINE_SWITCH ? event->turn : 0;
     if (event->kind == ENGINE_USAGE) {
         account_usage(node, find_job(engine, event->job), event->usage_ns);
@@ -504,7 +540,7 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         adopt_process(engine, event);
         return result;
     }
-    if (event->kind == ENGINE_SCHEDULE && find_runnable(engine, event->job) == NULL) {
+    if (event->kind == ENGINE_SCHEDULE && find_job(engine, event->job)->suspended) {
         result.outcome = ENGINE_SUSPENDED;
         return result;
     }
@@ -514,12 +550,13 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         node->changed_ns = node->now_ns;
     if (event->kind == ENGINE_SWITCH) {
         begin_slice(engine);
-        shares_note_tick(&engine->shares, node, engine->suspended_count);
+        shares_note_tick(&engine->shares, node, engine->aside.count);
     }
 
-    bool crowded = engine->policy->crowded(node);
+    bool crowded = aside_judge(node, &engine->aside, engine->policy->coordinates);
     result.outcome = ask_policy(engine, event, crowded);
     carry_out(node, event->kind == ENGINE_SWITCH);
+    carry_out_aside(engine);
     result.decision_count = list_decisions(engine, crowded, event->kind == ENGINE_SWITCH);
     result.decisions = engine->decisions;
     return result;
@@ -527,8 +564,8 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
 
 uint64_t engine_cut(engine_t *engine, engine_job_t job, uint64_t now_ns)
 {
-    struct policy_job *found = find_runnable(engine, job);
-    account_advance(&engine->node, now_ns);
+    struct policy_job *found = find_in_sight(engine, job);
+    account_advance(&engine->node, &engine->aside, now_ns);
     return found != NULL ? office_cut(&engine->node, found) : ENGINE_ALL_SLOTS;
 }
 
@@ -540,8 +577,8 @@ uint8_t engine_dummies(const engine_t *engine)
 bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_t count,
                   uint64_t *slots, uint8_t *most, uint64_t now_ns)
 {
-    struct policy_job *found = find_runnable(engine, job);
-    account_advance(&engine->node, now_ns);
+    struct policy_job *found = find_in_sight(engine, job);
+    account_advance(&engine->node, &engine->aside, now_ns);
     for (size_t i = 0; i < count; i++) {
         struct office_offer offer = {0};
         if (found != NULL)
@@ -555,8 +592,8 @@ bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_
 uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8_t due,
                         uint64_t now_ns)
 {
-    struct policy_job *found = find_runnable(engine, job);
-    account_advance(&engine->node, now_ns);
+    struct policy_job *found = find_in_sight(engine, job);
+    account_advance(&engine->node, &engine->aside, now_ns);
     return found != NULL ? office_promise(&engine->node, found, wish, due) : 0;
 }
 
@@ -567,10 +604,10 @@ static void keep_only(engine_t *engine, struct policy_job *job, uint64_t slots)
     standing_give_up(&engine->node, job, before);
 }
 
-// A suspended job takes nothing that others may hold by now. But it is of the agreement from then
-// on, with what it had of it: else no notice of its other nodes would concern this one any more.
-static uint64_t claim_suspended(engine_t *engine, struct policy_job *job, uint64_t slots,
-                                uint32_t term)
+// A job out of sight takes nothing that others may hold by now. But it is of the agreement from
+// then on, with what it had of it: else no notice of its other nodes would concern this one any
+// more.
+static uint64_t claim_aside(engine_t *engine, struct policy_job *job, uint64_t slots, uint32_t term)
 {
     keep_only(engine, job, slots);
     job->term = term;
@@ -581,11 +618,11 @@ uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32
                       uint64_t now_ns)
 {
     struct policy_job *found = find_job(engine, job);
-    account_advance(&engine->node, now_ns);
+    account_advance(&engine->node, &engine->aside, now_ns);
     if (found == NULL)
         return 0;
-    return find_runnable(engine, job) != NULL ? office_claim(&engine->node, found, slots, term)
-                                              : claim_suspended(engine, found, slots, term);
+    return find_in_sight(engine, job) != NULL ? office_claim(&engine->node, found, slots, term)
+                                              : claim_aside(engine, found, slots, term);
 }
 
 bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term)
@@ -623,18 +660,18 @@ void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
 
 size_t engine_job_count(const engine_t *engine)
 {
-    return engine->node.count + engine->suspended_count;
+    return engine->node.count + engine->aside.count;
 }
 
-static void describe(const engine_t *engine, const struct policy_job *job,
-                     struct engine_job_view *view)
+static void describe(const struct policy_job *job, struct engine_job_view *view)
 {
     *view = (struct engine_job_view){
         .job = job->id,
         .processes = job->processes,
         .width = job->width < UINT32_MAX ? (uint32_t)job->width : UINT32_MAX,
         .scheduled = job->scheduled,
-        .suspended = find_suspended(engine, job->id) != NULL,
+        .suspended = job->suspended,
+        .dormant = job->dormant,
         .limited = job->decided.limited,
         .share_ppm = job->decided.share_ppm,
         .sequential = job->sequential,
@@ -653,18 +690,17 @@ static void describe(const engine_t *engine, const struct policy_job *job,
 static const struct policy_job *job_at(const engine_t *engine, size_t index)
 {
     const struct policy_job *next = engine->node.jobs, *end = next + engine->node.count;
-    const struct policy_job *suspended = engine->suspended,
-                            *suspended_end = suspended + engine->suspended_count;
+    const struct policy_job *aside = engine->aside.jobs, *aside_end = aside + engine->aside.count;
     for (;; index--) {
-        if (suspended == suspended_end)
+        if (aside == aside_end)
             return next + index;
-        bool is_next = next < end && next->arrival < suspended->arrival;
+        bool is_next = next < end && next->arrival < aside->arrival;
         if (index == 0)
-            return is_next ? next : suspended;
+            return is_next ? next : aside;
         if (is_next)
             next++;
         else
-            suspended++;
+            aside++;
     }
 }
 
@@ -672,7 +708,7 @@ bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view 
 {
     if (index >= engine_job_count(engine))
         return false;
-    describe(engine, job_at(engine, index), view);
+    describe(job_at(engine, index), view);
     return true;
 }
 
@@ -680,6 +716,6 @@ bool engine_job_find(const engine_t *engine, engine_job_t job, struct engine_job
 {
     const struct policy_job *found = find_job(engine, job);
     if (found != NULL)
-        describe(engine, found, view);
+        describe(found, view);
     return found != NULL;
 }

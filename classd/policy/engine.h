@@ -9,7 +9,9 @@
 // asks.
 //
 // A suspended job (Franke, Moreira & Pattnaik: task suspend) is out of the policies' sight. It
-// keeps the share of an idle job and is limited to that, be it alone or not.
+// keeps the share of an idle job and is limited to that, be it alone or not. A dormant job, of
+// which the caller says that it sleeps, is so only where not all jobs fit and some other is awake:
+// a turn would be of no use to it. It keeps what the sequential class does, or its part of that.
 #ifndef COSCHED_CLASSD_POLICY_ENGINE_H
 #define COSCHED_CLASSD_POLICY_ENGINE_H
 
@@ -76,6 +78,8 @@ enum engine_event_kind {
     ENGINE_SETTINGS,     // `settings` are in force from now on
     ENGINE_SUSPEND,      // `job` cannot run until RESUME: it is in nobody's way and gets no turns
     ENGINE_RESUME,       // it can again; its place is that of its registration
+    ENGINE_DORMANT,      // `job` sleeps, and is to have no turns where others need them, until...
+    ENGINE_ACTIVE,       // ... this, a REGISTER, a RESUME, or a SCHEDULE
     ENGINE_ADOPT,        // a process as with REGISTER, of a job that a former engine left: the job
                          // starts with `account`. Nothing is decided before the next event of
                          // another kind but USAGE, when all are there
@@ -155,6 +159,7 @@ struct engine_job_view {
     uint32_t width; // sum over its processes
     bool scheduled;
     bool suspended;
+    bool dormant; // it sleeps; scheduled where it stands in nobody's way
     bool limited;
     uint32_t share_ppm;
     bool sequential;
@@ -179,8 +184,8 @@ bool engine_policy_known(const char *policy);
 struct engine_result engine_event(engine_t *engine, const struct engine_event *event,
                                   uint64_t now_ns);
 
-// ---- slots, for policy gang; see office.h. A job that is not there, or suspended, is offered and
-// given nothing. They take effect when the next slot begins.
+// ---- slots, for policy gang; see office.h. A job that is not there, suspended or dormant is
+// offered and given nothing. They take effect when the next slot begins.
 
 // Where the job may cut the round: it is to take slots of others in whole pieces, from one slot of
 // this set to before the next. All slots where there is no such job.
@@ -203,8 +208,8 @@ uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8
 // The job's slots are from now on those of `slots` that were promised to it, are its own already,
 // or are free; returns them. Who had them has them no longer, but nobody is left with more than one
 // slot fewer than the job then has. What was promised before the job grew wider or was suspended is
-// promised no more. `term` numbers the agreements of a job. A suspended job keeps what of `slots`
-// it has, and is given nothing.
+// promised no more. `term` numbers the agreements of a job. A suspended or dormant job keeps what
+// of `slots` it has, and is given nothing.
 uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
                       uint64_t now_ns);
 

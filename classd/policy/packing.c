@@ -1,16 +1,6 @@
 // Who is scheduled together, who goes first and who may not wait longer: what policies of this kind
-// share. The departures (a), (b) and (c) are argued in doc/design/main-job.md.
+// share. The departures (b) and (c) are argued in doc/design/main-job.md.
 #include "classd/policy/packing.h"
-
-// (a) Do no harm: the paper limits as soon as there are two jobs. Jobs that have a CPU for each of
-// their processes, or the node for themselves, gain nothing from taking turns.
-bool packing_crowded(const struct policy_node *node)
-{
-    struct room room = {0};
-    for (size_t i = 0; i < node->count; i++)
-        room_add(node, &room, &node->jobs[i]);
-    return room.over;
-}
 
 // (b) Packing: "the scheduled job" of the paper is here a set whose widths fit the CPUs together. A
 // job wider than the node is a set of its own.

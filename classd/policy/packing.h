@@ -9,9 +9,6 @@
 #include "classd/policy/policy.h"
 #include "classd/policy/room.h"
 
-// As struct policy wants it: there are several jobs, and they do not fit on the CPUs together.
-bool packing_crowded(const struct policy_node *node);
-
 // After a process came or went: makes the present set fit, then fills it.
 void packing_on_change(struct policy_node *node, uint64_t equal_ns);
 

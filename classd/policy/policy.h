@@ -75,6 +75,8 @@ struct policy_job {
     uint64_t slice_total_ns;   // scheduled_total_ns when it began
 
     // The engine's own.
+    bool suspended;
+    bool dormant;     // it sleeps; never while it is suspended
     uint64_t arrival; // the order of registration
     uint64_t owner;   // 0: not known
     bool usage_known;
@@ -105,9 +107,10 @@ struct policy_node {
     uint64_t changed_ns; // when a job last came or went
 };
 
-// Every function but `crowded` is asked only while crowded() says so, and answers in `next` of the
-// jobs. None may fail, or look at anything but the node. What a policy has to remember are fields
-// of the jobs, said to be its own; `service_ns` it may raise, where a job is to count as served.
+// Every function is asked only while the jobs do not fit on the node together, and answers in
+// `next` of the jobs. None may fail, or look at anything but the node. What a policy has to
+// remember are fields of the jobs, said to be its own; `service_ns` it may raise, where a job is to
+// count as served.
 struct policy {
     const char *name;
 
@@ -115,8 +118,8 @@ struct policy {
     // when calibrated.
     bool counts_held;
 
-    // False: every job is scheduled and nothing is limited.
-    bool (*crowded)(const struct policy_node *node);
+    // False: every job is scheduled and nothing is limited, also then, and no function is asked.
+    bool coordinates;
 
     // A process came or went: a job may be new (idle), gone, wider or narrower.
     void (*on_change)(struct policy_node *node);

@@ -1,8 +1,8 @@
 #include "classd/policy/shares.h"
 
-void shares_note_tick(struct shares *shares, const struct policy_node *node, size_t suspended_count)
+void shares_note_tick(struct shares *shares, const struct policy_node *node, size_t aside_count)
 {
-    shares->jobs = suspended_count;
+    shares->jobs = aside_count;
     for (size_t i = 0; i < node->count; i++)
         shares->jobs += !node->jobs[i].sequential;
     shares->quiet_ticks++;
@@ -66,6 +66,7 @@ struct division {
     bool limited;
     uint32_t idle_ppm;        // for each idle job that can use the whole node
     uint32_t in_step_ppm;     // for each of these that has nothing to notice
+    uint32_t dormant_ppm;     // for each of these that is dormant
     uint32_t interactive_ppm; // for the sequential class, if it is idle
     uint64_t rest_ppm;        // for the scheduled jobs together
     uint64_t rest_divisor;    // the CPUs that they can use
@@ -76,17 +77,28 @@ struct division {
 static uint32_t idle_job_ppm(const struct policy_node *node, const struct division *division,
                              const struct policy_job *job)
 {
-    uint64_t whole_ppm = in_step(job) ? division->in_step_ppm : division->idle_ppm;
+    uint64_t whole_ppm = job->dormant   ? division->dormant_ppm
+                         : in_step(job) ? division->in_step_ppm
+                                        : division->idle_ppm;
     uint64_t cpus = job->idle_cpus < node->cpus ? job->idle_cpus : node->cpus;
     return (uint32_t)(whole_ppm * cpus / node->cpus);
 }
 
+static uint32_t dormant_ppm(const struct policy_node *node, const struct aside *aside)
+{
+    uint32_t dormant = 0;
+    for (size_t i = 0; i < aside->count; i++)
+        dormant += aside->jobs[i].dormant;
+    return dormant > 0 ? node->interactive_share_ppm / dormant : 0;
+}
+
 static struct division divide(const struct shares *shares, const struct policy_node *node,
-                              const struct policy_job *suspended, size_t suspended_count,
-                              bool limited)
+                              const struct aside *aside, bool limited)
 {
     struct division division = {.limited = limited, .rest_ppm = ENGINE_WHOLE_PPM};
-    uint64_t idle_jobs = suspended_count;
+    uint64_t idle_jobs = 0;
+    for (size_t i = 0; i < aside->count; i++)
+        idle_jobs += !aside->jobs[i].scheduled;
     for (size_t i = 0; i < node->count; i++) {
         if (node->jobs[i].scheduled)
             division.rest_divisor += policy_usable_cpus(node, &node->jobs[i]);
@@ -95,17 +107,23 @@ static struct division divide(const struct shares *shares, const struct policy_n
         else
             idle_jobs++;
     }
-    if (idle_jobs > 0)
-        division.idle_ppm =
-            least(shares->idle_ppm, (SHARES_IDLE_MOST_PPM - division.interactive_ppm) / idle_jobs);
+    if (idle_jobs > 0) {
+        uint64_t most_ppm = (SHARES_IDLE_MOST_PPM - division.interactive_ppm) / idle_jobs;
+        division.idle_ppm = least(shares->idle_ppm, most_ppm);
+        division.dormant_ppm = least(dormant_ppm(node, aside), most_ppm);
+        if (division.dormant_ppm < division.idle_ppm)
+            division.dormant_ppm = division.idle_ppm;
+    }
     division.in_step_ppm = least(division.idle_ppm, in_step_ppm(shares, node));
     division.rest_ppm -= division.interactive_ppm;
     for (size_t i = 0; i < node->count; i++) {
         if (!node->jobs[i].scheduled && !node->jobs[i].sequential)
             division.rest_ppm -= idle_job_ppm(node, &division, &node->jobs[i]);
     }
-    for (size_t i = 0; i < suspended_count; i++)
-        division.rest_ppm -= idle_job_ppm(node, &division, &suspended[i]);
+    for (size_t i = 0; i < aside->count; i++) {
+        if (!aside->jobs[i].scheduled)
+            division.rest_ppm -= idle_job_ppm(node, &division, &aside->jobs[i]);
+    }
     return division;
 }
 
@@ -130,25 +148,32 @@ static struct engine_decision decision_for(const struct policy_node *node,
     return decision;
 }
 
-// As if it were idle: who suspends and resumes a job in a loop has no share set by that.
-static struct engine_decision decision_for_suspended(const struct policy_node *node,
-                                                     const struct division *division,
-                                                     const struct policy_job *job)
+// As if it were idle: who suspends and resumes a job in a loop has no share set by that. Who sleeps
+// and is in nobody's way is free.
+static struct engine_decision decision_for_aside(const struct policy_node *node,
+                                                 const struct division *division,
+                                                 const struct policy_job *job)
 {
-    return (struct engine_decision){
+    struct engine_decision decision = {
         .job = job->id, .limited = true, .share_ppm = idle_job_ppm(node, division, job)};
+    if (job->scheduled)
+        decision = (struct engine_decision){
+            .job = job->id, .scheduled = true, .share_ppm = ENGINE_WHOLE_PPM};
+    return decision;
 }
 
 // The order in which decisions are carried out. Shares go down before others go up, so the shares
 // in force never exceed the node while the list is worked through. Inside that, losers are first
 // and winners last; with shares of the usual size every loser goes down and every winner up.
-enum rank { LOSER_DOWN, OTHER_DOWN, LOSER_UP, IDLE_UP, SCHEDULED_UP, RANKS };
+enum rank { LOSER_DOWN, IDLE_DOWN, SCHEDULED_DOWN, FREED, LOSER_UP, IDLE_UP, SCHEDULED_UP, RANKS };
 
 static enum rank rank_of(const struct engine_decision *old, const struct engine_decision *decision)
 {
     bool loser = old->scheduled && !decision->scheduled;
     if (decision->share_ppm < old->share_ppm)
-        return loser ? LOSER_DOWN : OTHER_DOWN;
+        return loser ? LOSER_DOWN : decision->scheduled ? SCHEDULED_DOWN : IDLE_DOWN;
+    if (old->limited && !decision->limited)
+        return FREED;
     if (loser)
         return LOSER_UP;
     return decision->scheduled ? SCHEDULED_UP : IDLE_UP;
@@ -160,19 +185,18 @@ static bool same_decision(const struct engine_decision *one, const struct engine
            one->limited == other->limited && one->share_ppm == other->share_ppm;
 }
 
-size_t shares_decide(const struct shares *shares, struct policy_node *node,
-                     struct policy_job *suspended, size_t suspended_count, bool limited,
-                     struct engine_decision *decisions)
+size_t shares_decide(const struct shares *shares, struct policy_node *node, struct aside *aside,
+                     bool limited, struct engine_decision *decisions)
 {
-    const struct division division = divide(shares, node, suspended, suspended_count, limited);
+    const struct division division = divide(shares, node, aside, limited);
     size_t count = 0;
     for (enum rank rank = LOSER_DOWN; rank < RANKS; rank++) {
-        for (size_t i = 0; i < node->count + suspended_count; i++) {
-            bool runnable = i < node->count;
-            const struct policy_job *job = runnable ? &node->jobs[i] : &suspended[i - node->count];
-            struct engine_decision decision = runnable
-                                                  ? decision_for(node, &division, job)
-                                                  : decision_for_suspended(node, &division, job);
+        for (size_t i = 0; i < node->count + aside->count; i++) {
+            bool in_sight = i < node->count;
+            const struct policy_job *job =
+                in_sight ? &node->jobs[i] : &aside->jobs[i - node->count];
+            struct engine_decision decision = in_sight ? decision_for(node, &division, job)
+                                                       : decision_for_aside(node, &division, job);
             if (!same_decision(&job->decided, &decision) &&
                 rank_of(&job->decided, &decision) == rank)
                 decisions[count++] = decision;
@@ -180,7 +204,7 @@ size_t shares_decide(const struct shares *shares, struct policy_node *node,
     }
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].decided = decision_for(node, &division, &node->jobs[i]);
-    for (size_t i = 0; i < suspended_count; i++)
-        suspended[i].decided = decision_for_suspended(node, &division, &suspended[i]);
+    for (size_t i = 0; i < aside->count; i++)
+        aside->jobs[i].decided = decision_for_aside(node, &division, &aside->jobs[i]);
     return count;
 }

@@ -7,12 +7,15 @@
 // nodes: turns come by the node's own ticks, and the job has not asked before. Such jobs together
 // keep no more than `idle_total`, or `idle_share` where that is more.
 //
+// Who is dormant does not know yet when it will compute, be it for somebody who types: together
+// they keep `interactive_share`, or each as much as an idle job where that is more.
+//
 // Who has little CPU time may not get as far as to ask. So every few turns a job waits with all of
 // idle_share, and a newcomer always, unless nobody on the node has asked for a while.
 #ifndef COSCHED_CLASSD_POLICY_SHARES_H
 #define COSCHED_CLASSD_POLICY_SHARES_H
 
-#include "classd/policy/policy.h"
+#include "classd/policy/aside.h"
 
 // Idle jobs together never get more than half the node, however many they are: else with a hundred
 // jobs of 1 % each nothing would be left for the scheduled ones. Half of that at most is for the
@@ -43,12 +46,11 @@ struct shares {
     uint64_t quiet_ticks; // since somebody asked
 };
 
-void shares_note_tick(struct shares *shares, const struct policy_node *node,
-                      size_t suspended_count);
+void shares_note_tick(struct shares *shares, const struct policy_node *node, size_t aside_count);
 
 // What an idle job's share is a part of: the CPUs that it can use; `anew` at a tick and while it is
-// scheduled. Between ticks that only doubles: who tells of more and of fewer in turn, or of more and
-// more, would have its limit set each time.
+// scheduled. Between ticks that only doubles: who tells of more and of fewer in turn, or of more
+// and more, would have its limit set each time.
 void shares_note_width(const struct policy_node *node, struct policy_job *job, bool anew);
 
 // The job, which is idle, asks.
@@ -62,8 +64,7 @@ uint32_t shares_of_newcomer(const struct shares *shares);
 
 // Writes to `decisions`, of room for all jobs, those that differ from what was decided last, in the
 // order in which they are to be carried out; returns how many.
-size_t shares_decide(const struct shares *shares, struct policy_node *node,
-                     struct policy_job *suspended, size_t suspended_count, bool limited,
-                     struct engine_decision *decisions);
+size_t shares_decide(const struct shares *shares, struct policy_node *node, struct aside *aside,
+                     bool limited, struct engine_decision *decisions);
 
 #endif

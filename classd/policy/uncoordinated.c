@@ -2,13 +2,6 @@
 // but the accounts are kept. The baseline that the paper compares with (section 3).
 #include "classd/policy/policy.h"
 
-static bool never_crowded(const struct policy_node *node)
-{
-    (void)node;
-    return false;
-}
-
 const struct policy policy_uncoordinated = {
     .name = "uncoordinated",
-    .crowded = never_crowded,
 };

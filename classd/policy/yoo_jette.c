@@ -256,7 +256,7 @@ static enum engine_outcome on_request(struct policy_node *node, struct policy_jo
 const struct policy policy_yoo_jette = {
     .name = "yoo-jette",
     .counts_held = true,
-    .crowded = packing_crowded,
+    .coordinates = true,
     .on_change = on_change,
     .on_tick = on_tick,
     .on_request = on_request,

@@ -215,7 +215,7 @@ void node_check(struct node *node)
     struct protocol_job_record job;
     struct protocol_node_record record;
     uint64_t sum_ppm = 0;
-    uint32_t processes = 0, limited = 0, scheduled = 0, count = 0, suspended = 0;
+    uint32_t processes = 0, limited = 0, scheduled = 0, count = 0, aside = 0, held_asleep = 0;
     for (; scheduler_describe_job(node->commands.scheduler, ROOT, true, count, &job, node->now_ns);
          count++) {
         check_page(node, &job);
@@ -223,19 +223,23 @@ void node_check(struct node *node)
             check_share(node, &job);
         sum_ppm += job.limited ? job.share_ppm : 0;
         processes += job.processes;
-        limited += job.limited && job.suspended == 0;
+        bool is_aside = job.suspended != 0 || job.dormant != 0;
+        limited += job.limited && !is_aside;
         scheduled += job.scheduled;
-        suspended += job.suspended != 0;
-        REQUIRE(job.suspended == 0 || (job.limited && !job.scheduled));
+        aside += is_aside;
+        held_asleep += job.dormant && job.limited;
+        REQUIRE(job.suspended == 0 || (job.limited && !job.scheduled && job.dormant == 0));
+        REQUIRE(job.dormant == 0 || job.limited != job.scheduled);
         REQUIRE(job.processes > 0 && job.width >= job.processes);
     }
     scheduler_describe_node(node->commands.scheduler, &record, node->now_ns);
     REQUIRE(record.jobs == count && record.processes == processes);
     REQUIRE(node->faulty || scratch_count(node->jobs) == count);
     REQUIRE(sum_ppm <= SHARE_WHOLE_PPM);
-    uint32_t runnable = count - suspended;
-    REQUIRE(limited == 0 || (limited == runnable && runnable > 1)); // nobody is limited for nobody
-    REQUIRE(runnable == 0 || scheduled > 0);
+    uint32_t in_sight = count - aside;
+    REQUIRE(limited == 0 || (limited == in_sight && in_sight > 1)); // nobody is limited for nobody
+    REQUIRE(held_asleep == 0 || in_sight > 0);
+    REQUIRE(in_sight == 0 || scheduled > 0);
 }
 
 // ---- steps
@@ -479,6 +483,7 @@ static void step(struct node *node, struct input *input)
         break;
     case WAIT:
         node->now_ns += who * NS_PER_MS;
+        scheduler_look_at_dormant(node->commands.scheduler, node->now_ns);
         break;
     case USAGE:
         set_usage(node, input);

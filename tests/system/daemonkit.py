@@ -246,6 +246,17 @@ class Speaker:
             time.sleep(3600)
         return pid
 
+    def spawn_hog(self):
+        """A helper that computes, for as long as its client lives."""
+        parent, pid = os.getpid(), os.fork()
+        if pid == 0:
+            os.closerange(0, 3)
+            self.socket.close()
+            while os.getppid() == parent:
+                pass
+            os._exit(0)
+        return pid
+
     def end_helper(self, pid):
         os.kill(pid, signal.SIGKILL)
         return os.waitpid(pid, 0)[0]
@@ -376,7 +387,8 @@ class Node(unittest.TestCase):
         self.classd = self.start_classd()
 
     def configure(self, **settings):
-        keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1, "strict": "yes"},
+        # Clients sleep.
+        keys = {"scheduler": {"time_slice": "1h", "gmet": "1h", "cpus": 1, "strict": "yes", "skip_dormant": "no"},
                 "cgroup": {"backend": BACKEND, "root": ROOT},
                 "sequential": {},
                 "daemon": {"runtime_dir": self.runtime_dir, "log_level": "debug"},

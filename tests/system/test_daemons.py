@@ -187,6 +187,33 @@ class NotStrict(Node):
         self.assertEqual((a.flags(), b.flags()), (SCHEDULED | CONTENDED, CONTENDED))
 
 
+class Sleepers(Node):
+    settings = {"scheduler__skip_dormant": "yes", "scheduler__time_slice": "300ms", "scheduler__gmet": "100ms",
+                "scheduler__strict": "no"}
+
+    def states(self):
+        """(scheduled, dormant, limited) of each job."""
+        return [(job["scheduled"], job["dormant"], job["limited"]) for job in self.ctl_json("jobs")]
+
+    def test_who_sleeps_has_no_turns_until_it_computes(self):
+        awake = (True, False, False)
+        self.start(TIMERD)
+        a, b = self.job("a"), self.job("b")
+        b.spawn_hog()
+        self.eventually(lambda: self.states() == [(False, True, True), awake], "a sleeps, and b has the node")
+        self.assertEqual((a.flags(), b.flags()), (CONTENDED, SCHEDULED))
+        self.assertEqual((quota("a"), quota("b")), (5000, -1))
+        self.assertRegex(self.ctl("jobs").stdout, r"(?m)^a .* dormant ")
+        self.assertIn('cosched_job_dormant{job="a",uid="0"} 1', self.ctl("metrics").stdout)
+        hog = a.spawn_hog()
+        self.eventually(lambda: self.states()[0] == (True, False, True), "a has a turn")
+        self.eventually(lambda: self.states()[1] == (True, False, True), "b has one, too")
+        a.end_helper(hog)
+        self.eventually(lambda: self.states() == [(False, True, True), awake], "a sleeps again")
+        b.kill()
+        self.eventually(lambda: self.states() == [(True, True, False)], "a has nobody to stand aside for")
+
+
 @unittest.skipUnless({0, 1} <= os.sched_getaffinity(0), "needs CPUs 0 and 1")
 class Bound(Node):
     settings = {"scheduler__cpus": 2}

@@ -266,6 +266,34 @@ class MainJob(unittest.TestCase):
                 self.finish()
                 lab("down")
 
+    def test_who_sleeps_has_no_turns(self):
+        """A job on one node, beside one on both. With one MPI: the library has no part in it."""
+        family = FAMILIES[0]
+        program = os.path.join(self.folder, "prompt")
+        subprocess.run([f"mpicc.{family}", "-O1", "-o", program, os.path.join(SOURCES, "prompt.c")], check=True)
+        self.up()
+        self.start_program(family, [program, self.folder], 1)
+        self.eventually(lambda: len(jobs_by_node()[0]) == 1, "the sleeper has registered")
+        sleeper = next(iter(jobs_by_node()[0]))
+        self.start_for(family, 15)
+        self.eventually(lambda: len(jobs_by_node()[0]) == 2, "the other has registered")
+
+        def states():
+            jobs = jobs_by_node()[0]
+            own, other = jobs[sleeper], next(job for name, job in jobs.items() if name != sleeper)
+            return own["dormant"], own["scheduled"], other["scheduled"], other["limited"]
+
+        self.eventually(lambda: states() == (True, False, True, False), "the other has the node to itself")
+        self.type("compute")
+        self.eventually(lambda: states()[:2] == (False, True), "who computes has a turn")
+        self.eventually(lambda: states()[:3] == (False, False, True), "so has the other")
+        self.type("end")
+        self.finish()
+
+    def type(self, word):
+        with open(os.path.join(self.folder, word), "x", encoding="utf-8"):
+            pass
+
     def start_for(self, family, seconds):
         program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
         self.start_program(family, [program, "S", "--seconds", str(seconds)])

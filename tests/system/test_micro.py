@@ -87,6 +87,17 @@ class Idle(unittest.TestCase):
         self.assertIn("at least 1", done.stdout)
 
 
+class Sleeping(unittest.TestCase):
+    def test_each_company_has_its_line(self):
+        done = subprocess.run([os.path.join(BENCH, "run_sleeping.sh"), "--build", BUILD, "--mpi", FAMILIES[0], "--class", "S",
+                               "--repeat", "1", "--settle", "0", "--runs", "1"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^beside a sleeper +[0-9.]+ of alone")
+        self.assertRegex(done.stdout, r"(?m)^beside a sleeper that has turns +[0-9.]+ of alone")
+        self.assertFalse(glob.glob("/run/cosched-lab-sleeping*") + glob.glob("/run/cosched-sleeping-*"))
+
+
 class Interrupted(unittest.TestCase):
     def test_nothing_is_left(self):
         process = start("--mpi", FAMILIES[0], "--case", "tcp", "--rounds", "1000")

@@ -41,6 +41,7 @@ static inline struct node *node_new(void)
     node->dir_fd = open(node->dir, O_RDONLY | O_DIRECTORY);
     config_defaults(&node->config);
     node->config.cpus = 1;
+    node->config.skip_dormant = false; // nobody uses CPU time here, unless a test says so
     node->now_ns = NS_PER_SEC;
     node->backend = test_backend_new();
     return node;

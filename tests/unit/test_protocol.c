@@ -241,7 +241,7 @@ static void jobs_that_cannot_be_are_refused(void **state)
     request.query.kind = PROTOCOL_QUERY_JOB;
     struct protocol_reply good = protocol_reply_new(&request, 0);
     strcpy(good.job.job_id, "a");
-    struct protocol_reply bad[] = {good, good, good, good, good, good};
+    struct protocol_reply bad[] = {good, good, good, good, good, good, good};
     (void)state;
     assert_int_equal(check_answer(&request, &good), 0);
     memset(bad[0].job.job_id, 'a', sizeof bad[0].job.job_id);
@@ -250,6 +250,7 @@ static void jobs_that_cannot_be_are_refused(void **state)
     bad[3].job.limited = 2;
     bad[4].job.share_ppm = SHARE_WHOLE_PPM + 1;
     bad[5].job.suspended = PROTOCOL_MEANS_SIGNALS + 1;
+    bad[6].job.dormant = 2;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(check_answer(&request, &bad[i]), EPROTO);
     bad[0].header.status = ENOENT; // behind the last one: no record

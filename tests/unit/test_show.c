@@ -194,6 +194,22 @@ static void a_clock_that_is_off_is_shown(void **state)
     assert_in_range(strlen(text), 1, SHOW_CLOCK_MAX - 1);
 }
 
+static void the_state_of_a_job_is_a_word(void **state)
+{
+    (void)state;
+    struct protocol_job_record job = {.job_id = "a"};
+    assert_string_equal(show_state(&job), "idle");
+    job.dormant = 1;
+    assert_string_equal(show_state(&job), "dormant");
+    json_t *object = show_job_json(&job);
+    assert_true(json_is_true(json_object_get(object, "dormant")));
+    json_decref(object);
+    job.suspended = PROTOCOL_MEANS_SHARE;
+    assert_string_equal(show_state(&job), "suspended");
+    job = (struct protocol_job_record){.job_id = "a", .scheduled = 1};
+    assert_string_equal(show_state(&job), "scheduled");
+}
+
 static void who_takes_turns_is_counted(void **state)
 {
     (void)state;
@@ -208,6 +224,8 @@ static void who_takes_turns_is_counted(void **state)
     assert_int_equal(show_turn_takers(&node, jobs, 3), 4);
     jobs[1].suspended = PROTOCOL_MEANS_FREEZER;
     assert_int_equal(show_turn_takers(&node, jobs, 3), 3);
+    jobs[0].dormant = 1;
+    assert_int_equal(show_turn_takers(&node, jobs, 3), 2);
     node.jobs = 0; // it was asked a moment before
     assert_int_equal(show_turn_takers(&node, jobs, 2), 1);
 }
@@ -225,6 +243,7 @@ int main(void)
         cmocka_unit_test(numbers_of_any_size_keep_their_sign),
         cmocka_unit_test(slots_are_shown_where_there_are_some),
         cmocka_unit_test(a_clock_that_is_off_is_shown),
+        cmocka_unit_test(the_state_of_a_job_is_a_word),
         cmocka_unit_test(who_takes_turns_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
