@@ -5,7 +5,8 @@
 // any moment.
 #include "classd/scheduler_state.h"
 
-#define LOOKS_NS NS_PER_SEC
+#define LOOKS_NS    NS_PER_SEC
+#define PATIENCE_NS (10 * NS_PER_SEC) // with one that reads a file, say
 
 // So much of one CPU is somebody who computes, however many CPUs the job can use.
 #define AWAKE_PPM (SHARE_WHOLE_PPM / 10)
@@ -36,7 +37,7 @@ static struct demand_rules rules_for(const struct scheduler *scheduler,
         .cpus = cpus,
         .parts = 1,
         .interactive_share_ppm = (uint32_t)awake_ppm,
-        .time_slice_ns = config_slice_ns(scheduler->config),
+        .patience_ns = PATIENCE_NS,
     };
 }
 
@@ -65,13 +66,31 @@ static void change(struct scheduler *scheduler, struct job *job, bool dormant, u
                  dormant ? "sleeps" : "computes again");
 }
 
+static void plan_look(struct scheduler *scheduler, const struct job *job)
+{
+    uint64_t next_ns = job->demand.last.now_ns + LOOKS_NS;
+    if (scheduler->dormant_look_ns == 0 || next_ns < scheduler->dormant_look_ns)
+        scheduler->dormant_look_ns = next_ns;
+}
+
 static void review(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     bool dormant = sleeps(scheduler, job, now_ns);
     if (dormant != job->dormant)
         change(scheduler, job, dormant, now_ns);
     if (dormant)
-        scheduler->dormant_look_ns = now_ns + LOOKS_NS;
+        plan_look(scheduler, job);
+}
+
+// One that is looked at sooner would be so in vain, and who registers again and again have it done.
+static void look(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    if (now_ns - job->demand.last.now_ns < DEMAND_WINDOW_NS) {
+        plan_look(scheduler, job);
+        return;
+    }
+    accounts_read(scheduler, job, now_ns);
+    review(scheduler, job, now_ns);
 }
 
 void dormant_wake(struct scheduler *scheduler, uint64_t now_ns)
@@ -80,7 +99,7 @@ void dormant_wake(struct scheduler *scheduler, uint64_t now_ns)
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);
         if (job->dormant)
-            review(scheduler, job, now_ns);
+            look(scheduler, job, now_ns);
     }
 }
 
@@ -114,10 +133,6 @@ void scheduler_look_at_dormant(scheduler_t *scheduler, uint64_t now_ns)
 {
     if (dormant_deadline_ns(scheduler) > now_ns)
         return;
-    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
-        if (table_job_at(scheduler->table, i)->dormant)
-            accounts_read(scheduler, table_job_at(scheduler->table, i), now_ns);
-    }
     dormant_wake(scheduler, now_ns);
     sequential_review(scheduler, now_ns); // beside one that sleeps it needs no turns
 }

@@ -236,6 +236,7 @@ void scheduler_request(scheduler_t *scheduler, struct process *process, uint64_t
 void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns)
 {
     sequential_account(scheduler, now_ns);
+    dormant_wake(scheduler, now_ns);
     sequential_review(scheduler, now_ns);
 }
 

@@ -256,9 +256,9 @@ bool sequential_describe(const struct scheduler *scheduler, struct protocol_job_
 
 // ---- dormant.c
 
-// Tells the engine of jobs that sleep no longer, and of those that do so from now on. To be called
-// at a tick, when CPU times have been read, before the engine hears of it, and after: who has just
-// been given the node must not lose it at once for the next.
+// Tells the engine of jobs that sleep no longer, and of those that do so from now on. The former
+// before anything at which it would matter. The latter at a tick, when CPU times have been read,
+// and after the engine has heard of it: who has just been given the node must not lose it at once.
 void dormant_wake(struct scheduler *scheduler, uint64_t now_ns);
 void dormant_fall_asleep(struct scheduler *scheduler, uint64_t now_ns);
 

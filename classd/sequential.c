@@ -51,7 +51,7 @@ static struct demand_rules rules_for(const struct scheduler *scheduler)
         .cpus = config_cpus(scheduler->config),
         .parts = sequential_class_open_groups(scheduler->sequential.class_),
         .interactive_share_ppm = scheduler->config->interactive_share_ppm,
-        .time_slice_ns = config_slice_ns(scheduler->config),
+        .patience_ns = demand_patience_ns(config_slice_ns(scheduler->config)),
     };
 }
 

@@ -23,6 +23,7 @@ from guard import guarded
 
 ALONE, SKIPPED, TURNS = "alone", "beside a sleeper", "beside a sleeper that has turns"
 LIMIT_S = "300"
+SLEEPS_S = 60
 
 
 def time_of_job(lab, options):
@@ -35,21 +36,26 @@ def time_of_job(lab, options):
     return float(found[1])
 
 
-def wait_until_it_sleeps(lab, options):
-    """As long as it may take to see that, and as long where nobody asks."""
-    time.sleep(options.settle)
-    jobs = json.loads(lab.run("status", "--json"))["nodes"][0]["jobs"]
-    if not any(job["job_id"] != two_jobs.SEQUENTIAL for job in jobs or []):
-        raise two_jobs.Failed("the sleeper is not registered: it runs without the library, or that has turned itself off")
+def wait_until_it_sleeps(lab, asks):
+    """Until classd has seen that; where it does not ask, until the sleeper is registered."""
+    end, seen = time.monotonic() + SLEEPS_S, False
+    while not seen:
+        jobs = json.loads(lab.run("status", "--json"))["nodes"][0]["jobs"] or []
+        own = [job for job in jobs if job["job_id"] != two_jobs.SEQUENTIAL]
+        seen = any(job["dormant"] for job in own) if asks else bool(own)
+        if not seen and time.monotonic() > end:
+            raise two_jobs.Failed("classd does not take the sleeper for one: use a shorter --slice" if own else
+                                  "the sleeper is not registered: it runs without the library, or that has turned itself off")
+        time.sleep(0.2)
 
 
-def run_beside_sleeper(lab, options):
+def run_beside_sleeper(lab, options, asks):
     with tempfile.TemporaryDirectory(prefix="cosched-sleeping-", dir="/run") as folder:
         sleeper = standing.Job(lab, folder, 2, options.sleeper,
                                ["--mpi", options.mpi, "--on", two_jobs.NODES[0], "--preload"])
         try:
             sleeper.ready()
-            wait_until_it_sleeps(lab, options)
+            wait_until_it_sleeps(lab, asks)
             return time_of_job(lab, options)
         finally:
             sleeper.tell_end()
@@ -58,9 +64,9 @@ def run_beside_sleeper(lab, options):
 
 def run_once(variant, options):
     lab = two_jobs.Lab("sleeping")
-    turns = "yes" if variant == SKIPPED else "no"
-    with two_jobs.lab_up(lab, options, f"scheduler.skip_dormant={turns}"):
-        return time_of_job(lab, options) if variant == ALONE else run_beside_sleeper(lab, options)
+    asks = variant == SKIPPED
+    with two_jobs.lab_up(lab, options, f"scheduler.skip_dormant={'yes' if asks else 'no'}"):
+        return time_of_job(lab, options) if variant == ALONE else run_beside_sleeper(lab, options, asks)
 
 
 def measure(options):
@@ -83,8 +89,6 @@ def main():
     parser.add_argument("--gmet", default="67ms")
     parser.add_argument("--class", dest="npb_class", default="A", help="of CG, the job that computes (default: A)")
     parser.add_argument("--repeat", type=asked.at_least(1), default=12, help="CG so many times (default: 12)")
-    parser.add_argument("--settle", type=asked.at_least(0, float), default=8, metavar="S",
-                        help="how long the sleeper is alone before (default: 8)")
     parser.add_argument("--runs", type=asked.at_least(1), default=5)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -9,12 +9,6 @@ static uint64_t growth(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-static uint64_t patience_ns(const struct demand_rules *rules)
-{
-    uint64_t slices_ns = DEMAND_PATIENCE_SLICES * rules->time_slice_ns;
-    return slices_ns < DEMAND_PATIENCE_MAX_NS ? slices_ns : DEMAND_PATIENCE_MAX_NS;
-}
-
 // CPU time that the interactive share of the node is, in `elapsed_ns`.
 static double share_of(const struct demand_rules *rules, uint64_t elapsed_ns)
 {
@@ -35,7 +29,7 @@ static void be_quiet(struct demand *demand, const struct demand_rules *rules, ui
 {
     demand->quiet_ns += elapsed_ns;
     demand->quiet_held_ns += held_ns;
-    if (demand->quiet_ns >= patience_ns(rules) && demand->quiet_held_ns >= DEMAND_WINDOW_NS)
+    if (demand->quiet_ns >= rules->patience_ns && demand->quiet_held_ns >= DEMAND_WINDOW_NS)
         demand->computes = false;
 }
 
@@ -45,7 +39,7 @@ static void see_width(struct demand *demand, const struct demand_rules *rules, d
 {
     unsigned busy =
         cpus < rules->cpus ? (unsigned)cpus + (cpus > (unsigned)cpus + NEARLY_NONE) : rules->cpus;
-    if (busy < demand->busy && now_ns - demand->busy_ns < patience_ns(rules))
+    if (busy < demand->busy && now_ns - demand->busy_ns < rules->patience_ns)
         return;
     demand->busy = busy;
     demand->busy_ns = now_ns;

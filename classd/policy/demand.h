@@ -33,8 +33,15 @@ struct demand_rules {
     unsigned cpus;
     unsigned parts; // the groups that the share is divided among, of which one alone may be busy
     uint32_t interactive_share_ppm;
-    uint64_t time_slice_ns;
+    uint64_t patience_ns; // for so long it must be quiet
 };
+
+// The patience with the sequential class.
+static inline uint64_t demand_patience_ns(uint64_t time_slice_ns)
+{
+    uint64_t slices_ns = DEMAND_PATIENCE_SLICES * time_slice_ns;
+    return slices_ns < DEMAND_PATIENCE_MAX_NS ? slices_ns : DEMAND_PATIENCE_MAX_NS;
+}
 
 struct demand_look {
     uint64_t now_ns;

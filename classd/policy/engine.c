@@ -237,7 +237,7 @@ static void suspend(engine_t *engine, engine_job_t id)
 {
     struct policy_job *job = find_job(engine, id);
     job->suspended = true;
-    job->dormant = job->scheduled = false;
+    job->dormant = job->woken = job->scheduled = false;
     if (!aside_has(&engine->aside, job))
         aside_put(&engine->node, &engine->aside, job);
 }
@@ -258,6 +258,7 @@ static void rouse(engine_t *engine, engine_job_t id)
     if (!job->dormant)
         return;
     job->dormant = false;
+    job->woken = !job->scheduled;
     take_back(engine, job);
 }
 
@@ -395,6 +396,7 @@ static void begin_turn(const struct policy_node *node, struct policy_job *job)
 {
     job->scheduled_since_ns = node->now_ns;
     job->switches++;
+    job->woken = false;
 }
 
 static void carry_out_aside(engine_t *engine)

@@ -77,6 +77,7 @@ struct policy_job {
     // The engine's own.
     bool suspended;
     bool dormant;     // it sleeps; never while it is suspended
+    bool woken;       // it did, and has had no turn since
     uint64_t arrival; // the order of registration
     uint64_t owner;   // 0: not known
     bool usage_known;

@@ -66,18 +66,23 @@ struct division {
     bool limited;
     uint32_t idle_ppm;        // for each idle job that can use the whole node
     uint32_t in_step_ppm;     // for each of these that has nothing to notice
-    uint32_t dormant_ppm;     // for each of these that is dormant
+    uint32_t dormant_ppm;     // for each of these that is dormant, or was and waits for a turn
     uint32_t interactive_ppm; // for the sequential class, if it is idle
     uint64_t rest_ppm;        // for the scheduled jobs together
     uint64_t rest_divisor;    // the CPUs that they can use
 };
+
+static bool has_slept(const struct policy_job *job)
+{
+    return job->dormant || job->woken;
+}
 
 // Of the CPUs that it can use: a hundredth of a large node may be more than a narrow job would ever
 // use, which would then compute in everybody's slices.
 static uint32_t idle_job_ppm(const struct policy_node *node, const struct division *division,
                              const struct policy_job *job)
 {
-    uint64_t whole_ppm = job->dormant   ? division->dormant_ppm
+    uint64_t whole_ppm = has_slept(job) ? division->dormant_ppm
                          : in_step(job) ? division->in_step_ppm
                                         : division->idle_ppm;
     uint64_t cpus = job->idle_cpus < node->cpus ? job->idle_cpus : node->cpus;
@@ -87,8 +92,10 @@ static uint32_t idle_job_ppm(const struct policy_node *node, const struct divisi
 static uint32_t dormant_ppm(const struct policy_node *node, const struct aside *aside)
 {
     uint32_t dormant = 0;
+    for (size_t i = 0; i < node->count; i++)
+        dormant += !node->jobs[i].scheduled && has_slept(&node->jobs[i]);
     for (size_t i = 0; i < aside->count; i++)
-        dormant += aside->jobs[i].dormant;
+        dormant += has_slept(&aside->jobs[i]);
     return dormant > 0 ? node->interactive_share_ppm / dormant : 0;
 }
 
@@ -165,17 +172,17 @@ static struct engine_decision decision_for_aside(const struct policy_node *node,
 // The order in which decisions are carried out. Shares go down before others go up, so the shares
 // in force never exceed the node while the list is worked through. Inside that, losers are first
 // and winners last; with shares of the usual size every loser goes down and every winner up.
-enum rank { LOSER_DOWN, IDLE_DOWN, SCHEDULED_DOWN, FREED, LOSER_UP, IDLE_UP, SCHEDULED_UP, RANKS };
+enum rank { LOSER_DOWN, IDLE_DOWN, SCHEDULED_DOWN, LOSER_UP, FREED, IDLE_UP, SCHEDULED_UP, RANKS };
 
 static enum rank rank_of(const struct engine_decision *old, const struct engine_decision *decision)
 {
     bool loser = old->scheduled && !decision->scheduled;
     if (decision->share_ppm < old->share_ppm)
         return loser ? LOSER_DOWN : decision->scheduled ? SCHEDULED_DOWN : IDLE_DOWN;
-    if (old->limited && !decision->limited)
-        return FREED;
     if (loser)
         return LOSER_UP;
+    if (old->limited && !decision->limited)
+        return FREED;
     return decision->scheduled ? SCHEDULED_UP : IDLE_UP;
 }
 

@@ -7,8 +7,9 @@
 // nodes: turns come by the node's own ticks, and the job has not asked before. Such jobs together
 // keep no more than `idle_total`, or `idle_share` where that is more.
 //
-// Who is dormant does not know yet when it will compute, be it for somebody who types: together
-// they keep `interactive_share`, or each as much as an idle job where that is more.
+// Who is dormant may be there for somebody who types: together they keep `interactive_share`, or
+// each as much as an idle job where that is more; also when they are awake again, until their first
+// turn.
 //
 // Who has little CPU time may not get as far as to ask. So every few turns a job waits with all of
 // idle_share, and a newcomer always, unless nobody on the node has asked for a while.

@@ -23,7 +23,7 @@ static struct node node_with_slice(uint64_t time_slice_ns)
     struct node node = {.rules = {.cpus = 2,
                                   .parts = 1,
                                   .interactive_share_ppm = 50000,
-                                  .time_slice_ns = time_slice_ns},
+                                  .patience_ns = demand_patience_ns(time_slice_ns)},
                         .look = {.now_ns = 1000 * SECOND, .usage_ns = 5000 * SECOND}};
     demand_observe(&node.demand, &node.rules, &node.look);
     return node;

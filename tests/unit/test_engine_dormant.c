@@ -69,12 +69,13 @@ static void who_wakes_waits_for_its_turn_as_a_newcomer(void **state)
     wake(&node, A);
     assert_scheduled(&node, "B");
     assert_false(view_of(&node, A).dormant);
-    assert_share(&node, A, 10000);
+    assert_share(&node, A, 50000); // who types waits for it
     assert_int_equal(view_of(&node, A).service_ns, 3600 * SECOND);
     tick(&node);
     assert_scheduled(&node, "A");
     tick(&node);
     assert_scheduled(&node, "B");
+    assert_share(&node, A, 10000);
     assert_int_equal(wake(&node, A).decision_count, 0);
     caller_close(&node);
 }
@@ -96,7 +97,7 @@ static void who_asks_or_grows_is_awake(void **state)
     assert_scheduled(&node, "B");
     enter(&node, A, 1);
     assert_false(view_of(&node, A).dormant);
-    assert_share(&node, A, 10000);
+    assert_share(&node, A, 50000);
     assert_int_equal(fall_asleep(&node, C).outcome, ENGINE_UNKNOWN_JOB);
     assert_int_equal(wake(&node, C).outcome, ENGINE_UNKNOWN_JOB);
     caller_close(&node);

@@ -117,7 +117,7 @@ static void who_wakes_is_seen_within_a_second(void **state)
     assert_true(sleeps(node, "a"));
     look(node, 50 * NS_PER_MS); // all that it is given
     assert_false(sleeps(node, "a"));
-    assert_int_equal(record_of(node, "a").share_ppm, IDLE);
+    assert_int_equal(record_of(node, "a").share_ppm, SLEEPING); // until it has its turn
     assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED | STATUS_CONTENDED);
     slice(node, 0);
     assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED | STATUS_CONTENDED);
@@ -216,6 +216,36 @@ static void who_sleeps_alone_is_left_alone(void **state)
     assert_int_equal(flags_of(node, "b"), STATUS_SCHEDULED);
 }
 
+static void who_has_begun_to_compute_alone_is_awake(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    for (int i = 0; i < 6; i++)
+        next_slice(node);
+    use(node, "a", 3 * NS_PER_SEC);
+    node->now_ns += 3 * NS_PER_SEC;
+    come(node, "b", B);
+    assert_false(sleeps(node, "a"));
+    assert_int_equal(flags_of(node, "a"), STATUS_SCHEDULED | STATUS_CONTENDED);
+    assert_int_equal(flags_of(node, "b"), STATUS_CONTENDED);
+}
+
+// A look that a tick has made counts: the next one is due a second after that.
+static void looks_are_a_second_apart(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", A);
+    come(node, "b", B);
+    slices(node, 6, 0);
+    uint64_t last_ns = node->now_ns;
+    node->now_ns += 700 * NS_PER_MS;
+    scheduler_switch(node->scheduler, node->now_ns, 0); // too soon
+    assert_int_equal(scheduler_deadline_ns(node->scheduler), last_ns + NS_PER_SEC);
+    node->now_ns += 250 * NS_PER_MS;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_int_equal(scheduler_deadline_ns(node->scheduler), node->now_ns + NS_PER_SEC);
+}
+
 static void who_is_suspended_is_awake_when_it_is_back(void **state)
 {
     struct node *node = *state;
@@ -269,6 +299,8 @@ int main(void)
         SLEEPERS_TEST(of_a_part_of_a_job_nothing_is_told),
         SLEEPERS_TEST(nobody_is_passed_over_where_people_do_not_want_it),
         SLEEPERS_TEST(who_sleeps_alone_is_left_alone),
+        SLEEPERS_TEST(who_has_begun_to_compute_alone_is_awake),
+        SLEEPERS_TEST(looks_are_a_second_apart),
         SLEEPERS_TEST(who_is_suspended_is_awake_when_it_is_back),
         SLEEPERS_TEST(a_restart_wakes_everybody),
     };
