@@ -1,7 +1,8 @@
 """What a job that sleeps costs one that computes.
 
 On a virtual cluster of two nodes a job of both runs alone, beside a job of node0 that sleeps in read(), and beside that one
-where classd is told to give sleepers their turns. In turns, several times; prints for each run how long the job took, by its
+where classd is told to give sleepers their turns. In turns, several times, each after a pause as long as the others', as a
+machine is slower for some seconds after it was busy; prints for each run how long the job took, by its
 own account, and the ratios over alone: median, lowest and highest.
 """
 
@@ -55,6 +56,7 @@ def run_beside_sleeper(lab, options, asks):
                                ["--mpi", options.mpi, "--on", two_jobs.NODES[0], "--preload"])
         try:
             sleeper.ready()
+            time.sleep(options.settle)
             wait_until_it_sleeps(lab, asks)
             return time_of_job(lab, options)
         finally:
@@ -66,7 +68,10 @@ def run_once(variant, options):
     lab = two_jobs.Lab("sleeping")
     asks = variant == SKIPPED
     with two_jobs.lab_up(lab, options, f"scheduler.skip_dormant={'yes' if asks else 'no'}"):
-        return time_of_job(lab, options) if variant == ALONE else run_beside_sleeper(lab, options, asks)
+        if variant != ALONE:
+            return run_beside_sleeper(lab, options, asks)
+        time.sleep(options.settle)
+        return time_of_job(lab, options)
 
 
 def measure(options):
@@ -89,6 +94,8 @@ def main():
     parser.add_argument("--gmet", default="67ms")
     parser.add_argument("--class", dest="npb_class", default="A", help="of CG, the job that computes (default: A)")
     parser.add_argument("--repeat", type=asked.at_least(1), default=12, help="CG so many times (default: 12)")
+    parser.add_argument("--settle", type=asked.at_least(0, float), default=15, metavar="S",
+                        help="how long nothing computes before each job (default: 15)")
     parser.add_argument("--runs", type=asked.at_least(1), default=5)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -90,7 +90,7 @@ class Idle(unittest.TestCase):
 class Sleeping(unittest.TestCase):
     def test_each_company_has_its_line(self):
         done = subprocess.run([os.path.join(BENCH, "run_sleeping.sh"), "--build", BUILD, "--mpi", FAMILIES[0], "--class", "S",
-                               "--repeat", "1", "--runs", "1"], stdin=subprocess.DEVNULL,
+                               "--repeat", "1", "--settle", "0", "--runs", "1"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"(?m)^beside a sleeper +[0-9.]+ of alone")
