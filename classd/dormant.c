@@ -89,7 +89,8 @@ static void look(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
         plan_look(scheduler, job);
         return;
     }
-    accounts_read(scheduler, job, now_ns);
+    if (now_ns - scheduler->usage_read_ns >= USAGE_FRESH_NS)
+        accounts_read(scheduler, job, now_ns);
     review(scheduler, job, now_ns);
 }
 

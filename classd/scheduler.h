@@ -76,7 +76,7 @@ int scheduler_deaths_fd(const scheduler_t *scheduler);
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
 // To be called once a second where [sequential] names groups: lets them take part in the turns, or
-// no longer.
+// no longer. Jobs that slept are looked at before.
 void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns);
 
 // Looks whether jobs that slept still do, if that is due, for which scheduler_deadline_ns() asks.

@@ -9,9 +9,10 @@
 // asks.
 //
 // A suspended job (Franke, Moreira & Pattnaik: task suspend) is out of the policies' sight. It
-// keeps the share of an idle job and is limited to that, be it alone or not. A dormant job, of
-// which the caller says that it sleeps, is so only where not all jobs fit and some other is awake:
-// a turn would be of no use to it. It keeps what the sequential class does, or its part of that.
+// keeps the share of an idle job and is limited to that, be it alone or not. So is a dormant job,
+// of which the caller says that it sleeps: a turn would be of no use to it. It is limited only
+// where not all jobs fit and some other is awake, and keeps what the sequential class does, or its
+// part of that, also when it is awake again, until its first turn.
 #ifndef COSCHED_CLASSD_POLICY_ENGINE_H
 #define COSCHED_CLASSD_POLICY_ENGINE_H
 
