@@ -1,31 +1,13 @@
 #include "classd/policy/engine.h"
 
 #include "classd/policy/account.h"
-#include "classd/policy/aside.h"
-#include "classd/policy/cpus.h"
-#include "classd/policy/leads.h"
-#include "classd/policy/office.h"
-#include "classd/policy/policy.h"
-#include "classd/policy/round.h"
-#include "classd/policy/shares.h"
-#include "classd/policy/standing.h"
+#include "classd/policy/members.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 // A job's first turn is said a moment before, not more slices than that.
 #define TURNS_AHEAD_MOST 16
-
-struct engine {
-    const struct policy *policy;
-    struct shares shares;
-    struct policy_node node; // the jobs that policies see
-    struct aside aside;      // the others
-    struct leads leads;
-    uint64_t arrivals;
-    size_t capacity;                   // of each list of jobs and of decisions
-    struct engine_decision *decisions; // those of the last event
-};
 
 static const struct policy *const policies[] = {&policy_yoo_jette, &policy_dcs, &policy_gang,
                                                 &policy_uncoordinated, NULL};
@@ -86,229 +68,6 @@ void engine_free(engine_t *engine)
     free(engine);
 }
 
-static struct policy_job *find_among(struct policy_job *jobs, size_t count, engine_job_t id)
-{
-    for (size_t i = 0; id != 0 && i < count; i++) {
-        if (jobs[i].id == id)
-            return &jobs[i];
-    }
-    return NULL;
-}
-
-static struct policy_job *find_in_sight(const engine_t *engine, engine_job_t id)
-{
-    return find_among(engine->node.jobs, engine->node.count, id);
-}
-
-static struct policy_job *find_job(const engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_in_sight(engine, id);
-    return job != NULL ? job : find_among(engine->aside.jobs, engine->aside.count, id);
-}
-
-static bool grow(void *list, size_t count, size_t size)
-{
-    void *longer = realloc(*(void **)list, count * size);
-    if (longer != NULL)
-        *(void **)list = longer;
-    return longer != NULL;
-}
-
-// Room for the job, if it is new, in either list, and for a decision about each. A part of the
-// growth does no harm.
-static bool reserve(engine_t *engine, engine_job_t job)
-{
-    if (engine_job_count(engine) < engine->capacity || find_job(engine, job) != NULL)
-        return true;
-    size_t capacity = engine->capacity > 0 ? 2 * engine->capacity : 8;
-    if (!grow(&engine->node.jobs, capacity, sizeof *engine->node.jobs) ||
-        !grow(&engine->aside.jobs, capacity, sizeof *engine->aside.jobs) ||
-        !grow(&engine->decisions, capacity, sizeof *engine->decisions))
-        return false;
-    engine->capacity = capacity;
-    return true;
-}
-
-static uint64_t newcomer_service_ns(const engine_t *engine)
-{
-    return account_of_newcomer_ns(&engine->node, &engine->aside);
-}
-
-// Who is further ahead was so for a reason which its owner's next job has nothing to do with.
-// Whoever comes to an empty node begins at 0, and nobody is there to be ahead of.
-static uint64_t most_of_newcomer_ns(const engine_t *engine)
-{
-    return account_most_ns(&engine->node, newcomer_service_ns(engine));
-}
-
-static void remember_lead(engine_t *engine, const struct policy_job *gone)
-{
-    uint64_t most_ns = most_of_newcomer_ns(engine);
-    if (engine_job_count(engine) == 0)
-        leads_clear(&engine->leads);
-    else
-        leads_note(&engine->leads, gone->owner,
-                   gone->service_ns < most_ns ? gone->service_ns : most_ns);
-}
-
-// What others have, has fallen since then where who had most of it left.
-static uint64_t lead_of_ns(const engine_t *engine, uint64_t owner, uint64_t mean_ns)
-{
-    uint64_t service_ns = leads_account_ns(&engine->leads, owner, mean_ns);
-    uint64_t most_ns = most_of_newcomer_ns(engine);
-    return service_ns < most_ns ? service_ns : most_ns;
-}
-
-static uint64_t width_of_process(const struct engine_event *event)
-{
-    return event->width > 0 ? event->width : 1;
-}
-
-// A caller that mixes up widths must not make a job vanish.
-static void narrow(struct policy_job *job, uint64_t gone)
-{
-    job->width = job->width > gone ? job->width - gone : 0;
-    if (job->width < job->processes)
-        job->width = job->processes;
-}
-
-// It is wider than before, or was out of sight.
-static void refit(engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_in_sight(engine, id);
-    if (job != NULL)
-        office_refit(&engine->node, job);
-}
-
-// A job that may use as many CPUs as the node has, by the configuration, is bound to none.
-static void bind_job(engine_t *engine, struct policy_job *job, const struct engine_cpus *cpus)
-{
-    struct policy_node *node = &engine->node;
-    job->cpus = cpus != NULL ? *cpus : (struct engine_cpus){0};
-    job->cpu_count = cpus_count(&job->cpus, ENGINE_CPU_WORDS);
-    if (job->cpu_count >= node->cpus)
-        job->cpu_count = 0;
-    else if (cpus_words(&job->cpus) > node->cpu_words)
-        node->cpu_words = cpus_words(&job->cpus);
-    job->promised = 0; // as in add_process()
-}
-
-// In one step: with what it had and what it gets together the job would drive others out.
-static void change_width(engine_t *engine, const struct engine_event *event)
-{
-    struct policy_job *job = find_job(engine, event->job);
-    uint64_t gone = event->width_before > 0 ? event->width_before : 1;
-    job->width += width_of_process(event);
-    job->promised = 0; // as in add_process()
-    narrow(job, gone);
-}
-
-static void add_process(engine_t *engine, const struct engine_event *event)
-{
-    struct policy_node *node = &engine->node;
-    struct policy_job *job = find_job(engine, event->job);
-    if (job == NULL) {
-        uint64_t mean_ns = newcomer_service_ns(engine);
-        uint64_t service_ns = lead_of_ns(engine, event->owner, mean_ns);
-        job = &node->jobs[node->count++];
-        *job = (struct policy_job){.id = event->job,
-                                   .name = event->name,
-                                   .arrival = ++engine->arrivals,
-                                   .came_ns = node->now_ns,
-                                   .runnable_ns = node->now_ns,
-                                   .list = event->list,
-                                   .sequential = event->sequential,
-                                   .from_turn = event->from_turn,
-                                   .service_ns = service_ns,
-                                   .lead_ns = service_ns - mean_ns,
-                                   .owner = event->owner,
-                                   .turns_in_step = shares_of_newcomer(&engine->shares),
-                                   .boosted_ns = node->now_ns};
-        if (event->kind == ENGINE_REGISTER) // accounts of others that are adopted are still to come
-            account_level(node, service_ns);
-    }
-    job->processes++;
-    job->width += width_of_process(event);
-    job->promised = 0; // to a narrower job: beside it others fitted
-    bind_job(engine, job, event->cpus);
-}
-
-static void suspend(engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_job(engine, id);
-    job->suspended = true;
-    job->dormant = job->woken = job->scheduled = false;
-    if (!aside_has(&engine->aside, job))
-        aside_put(&engine->node, &engine->aside, job);
-}
-
-// It could not be served meanwhile, so its account is a newcomer's; or its own, if that is higher,
-// but nobody is far ahead of a newcomer.
-static void take_back(engine_t *engine, struct policy_job *job)
-{
-    uint64_t least_ns = newcomer_service_ns(engine);
-    engine_job_t id = aside_take_back(&engine->node, &engine->aside, job, least_ns)->id;
-    account_level(&engine->node, least_ns);
-    refit(engine, id);
-}
-
-static void rouse(engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_job(engine, id);
-    if (!job->dormant)
-        return;
-    job->dormant = false;
-    job->woken = !job->scheduled;
-    take_back(engine, job);
-}
-
-// Who is suspended would not compute if it were awake.
-static void fall_asleep(engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_job(engine, id);
-    if (job->suspended || job->dormant)
-        return;
-    job->dormant = true;
-    aside_put(&engine->node, &engine->aside, job);
-}
-
-static void resume(engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_job(engine, id);
-    if (!job->suspended)
-        return;
-    job->suspended = false;
-    take_back(engine, job);
-}
-
-static void adopt_process(engine_t *engine, const struct engine_event *event)
-{
-    bool new = find_job(engine, event->job) == NULL;
-    add_process(engine, event);
-    if (!new || event->account == NULL)
-        return;
-    struct policy_job *job = find_job(engine, event->job);
-    account_restore(&engine->node, job, event->account);
-    if (engine->node.changed_ns < job->came_ns)
-        engine->node.changed_ns = job->came_ns; // as its other nodes have it
-    if (event->account->suspended)
-        suspend(engine, event->job);
-}
-
-static void remove_process(engine_t *engine, const struct engine_event *event)
-{
-    struct policy_job *job = find_job(engine, event->job);
-    job->processes--;
-    if (job->processes == 0) {
-        account_settle(&engine->node, job);
-        const struct policy_job gone = *job;
-        aside_forget(&engine->node, &engine->aside, job);
-        remember_lead(engine, &gone);
-        return;
-    }
-    narrow(job, width_of_process(event));
-}
-
 // When a job came tells nobody anything after two rounds. Slices are numbered anew when their
 // length changes, or the clock is set: nobody waits for one that will not come.
 static bool is_done_with(const struct policy_node *node, uint64_t from_turn)
@@ -323,7 +82,7 @@ static bool is_done_with(const struct policy_node *node, uint64_t from_turn)
 // They could not be served meanwhile. Also said while they sleep: a restart knows of no sleepers.
 static void keep_up_dormant(engine_t *engine)
 {
-    uint64_t least_ns = newcomer_service_ns(engine);
+    uint64_t least_ns = members_newcomer_ns(engine);
     for (size_t i = 0; i < engine->aside.count; i++) {
         if (engine->aside.jobs[i].dormant)
             account_raise(&engine->aside.jobs[i], least_ns);
@@ -352,7 +111,7 @@ static enum engine_outcome ask_policy(engine_t *engine, const struct engine_even
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].next = !crowded || node->jobs[i].scheduled;
     struct policy_job *requester =
-        event->kind == ENGINE_SCHEDULE ? find_in_sight(engine, event->job) : NULL;
+        event->kind == ENGINE_SCHEDULE ? members_in_sight(engine, event->job) : NULL;
     if (requester != NULL && !requester->next)
         shares_note_request(&engine->shares, requester);
     if (requester != NULL)
@@ -452,7 +211,7 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     case ENGINE_ACTIVE:
     case ENGINE_WIDTH:
     case ENGINE_CPUS:
-        return find_job(engine, event->job) != NULL;
+        return members_find(engine, event->job) != NULL;
     case ENGINE_SWITCH:
     case ENGINE_SETTINGS:
         break;
@@ -460,44 +219,35 @@ static bool names_a_job(const engine_t *engine, const struct engine_event *event
     return true;
 }
 
-// What a job has had beside the others they could not use. When its width or its CPUs change, and
-// they take turns from now on, it is no more of a debtor than if it left and came again.
-static void forgive(engine_t *engine, engine_job_t id)
-{
-    struct policy_job *job = find_in_sight(engine, id);
-    if (job != NULL)
-        account_cap(&engine->node, job, newcomer_service_ns(engine));
-}
-
 // Who is here, who can run, and by which rules.
 static void change(engine_t *engine, const struct engine_event *event)
 {
     switch (event->kind) {
     case ENGINE_REGISTER:
-        add_process(engine, event);
-        rouse(engine, event->job);
+        members_add(engine, event);
+        members_rouse(engine, event->job);
         break;
     case ENGINE_EXIT:
-        remove_process(engine, event);
+        members_remove(engine, event);
         break;
     case ENGINE_SCHEDULE:
     case ENGINE_ACTIVE:
-        rouse(engine, event->job);
+        members_rouse(engine, event->job);
         break;
     case ENGINE_DORMANT:
-        fall_asleep(engine, event->job);
+        members_lull(engine, event->job);
         break;
     case ENGINE_SUSPEND:
-        suspend(engine, event->job);
+        members_suspend(engine, event->job);
         break;
     case ENGINE_RESUME:
-        resume(engine, event->job);
+        members_resume(engine, event->job);
         break;
     case ENGINE_WIDTH:
-        change_width(engine, event);
+        members_change_width(engine, event);
         break;
     case ENGINE_CPUS:
-        bind_job(engine, find_job(engine, event->job), event->cpus);
+        members_bind(engine, members_find(engine, event->job), event->cpus);
         break;
     case ENGINE_SETTINGS:
         apply(engine, event->settings);
@@ -509,8 +259,8 @@ static void change(engine_t *engine, const struct engine_event *event)
     }
     if (event->kind == ENGINE_REGISTER || event->kind == ENGINE_WIDTH ||
         event->kind == ENGINE_CPUS) {
-        forgive(engine, event->job);
-        refit(engine, event->job);
+        members_forgive(engine, event->job);
+        members_refit(engine, event->job);
     }
 }
 
@@ -528,21 +278,21 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
         return result;
     }
     bool comes = event->kind == ENGINE_REGISTER || event->kind == ENGINE_ADOPT;
-    if (comes && !reserve(engine, event->job)) {
+    if (comes && !members_reserve(engine, event->job)) {
         result.outcome = ENGINE_NO_MEMORY;
         return result;
     }
     account_advance(node, &engine->aside, now_ns);
     node->turn = event->kind == ENGINE_SWITCH ? event->turn : 0;
     if (event->kind == ENGINE_USAGE) {
-        account_usage(node, find_job(engine, event->job), event->usage_ns);
+        account_usage(node, members_find(engine, event->job), event->usage_ns);
         return result;
     }
     if (event->kind == ENGINE_ADOPT) {
-        adopt_process(engine, event);
+        members_adopt(engine, event);
         return result;
     }
-    if (event->kind == ENGINE_SCHEDULE && find_job(engine, event->job)->suspended) {
+    if (event->kind == ENGINE_SCHEDULE && members_find(engine, event->job)->suspended) {
         result.outcome = ENGINE_SUSPENDED;
         return result;
     }
@@ -564,92 +314,9 @@ struct engine_result engine_event(engine_t *engine, const struct engine_event *e
     return result;
 }
 
-uint64_t engine_cut(engine_t *engine, engine_job_t job, uint64_t now_ns)
-{
-    struct policy_job *found = find_in_sight(engine, job);
-    account_advance(&engine->node, &engine->aside, now_ns);
-    return found != NULL ? office_cut(&engine->node, found) : ENGINE_ALL_SLOTS;
-}
-
-uint8_t engine_dummies(const engine_t *engine)
-{
-    return (uint8_t)__builtin_popcountll(round_dummies(&engine->node));
-}
-
-bool engine_offer(engine_t *engine, engine_job_t job, const uint8_t *dues, size_t count,
-                  uint64_t *slots, uint8_t *most, uint64_t now_ns)
-{
-    struct policy_job *found = find_in_sight(engine, job);
-    account_advance(&engine->node, &engine->aside, now_ns);
-    for (size_t i = 0; i < count; i++) {
-        struct office_offer offer = {0};
-        if (found != NULL)
-            offer = office_offer(&engine->node, found, dues[i]);
-        slots[i] = offer.slots;
-        most[i] = offer.most;
-    }
-    return found != NULL;
-}
-
-uint64_t engine_promise(engine_t *engine, engine_job_t job, uint64_t wish, uint8_t due,
-                        uint64_t now_ns)
-{
-    struct policy_job *found = find_in_sight(engine, job);
-    account_advance(&engine->node, &engine->aside, now_ns);
-    return found != NULL ? office_promise(&engine->node, found, wish, due) : 0;
-}
-
-static void keep_only(engine_t *engine, struct policy_job *job, uint64_t slots)
-{
-    uint64_t before = job->slots;
-    job->slots &= slots;
-    standing_give_up(&engine->node, job, before);
-}
-
-// A job out of sight takes nothing that others may hold by now. But it is of the agreement from
-// then on, with what it had of it: else no notice of its other nodes would concern this one any
-// more.
-static uint64_t claim_aside(engine_t *engine, struct policy_job *job, uint64_t slots, uint32_t term)
-{
-    keep_only(engine, job, slots);
-    job->term = term;
-    return job->slots;
-}
-
-uint64_t engine_claim(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term,
-                      uint64_t now_ns)
-{
-    struct policy_job *found = find_job(engine, job);
-    account_advance(&engine->node, &engine->aside, now_ns);
-    if (found == NULL)
-        return 0;
-    return find_in_sight(engine, job) != NULL ? office_claim(&engine->node, found, slots, term)
-                                              : claim_aside(engine, found, slots, term);
-}
-
-bool engine_intersect(engine_t *engine, engine_job_t job, uint64_t slots, uint32_t term)
-{
-    struct policy_job *found = find_job(engine, job);
-    if (found == NULL || found->term != term || (found->slots & ~slots) == 0)
-        return false;
-    keep_only(engine, found, slots);
-    return true;
-}
-
-void engine_drop_slots(engine_t *engine, engine_job_t job)
-{
-    struct policy_job *found = find_job(engine, job);
-    if (found == NULL)
-        return;
-    uint64_t before = found->slots;
-    found->slots = found->promised = 0;
-    found->term = 0;
-    standing_give_up(&engine->node, found, before);
-}
-
 void engine_set_service(engine_t *engine, engine_job_t job, uint64_t service_ns)
 {
-    struct policy_job *found = find_job(engine, job);
+    struct policy_job *found = members_find(engine, job);
     if (found == NULL)
         return;
     if (service_ns > found->service_ns) {
@@ -716,7 +383,7 @@ bool engine_job_at(const engine_t *engine, size_t index, struct engine_job_view 
 
 bool engine_job_find(const engine_t *engine, engine_job_t job, struct engine_job_view *view)
 {
-    const struct policy_job *found = find_job(engine, job);
+    const struct policy_job *found = members_find(engine, job);
     if (found != NULL)
         describe(found, view);
     return found != NULL;
