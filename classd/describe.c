@@ -1,4 +1,5 @@
 #include "classd/scheduler_state.h"
+#include "common/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ void scheduler_describe_node(const scheduler_t *scheduler, struct protocol_node_
     record->clock_off_jobs = clocks_count_off(scheduler);
     snprintf(record->policy, sizeof record->policy, "%s", config->policy);
     snprintf(record->backend, sizeof record->backend, "%s", backend_name(scheduler->backend));
-    snprintf(record->version, sizeof record->version, "%s", COSCHED_VERSION);
+    snprintf(record->version, sizeof record->version, "%s", cosched_version);
 }
 
 static struct job *visible_job(const struct scheduler *scheduler, uid_t viewer, bool sees_all,

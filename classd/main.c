@@ -18,6 +18,7 @@
 #include "common/config.h"
 #include "common/output.h"
 #include "common/status_page.h"
+#include "common/version.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (options.mode == MODE_VERSION) {
-        puts("classd " COSCHED_VERSION);
+        printf("classd %s\n", cosched_version);
         return output_end("classd");
     }
     if (options.mode == MODE_HELP) {

@@ -4,6 +4,7 @@
 #include "cgroup-backend/discovery.h"
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/version.h"
 #include "ctl/show.h"
 #include "ctl/talk.h"
 
@@ -177,8 +178,8 @@ static void check_timer(struct doctor *doctor, const struct protocol_node_record
     show_timer(node, text);
     if (node->switches == 0 && node->uptime_ns / 2 > node->time_slice_ns)
         fault(doctor,
-              "no switch since classd started: start timerd, without which slices are twice "
-              "as long");
+              "no switch since classd started: start timerd (systemctl start cosched-timerd), "
+              "without which slices are twice as long");
     else if (show_timer_is_late(node))
         fault(doctor, "timerd is %s: " SHOW_TIMER_REMEDY, text);
     else if (node->switches > 0)
@@ -202,8 +203,8 @@ static void check_daemons(struct doctor *doctor)
         note("this machine has %ld CPUs, but classd may run on %" PRIu32
              " only and reckons with those: give [scheduler] cpus if jobs may use more",
              online, node.cpus);
-    if (strcmp(node.version, COSCHED_VERSION) != 0)
-        note("this coschedctl is version %s: restart classd after an upgrade", COSCHED_VERSION);
+    if (strcmp(node.version, cosched_version) != 0)
+        note("this coschedctl is version %s: restart classd after an upgrade", cosched_version);
     check_timer(doctor, &node);
     check_descriptors(doctor, node.pid);
 }

@@ -5,6 +5,7 @@
 #include "common/output.h"
 #include "common/status_page.h"
 #include "common/units.h"
+#include "common/version.h"
 #include "ctl/doctor.h"
 #include "ctl/metrics.h"
 #include "ctl/show.h"
@@ -342,7 +343,7 @@ int main(int argc, char **argv)
             wishes.subtree = optarg;
             break;
         case 'v':
-            puts("coschedctl " COSCHED_VERSION);
+            printf("coschedctl %s\n", cosched_version);
             return output_end("coschedctl");
         case 'h':
             print_help();

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/config.h"
 #include "common/output.h"
+#include "common/version.h"
 #include "timerd/outage.h"
 #include "timerd/pulse.h"
 #include "timerd/tick.h"
@@ -248,7 +249,7 @@ int main(int argc, char **argv)
         if (option == 'c') {
             config_file = optarg;
         } else if (option == 'v') {
-            puts("timerd " COSCHED_VERSION);
+            printf("timerd %s\n", cosched_version);
             return output_end("timerd");
         } else if (option == 'h') {
             print_help();
