@@ -1,10 +1,14 @@
 # What every target of the house is built with, and the libraries it may use.
 option(COSCHED_WERROR "Treat warnings as errors" OFF)
 option(COSCHED_DAEMONS "Build the daemons, the tests and the benchmarks, not only the preloaded library, which needs none of their libraries" ON)
+option(COSCHED_TESTS "Build the tests and the benchmarks, too, for which the daemons are needed" ON)
+if(NOT COSCHED_DAEMONS)
+  set(COSCHED_TESTS OFF)
+endif()
 option(COSCHED_FUZZ "Build the fuzz targets with libFuzzer; needs clang" OFF)
 set(COSCHED_SANITIZE "" CACHE STRING "Sanitizers for daemons and tests, e.g. address,undefined or thread")
 
-add_compile_definitions(_GNU_SOURCE COSCHED_VERSION="${PROJECT_VERSION}")
+add_compile_definitions(_GNU_SOURCE)
 add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2
                     "$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>"
                     "$<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>"
@@ -28,11 +32,15 @@ if(COSCHED_DAEMONS)
   pkg_check_modules(CAPNG REQUIRED IMPORTED_TARGET libcap-ng)
   pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
   pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+  find_library(LIBEV ev REQUIRED)
+endif()
+if(COSCHED_TESTS)
   pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
   if(NOT CMOCKA_FOUND)
     message(WARNING "CMocka was not found: no unit test in C is built")
   endif()
-  find_library(LIBEV ev REQUIRED)
+else()
+  set(CMOCKA_FOUND FALSE)
 endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -132,6 +140,9 @@ endif()
 # long; cosched_system_script(name seconds [BESIDE_OTHERS [LAB]]) is tests/system/test_<name>.py, which gets the build, and the
 # machine to itself unless it may run BESIDE_OTHERS; of those that make a LAB one at a time. One that needs root, or something else that is missing, ends with 77.
 function(cosched_unit_script name seconds)
+  if(NOT COSCHED_TESTS)
+    return()
+  endif()
   add_test(NAME unit/${name}
            COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.py)
   set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT ${seconds})

@@ -400,7 +400,7 @@ class Installed(unittest.TestCase):
                 file.write("cmake_minimum_required(VERSION 3.25)\nproject(pages NONE)\ninclude(GNUInstallDirs)\n"
                            "add_executable(classd IMPORTED)\n"
                            'set_target_properties(classd PROPERTIES IMPORTED_LOCATION "${CMAKE_SOURCE_DIR}/classd")\n'
-                           "function(cosched_unit_script)\nendfunction()\n"  # no tests here
+                           "function(cosched_unit_script)\nendfunction()\nset(COSCHED_DAEMONS ON)\n"  # no tests here
                            "add_subdirectory(doc)\nadd_subdirectory(etc)\n")
             for step in (["-S", top, "-B", f"{top}/build"], ["--build", f"{top}/build"]):
                 run = subprocess.run(["cmake", *step], capture_output=True, text=True, timeout=DEADLINE_S, check=False)

@@ -203,9 +203,27 @@ class Packages(Entries):
         self.assertRegex(error, r"\A[^\n]*no apt-get here: install what corresponds to \S*packages_report.txt, build, .*--build DIR\n\Z")
         self.program("path/dpkg-query", "#!/bin/sh\nprintf installed\n")
         self.assertEqual(self.run_entry("tests/install_packages.sh", "packages_report.txt")[0::2], (0, ""))
+        self.program("path/dpkg-query", "#!/bin/sh\nexit 1\n")
+        for name in ("packages_build.txt", "packages.txt"):
+            self.copy("tests", name)
+        self.assertRegex(self.run_entry("tests/install_packages.sh")[2],
+                         r"no apt-get here: install what corresponds to \S*packages_build.txt \S*packages.txt, build")
         status, _, error, _ = self.run_entry("tests/install_packages.sh", "packages_reports.txt")
         self.assertEqual(status, 2)
         self.assertRegex(error, r"\A[^\n]*no list \S*packages_reports.txt to read[^\n]*\n\Z")
+
+    def test_who_may_not_install_is_told(self):
+        for name in ("install_packages.sh", "packages_report.txt"):
+            self.copy("tests", name)
+        self.program("path/dpkg-query", "#!/bin/sh\nexit 1\n")
+        self.program("path/apt-get")
+        self.program("path/id", "#!/bin/sh\necho 1000\n")
+        status, _, error, record = self.run_entry("tests/install_packages.sh", "packages_report.txt")
+        self.assertEqual((status, record), (1, []))
+        self.assertIn("only root may install these, and there is no sudo", error)
+        self.program("path/sudo")
+        status, _, error, record = self.run_entry("tests/install_packages.sh", "packages_report.txt")
+        self.assertEqual((status, record[0]), (0, "sudo apt-get update"))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Whole guests are the cases; what is asserted inside one is in inside/.
 """
 
+import glob
 import os
 import re
 import shlex
@@ -151,6 +152,8 @@ class Cluster(Guest):
 
 class Systemd(Guest):
     def test_the_units(self):
+        if not glob.glob(os.path.join(BUILD, "cosched_*.deb")):
+            self.fail(f"no package is in {BUILD}: make one, cmake --build {BUILD} --target package")
         text = self.run_in_guest(python("tests/vm/inside/test_units.py", "-v"), systemd=True)
         self.assertEqual(len(re.findall(r"exposure of cosched-", text)), 2)
 

@@ -1,5 +1,6 @@
-"""The installed units under a real systemd: readiness, fail-open, restart, and what classes see of it."""
+"""The installed package under a real systemd: readiness, fail-open, restart, upgrade, removal, and what classes see of it."""
 
+import glob
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from daemonkit import Client  # noqa: E402
 
 UNITS = ("cosched-classd.service", "cosched-timerd.service")
 CLASSD, TIMERD = UNITS
+CONFIGURATION = {"scheduler": {"time_slice": "1h", "gmet": "1h"}}
 CLASS_A, CLASS_B = "job-0-a", "job-0-b"
 
 
@@ -33,6 +35,31 @@ def control(command):
     return node.control(command, "/usr/bin/coschedctl")
 
 
+def newest_package():
+    return max(glob.glob(os.path.join(node.BUILD, "cosched_*.deb")), key=os.path.getmtime)
+
+
+# Of the machine's own one dpkg would read thousands of files, which takes long here.
+DATABASE = "/run/dpkg"
+
+
+def dpkg(*arguments):
+    if not os.path.isdir(DATABASE):
+        for name in ("info", "updates", "triggers"):
+            os.makedirs(os.path.join(DATABASE, name))
+        open(os.path.join(DATABASE, "status"), "w", encoding="ascii").close()
+    return run("dpkg", "--admindir", DATABASE, "--force-depends", *arguments)
+
+
+def install():
+    """The node's configuration is older than the package."""
+    return dpkg("--force-confold", "--install", newest_package())
+
+
+def active():
+    return [show(unit, "ActiveState") for unit in UNITS] == ["active", "active"]
+
+
 def limits():
     return {name: node.limit(name) for name in node.classes()}
 
@@ -45,9 +72,10 @@ class Units(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # No switch and no dead man's switch in between: what is lifted, the units have lifted.
-        node.configure(scheduler={"time_slice": "1h", "gmet": "1h"})
-        run("cmake", "--install", node.BUILD, "--prefix", "/usr")
-        run("systemctl", "daemon-reload")
+        node.configure(**CONFIGURATION)
+        install()
+        if not active():
+            raise AssertionError("the package does not start the daemons")
 
     def setUp(self):
         run("systemctl", "start", CLASSD)
@@ -99,6 +127,38 @@ class Units(unittest.TestCase):
         self.assertEqual([job.process.poll() for job in self.jobs], [None, None])
         run("systemctl", "start", CLASSD)
         node.eventually(self.adopted, "the next classd limits again")
+
+    def test_an_upgrade_keeps_jobs_and_configuration(self):
+        self.two_jobs()
+        before = show(CLASSD, "MainPID")
+        with open(node.CONFIG, encoding="ascii") as file:
+            configuration = file.read()
+        install()
+        node.eventually(self.adopted, "the new classd limits again")
+        self.assertNotEqual(show(CLASSD, "MainPID"), before)
+        with open(node.CONFIG, encoding="ascii") as file:
+            self.assertEqual(file.read(), configuration)
+
+    def test_a_broken_configuration_leaves_the_old_daemons(self):
+        before = show(CLASSD, "MainPID")
+        with open(node.CONFIG, "a", encoding="ascii") as file:
+            file.write("nonsense = 1\n")
+        # All that dpkg would do besides is to put the same files in their places.
+        self.assertIn("mend /etc/cosched.ini", run(f"{DATABASE}/info/cosched.postinst", "configure", "0"))
+        self.assertEqual(show(CLASSD, "MainPID"), before)
+        node.configure(**CONFIGURATION)
+
+    def test_removal_leaves_jobs_without_a_scheduler(self):
+        self.two_jobs()
+        dpkg("--purge", "cosched")
+        self.assertEqual(node.classes(), [])
+        self.assertEqual([job.process.poll() for job in self.jobs], [None, None])
+        self.assertEqual([unit for unit in UNITS if show(unit, "LoadState") != "not-found"], [])
+        self.assertFalse(os.path.exists(node.CONFIG))
+        node.configure(**CONFIGURATION)
+        install()
+        self.assertTrue(active())
+        self.assertEqual(run("systemctl", "is-enabled", *UNITS).split(), ["enabled", "enabled"])
 
     def test_systemd_leaves_the_classes_alone(self):
         self.two_jobs()
