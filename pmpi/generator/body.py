@@ -155,21 +155,38 @@ class Body:
         return ["if (out.wire != NULL) {", *indent(made), "} else {",
                 *indent(whole if f.role == "isendrecv" else within("recv", whole)), "}"]
 
+    def posted(self, arguments, count, datatype):
+        """Open MPI's way to receive: by tests of a receive that is posted, which tell the communicator's error handler
+        of all faults. Each look for a message would use up one of the 2^32 numbers that tell in which order receives were
+        posted, and does not see that a peer has died."""
+        return [f"rc = next->Irecv{self.f.suffix}({arguments}, &trial);",
+                "if (rc == MPI_SUCCESS) {",
+                f"    wait_expects(next, {count}, {datatype});",
+                "    rc = wait_receive(next, &trial, status, comm, source);",
+                "}"]
+
     def polled_receive(self):
-        """Waits for the message and then receives it. Faulty arguments are found before there is one, and
-        a fault of the message is the blocking call's, which tells the user's error handler."""
+        """MPICH's way waits for the message and then receives it. Faulty arguments are found before there is one, and
+        a fault of the message is the blocking call's, which tells the user's error handler. That may call it a success:
+        then there is no request."""
         arguments = self.f.call(self.replace, drop=("status",))
+        amount = [self.replace.get(a, a) for a in ("count", "datatype")]
         return ["MPI_Request trial = MPI_REQUEST_NULL;",
+                "#ifdef OPEN_MPI",
+                *self.posted(arguments, *amount),
+                "#else",
                 f"rc = next->Recv_init{self.f.suffix}({arguments}, &trial);",
-                *self.message(arguments, "tag", *(self.replace.get(a, a) for a in ("count", "datatype")))]
+                "if (rc == MPI_SUCCESS && trial != MPI_REQUEST_NULL) {",
+                *indent(self.message(arguments, "tag", *amount)),
+                "}",
+                "#endif"]
 
     def message(self, arguments, tag, count, datatype, apart="apart"):
         """What fits, and is large, is received by polls; the rest by the blocking call. Faults of a message that a
         poll completes would go to another error handler."""
         c = self.f.suffix
         return ["bool apart = false;",
-                "if (rc == MPI_SUCCESS)",
-                f"    rc = wait_for_message(next, &trial, source, {tag}, comm, {count}, {datatype}, &apart);",
+                f"rc = wait_for_message(next, &trial, source, {tag}, comm, {count}, {datatype}, &apart);",
                 f"if (rc == MPI_SUCCESS && {apart}) {{",
                 f"    rc = next->Irecv{c}({arguments}, &trial);",
                 "    if (rc == MPI_SUCCESS)",
@@ -179,17 +196,27 @@ class Body:
                 "}"]
 
     def polled_sendrecv(self, apart="apart"):
-        """The same beside a nonblocking send."""
+        """The same beside a nonblocking send, of which as much is known before."""
         c = self.f.suffix
         out = f"out.buf, {self.cast}out.count, out.type, dest, sendtag, comm"
         in_ = f"in.buf, {self.cast}in.count, in.type, source, recvtag, comm"
         return ["MPI_Request trial = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;",
                 f"rc = next->Recv_init{c}({in_}, &trial);",
-                "if (rc == MPI_SUCCESS)",
+                "bool begun = rc == MPI_SUCCESS && trial != MPI_REQUEST_NULL;",
+                "if (begun) {",
                 f"    rc = next->Isend{c}({out}, &send);",
-                "if (rc == MPI_SUCCESS) {", *indent(self.expects(in_=False)), "}",
+                "    begun = rc == MPI_SUCCESS && (send != MPI_REQUEST_NULL || dest == MPI_PROC_NULL);",
+                "}",
+                "if (begun) {", *indent(self.expects(in_=False)), "}",
                 "doorbell_ring(peers_world_rank(comm, dest));",
-                *self.message(in_, "recvtag", "in.count", "in.type", apart),
+                "if (begun) {",
+                "#ifdef OPEN_MPI",
+                "    next->Request_free(&trial);",
+                *indent(self.posted(in_, "in.count", "in.type")),
+                "#else",
+                *indent(self.message(in_, "recvtag", "in.count", "in.type", apart)),
+                "#endif",
+                "}",
                 "rc = wait_sent(next, rc, &trial, &send);",
                 "if (send != MPI_REQUEST_NULL)", "    header_leave(&out, &send);"]
 
@@ -219,13 +246,16 @@ class Body:
             arguments.insert(at, "&flag")
             lines.append("int flag = 0;")
             unfinished = "!flag"
-        progress = ["    wait_progress();"] if f.role in ("probe", "mprobe") else []
-        lines += [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
-                  *progress, "    wait_pause(&wait);", "}"]
+        probes = f.role in ("probe", "mprobe")
+        loop = [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
+                *(["    wait_progress();"] if probes else []), "    wait_pause(&wait);", "}"]
         direct = f"rc = next->{f.name}({f.call(self.replace)});"
+        if probes:
+            return [*lines, "if (wait_can_probe(next, source, tag, comm, &rc)) {", *indent(loop), "}"]
         if f.role == "waitany":  # MPICH's MPI_Testany leaves the status alone when there is nothing
-            lines += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]
-        return lines
+            loop += ["if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)", "    " + direct]
+            loop = [f"if (!wait_for_any(next, {f.call(self.replace)}, &rc)) {{", *indent(loop), "}"]
+        return lines + loop
 
     def after_parcels(self):
         f = self.f

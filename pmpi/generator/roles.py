@@ -71,10 +71,12 @@ WITHIN = {"collective", "creation", "dup", "comm_free", "window", "rma_sync", "m
 
 
 def unpolled(f):
-    """What is set by a call that begins something of which not every MPI_Waitall is polled, or None. It may be made
+    """What is set by a call that begins something whose MPI_Waitall is polled in another way, or not, or None. It may be made
     before MPI_Init, for a session, or in a callback."""
     if f.role == "part" or (f.role == "icollective" and f.name.endswith(("_init", "_init_c"))):
         return "wait_whole"
+    if f.role in ("send_init", "recv_init"):
+        return "wait_persistent"
     return "wait_generalized" if f.name == "Grequest_start" else None
 
 

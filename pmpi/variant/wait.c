@@ -43,6 +43,7 @@ bool wait_adapts;
 bool wait_collectives_polled;
 _Atomic bool wait_whole;
 _Atomic bool wait_generalized;
+_Atomic bool wait_persistent;
 static uint64_t yield_limit_ns; // 0: polls_before_yield
 static uint32_t polls_before_yield = POLLS_BEFORE_YIELD;
 static _Atomic bool strangers; // are in some intracommunicator
@@ -386,13 +387,88 @@ bool wait_is_small(const struct mpi_next *next, MPI_Comm comm, MPI_Count count, 
 
 #ifdef OPEN_MPI
 
-// MPI_Testall tells no fault of a persistent request. So they are looked at one by one, and
-// MPI_Waitall says what it has to say when all are complete: no call tells of a fault before.
+enum found { COMPLETE, UNDER_WAY, INACTIVE, BROKEN };
+
+// MPI_Testall and MPI_Testany tell no fault of a persistent request, MPI_Testsome does. *rc is the
+// request's own, or why it is none.
+static enum found complete_one(const struct mpi_next *next, MPI_Request *request,
+                               MPI_Status *status, int *rc)
+{
+    int count = 0, index;
+    *rc = next->Testsome(1, request, &count, &index, status);
+    if (count == MPI_UNDEFINED)
+        return INACTIVE;
+    if (count == 0)
+        return *rc == MPI_SUCCESS ? UNDER_WAY : BROKEN;
+    if (*rc == MPI_ERR_IN_STATUS)
+        *rc = status->MPI_ERROR;
+    return COMPLETE;
+}
+
+static bool may_be_persistent(void)
+{
+    return (wait_persistent || wait_whole) && !wait_generalized;
+}
+
+bool wait_for_any(const struct mpi_next *next, int count, MPI_Request *requests, int *index,
+                  MPI_Status *status, int *rc)
+{
+    struct wait wait = wait_new();
+    bool active = may_be_persistent() && requests != NULL && index != NULL;
+    while (active) {
+        active = false;
+        for (int i = 0; i < count; i++) {
+            MPI_Status own;
+            enum found found = complete_one(next, &requests[i], &own, rc);
+            if (found == BROKEN)
+                return true;
+            active |= found == UNDER_WAY;
+            if (found != COMPLETE)
+                continue;
+            *index = i;
+            if (status != MPI_STATUS_IGNORE) {
+                own.MPI_ERROR = status->MPI_ERROR;
+                *status = own;
+            }
+            return true;
+        }
+        wait_pause(&wait);
+    }
+    return false;
+}
+
+// One after the other; who looks at many has waited for all of them in the end.
+static bool complete_all(const struct mpi_next *next, int count, MPI_Request *requests,
+                         MPI_Status *statuses, int *rc)
+{
+    struct wait wait = wait_new();
+    bool failed = false;
+    for (int i = 0; i < count; i++) {
+        enum found found;
+        int flag;
+        while ((found = complete_one(next, &requests[i], &statuses[i], rc)) == UNDER_WAY)
+            wait_pause(&wait);
+        if (found == BROKEN)
+            return true;
+        if (found == INACTIVE)
+            *rc = next->Test(&requests[i], &flag, &statuses[i]);
+        statuses[i].MPI_ERROR = *rc;
+        failed |= *rc != MPI_SUCCESS;
+    }
+    *rc = failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+    return true;
+}
+
+// MPI_Testall tells no fault of a persistent request, nor does MPI_Waitall of one that is complete,
+// where there are statuses. Others are looked at one by one, and MPI_Waitall says what it has to
+// say when all are complete: no call tells of a fault before.
 bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
                   MPI_Status *statuses, int *rc)
 {
     struct wait wait = wait_new();
-    (void)statuses, (void)rc;
+    if (requests != NULL && statuses != NULL && statuses != MPI_STATUSES_IGNORE &&
+        may_be_persistent())
+        return complete_all(next, count, requests, statuses, rc);
     for (int i = 0; !wait_generalized && requests != NULL && i < count; i++) {
         int flag = 0, seen;
         while ((seen = next->Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE)) ==
@@ -454,6 +530,13 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
     return true;
 }
 
+bool wait_for_any(const struct mpi_next *next, int count, MPI_Request *requests, int *index,
+                  MPI_Status *status, int *rc)
+{
+    (void)next, (void)count, (void)requests, (void)index, (void)status, (void)rc;
+    return false;
+}
+
 #endif
 
 int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *status, int peer)
@@ -478,6 +561,28 @@ int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *
     int peer = peers_world_rank(comm, source);
     doorbell_ring(peer);
     return wait_request(next, request, status, peer);
+}
+
+#ifdef OPEN_MPI
+
+bool wait_can_probe(const struct mpi_next *next, int source, int tag, MPI_Comm comm, int *rc)
+{
+    (void)next, (void)source, (void)tag, (void)comm;
+    *rc = MPI_SUCCESS;
+    return true;
+}
+
+#else
+
+// A handler of the program's may call a fault a success, and then each look would be one.
+bool wait_can_probe(const struct mpi_next *next, int source, int tag, MPI_Comm comm, int *rc)
+{
+    MPI_Request trial = MPI_REQUEST_NULL;
+    *rc = next->Recv_init(NULL, 0, MPI_BYTE, source, tag, comm, &trial);
+    if (*rc != MPI_SUCCESS || trial == MPI_REQUEST_NULL)
+        return false;
+    next->Request_free(&trial);
+    return true;
 }
 
 // Bytes of a message that is large, and fits; else 0.
@@ -508,6 +613,8 @@ int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source
     *apart = bytes > 0;
     return rc;
 }
+
+#endif
 
 static bool is_truncated(const struct mpi_next *next, int rc)
 {

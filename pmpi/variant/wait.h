@@ -139,6 +139,14 @@ extern _Atomic bool wait_whole;
 // whenever it is looked at, and the program may count on being asked once.
 extern _Atomic bool wait_generalized;
 
+// Set by the first persistent request of a message.
+extern _Atomic bool wait_persistent;
+
+// MPI_Waitany by polls where MPI_Testany would tell too little. True: one of them is complete, or
+// it has failed, and *rc is what the call returns; false: the call is to be polled as others are.
+bool wait_for_any(const struct mpi_next *next, int count, MPI_Request *requests, int *index,
+                  MPI_Status *status, int *rc);
+
 // MPI_Waitall by polls. True: they have completed all, or failed, and *rc is what the call returns;
 // false: it is to be made, which takes no time any more, or is all that can be done.
 bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
@@ -157,6 +165,10 @@ int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *
 int wait_send(const struct mpi_next *next, MPI_Request *request, MPI_Comm comm, int dest);
 int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *status,
                  MPI_Comm comm, int source);
+
+// Whether there can be a message like this at all: else the fault has been told, and *rc is what
+// MPI_Probe returns.
+bool wait_can_probe(const struct mpi_next *next, int source, int tag, MPI_Comm comm, int *rc);
 
 // Frees the request `trial`, then waits until there is a message to receive. `apart` says then
 // whether it should be received by polls, too: it is large, its sender may have to be answered, and

@@ -225,6 +225,35 @@ CASE(handler_of_bad_arguments)
     OK(MPI_Errhandler_free(&handler));
 }
 
+// MPICH takes what the handler leaves there for what the call has come to.
+static void swallow(MPI_Comm *with, int *code, ...)
+{
+    calls++;
+    called_with = *with;
+    MPI_Error_class(*code, &called_class);
+    *code = MPI_SUCCESS;
+}
+
+CASE(handler_that_swallows)
+{
+    MPI_Errhandler handler;
+    MPI_Message matched;
+    calls = 0;
+    OK(MPI_Comm_create_errhandler(swallow, &handler));
+    OK(MPI_Comm_set_errhandler(comm, handler));
+    MPI_Recv(&number, 1, MPI_INT, ranks, TAG, comm, &status);
+    check_called(comm);
+    MPI_Sendrecv(&number, 1, MPI_INT, 0, TAG, &number, 1, MPI_INT, ranks, TAG, comm, &status);
+    check_called(comm);
+    MPI_Sendrecv(&number, 1, MPI_INT, ranks, TAG, &number, 1, MPI_INT, 0, TAG, comm, &status);
+    check_called(comm);
+    MPI_Probe(ranks, TAG, comm, &status);
+    check_called(comm);
+    MPI_Mprobe(ranks, TAG, comm, &matched, &status);
+    check_called(comm);
+    OK(MPI_Errhandler_free(&handler));
+}
+
 // Whose handler is called for no communicator at all, and how often, is up to the MPI.
 CASE(handler_of_no_communicator)
 {

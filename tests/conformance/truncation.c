@@ -346,6 +346,55 @@ CASE_EACH(persistent, few_pairs)
     check_that_messages_pass();
 }
 
+// Open MPI's MPI_Testany tells no fault of a persistent request, its MPI_Waitany does.
+CASE_EACH(persistent_waitany, few_pairs)
+{
+    return_all_errors();
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status status = fresh_status();
+    int index = -1, length = length_of(value);
+    if (rank == 0) {
+        OK(MPI_Send(message((size_t)length, 1), length, MPI_BYTE, 1, TAG, comm));
+    } else {
+        unsigned char *got = loose_buffer((size_t)capacity_of(value), SLACK);
+        OK(MPI_Recv_init(got, capacity_of(value), MPI_BYTE, 0, TAG, comm, &requests[1]));
+        OK(MPI_Start(&requests[1]));
+        RETURNS(MPI_ERR_TRUNCATE, MPI_Waitany(2, requests, &index, &status));
+        EQUAL(1, index);
+        note("%s", requests[1] == MPI_REQUEST_NULL ? "null" : "kept");
+        if (requests[1] != MPI_REQUEST_NULL)
+            OK(MPI_Request_free(&requests[1]));
+        OK(MPI_Waitany(2, requests, &index, &status));
+        EQUAL(MPI_UNDEFINED, index);
+    }
+    check_that_messages_pass();
+}
+
+// Of one that is complete when MPI_Waitall is called Open MPI tells no fault: so it waits here.
+CASE_EACH(persistent_waitall, few_pairs)
+{
+    return_all_errors();
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2] = {fresh_status(), fresh_status()};
+    int length = length_of(value);
+    unsigned char *got = loose_buffer((size_t)capacity_of(value), SLACK);
+    if (rank == 1) {
+        OK(MPI_Recv_init(got, capacity_of(value), MPI_BYTE, 0, TAG, comm, &requests[1]));
+        OK(MPI_Start(&requests[1]));
+    }
+    meet();
+    if (rank == 0) {
+        usleep(50000);
+        OK(MPI_Send(message((size_t)length, 1), length, MPI_BYTE, 1, TAG, comm));
+    } else {
+        RETURNS(MPI_ERR_IN_STATUS, MPI_Waitall(2, requests, statuses));
+        RETURNS(MPI_ERR_TRUNCATE, statuses[1].MPI_ERROR);
+        if (requests[1] != MPI_REQUEST_NULL)
+            OK(MPI_Request_free(&requests[1]));
+    }
+    check_that_messages_pass();
+}
+
 // Whose statuses nobody looks at. A header needs them, and with statuses Open MPI tells no fault of
 // a persistent request that is complete when the call is made.
 CASE_EACH(persistent_ignored, few_pairs)

@@ -48,6 +48,10 @@ extern const char *mock_newer;
 
 // A symbol that the process has besides, or null.
 extern const char *mock_symbol;
+extern void *mock_symbol_at; // null: it is never looked at
+
+// The library may go out of the way, which is then all that it does of it.
+extern bool mock_may_go;
 
 // An error ends a persistent request, as under Open MPI: its handle is null then.
 extern bool mock_errors_end;
