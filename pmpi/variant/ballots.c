@@ -54,15 +54,32 @@ void ballots_release_carrier(void)
     peers_stop();
 }
 
+static bool takes_device_memory(void)
+{
+    static const char *const questions[] = {"MPIX_Query_cuda_support", "MPIX_Query_rocm_support",
+                                            "MPIX_Query_ze_support", "MPIX_Query_hip_support"};
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        int (*ask)(void) = (int (*)(void))core_find(questions[i]);
+        if (ask != NULL && ask() == 1)
+            return true;
+    }
+    return false;
+}
+
 // MPI-4.1 has functions that complete requests, and attach buffers, in ways that the table does not
 // know: a header that none of ours takes off would be data of the program's.
-static enum piggyback without_unknown_functions(enum piggyback piggyback)
+//
+// And a device's memory is not this processor's to copy, or to send together with a header.
+static enum piggyback where_headers_can_be(enum piggyback piggyback)
 {
-    if (piggyback != PIGGYBACK_HEADER || !core_mpi_has("Request_get_status_all"))
+    const char *reason = core_mpi_has("Request_get_status_all")
+                             ? "does not know all functions of this MPI (MPI-4.1)"
+                         : takes_device_memory() ? "cannot be where the MPI takes a device's memory"
+                                                 : NULL;
+    if (piggyback != PIGGYBACK_HEADER || reason == NULL)
         return piggyback;
     if (job.rank == 0)
-        fprintf(stderr, "cosched: piggyback = header does not know all functions of this MPI "
-                        "(MPI-4.1); all ranks send notices\n");
+        fprintf(stderr, "cosched: piggyback = header %s; all ranks send notices\n", reason);
     return PIGGYBACK_NOTICE;
 }
 
@@ -95,6 +112,22 @@ static void leave_user_level_threads_alone(enum wait_mode *wait, enum piggyback 
         *piggyback = PIGGYBACK_NOTICE;
 }
 
+// Open MPI's ULFM tells that a peer has died in the calls that wait, not in all by which the
+// library would poll in their place, and nobody is to meet at the end. So says the launcher, to all
+// ranks.
+static void leave_fault_tolerance_alone(enum wait_mode *wait, enum piggyback *piggyback)
+{
+    const bool *tolerates = core_find("ompi_ftmpi_enabled");
+    if (tolerates == NULL || !*tolerates)
+        return;
+    if (job.rank == 0)
+        fprintf(stderr,
+                "cosched: this job runs with the MPI's fault tolerance (ULFM), so its ranks "
+                "spin and send no status\n");
+    *wait = WAIT_SPIN;
+    *piggyback = PIGGYBACK_OFF;
+}
+
 static struct ballot own_ballot(void)
 {
     const struct status_page *page = session_page();
@@ -120,9 +153,10 @@ static struct ballot own_ballot(void)
             piggyback = page->piggyback == STATUS_PIGGYBACK_HEADER   ? PIGGYBACK_HEADER
                         : page->piggyback == STATUS_PIGGYBACK_NOTICE ? PIGGYBACK_NOTICE
                                                                      : PIGGYBACK_OFF;
-        piggyback = without_unknown_functions(piggyback);
+        piggyback = where_headers_can_be(piggyback);
     }
     leave_user_level_threads_alone(&wait, &piggyback);
+    leave_fault_tolerance_alone(&wait, &piggyback);
     ballot.wait = wait_ballot(wait == WAIT_DEFAULT ? WAIT_AUTO : wait);
     ballot.carries = page != NULL && (piggyback == PIGGYBACK_OFF || reserve_carrier())
                          ? piggyback
@@ -169,9 +203,28 @@ static int first_other_slice(const struct ballot *ballots)
     return -1;
 }
 
+static double seconds(uint64_t ns)
+{
+    return (double)ns / (double)NS_PER_SEC;
+}
+
+// Slots are spoken of by explain_lengths(). No host is asked for: older libraries would not answer.
+static void explain_slices(const struct ballot *ballots, int other)
+{
+    if (job.rank != 0 || ballots[0].gang || ballots[other].gang || job.identity.parent != 0)
+        return;
+    fprintf(stderr,
+            "cosched: time-slices are %.3g s long on the node of rank 0 and %.3g s on that of rank "
+            "%d, so these do not switch together; set [scheduler] time_slice alike on all nodes\n",
+            seconds(ballots[0].time_slice_ns), seconds(ballots[other].time_slice_ns), other);
+}
+
 bool ballots_slices_are_as_long(const struct ballot *ballots)
 {
-    return first_other_slice(ballots) < 0;
+    int other = first_other_slice(ballots);
+    if (other >= 0)
+        explain_slices(ballots, other);
+    return other < 0;
 }
 
 // For rank 0, where the rank runs.
@@ -205,8 +258,7 @@ static void explain_lengths(const struct ballot *ballots, int other)
         fprintf(stderr,
                 "cosched: slots are %.3g s long on the node of rank 0 and %.3g s on %s, so the job "
                 "has none; set [gang] slot alike on all nodes\n",
-                (double)ballots[0].time_slice_ns / (double)NS_PER_SEC,
-                (double)ballots[other].time_slice_ns / (double)NS_PER_SEC, host);
+                seconds(ballots[0].time_slice_ns), seconds(ballots[other].time_slice_ns), host);
 }
 
 // Whoever joins a job takes no part in its agreement: that is no fault of the nodes.

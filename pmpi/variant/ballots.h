@@ -44,7 +44,8 @@ void ballots_release_carrier(void);
 // How the rank wants to wait. What this library does not know spins.
 enum wait_mode ballot_wait(const struct ballot *ballot);
 
-// Whether the slices of all nodes are as long, so that they have the same numbers.
+// Whether the slices of all nodes are as long, so that they have the same numbers. Where they are
+// not, rank 0 says so.
 bool ballots_slices_are_as_long(const struct ballot *ballots);
 
 // Collective. Whether all nodes give slots, and these are the same times on all of them. Where some

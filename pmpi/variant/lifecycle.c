@@ -420,14 +420,14 @@ static void print_stats(void)
     fprintf(stderr,
             "cosched: job %s ranks %d carrier %s wait %s: messages %" PRIu64 " notices %" PRIu64
             " requests %" PRIu64 " waited %.3f s library %.3f s yields %" PRIu64 " sleeps %" PRIu64
-            " to their end %" PRIu64 "\n",
+            " to their end %" PRIu64 " scheduler %s\n",
             job.identity.job_id, job.size,
             header_on    ? "header"
             : carrier.on ? "notice"
                          : "off",
             wait_name(), all[STATS_MESSAGES], all[STATS_NOTICES], all[STATS_REQUESTS],
             (double)all[STATS_WAITED_NS] / 1e9, (double)all[STATS_OWN_NS] / 1e9, all[STATS_YIELDS],
-            all[STATS_SLEEPS], all[STATS_OVERSLEPT]);
+            all[STATS_SLEEPS], all[STATS_OVERSLEPT], job.registered ? "yes" : "no");
 }
 
 // Who has not come by here for every call may be connected to strangers.

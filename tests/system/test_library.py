@@ -97,10 +97,10 @@ class Library(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(done.stdout, plain.stdout)
                 stats = re.search(r"cosched: job \S+ ranks (\d+) carrier (\w+) wait (\w+): "
-                                  r"messages (\d+) notices (\d+)", done.stderr)
+                                  r"messages (\d+) notices (\d+) .* scheduler (\w+)\n", done.stderr)
                 self.assertTrue(stats, done.stderr)
                 self.assertEqual(stats.groups(),
-                                 (str(RANKS), "off", wait, str(MESSAGES), "0"), done.stderr)
+                                 (str(RANKS), "off", wait, str(MESSAGES), "0", "no"), done.stderr)
 
     def waits(self, family, arguments, prefix=(), **variables):
         """How the ranks of a job waited, by its own account, and what else it said on standard error."""

@@ -157,7 +157,7 @@ class MainJob(unittest.TestCase):
                 self.assertGreater(min(most.values()), 1, most)
                 self.assertGreater(together, samples // 2)
                 for text in texts:
-                    self.assertRegex(text, r"carrier notice .* notices [1-9]")
+                    self.assertRegex(text, r"carrier notice .* notices [1-9].* scheduler yes\n")
                 lab("down")
 
     def test_jobs_agree_on_slots_without_a_master(self):

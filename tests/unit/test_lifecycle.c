@@ -429,6 +429,29 @@ static void newer_functions_mean_no_headers(void **state)
     ranks = 1;
 }
 
+static int takes_device_memory(void)
+{
+    return 1;
+}
+
+// It is copied, and sent, as this processor's own.
+static void device_memory_means_no_headers(void **state)
+{
+    static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_HEADER};
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    mock_symbol = "MPIX_Query_cuda_support";
+    mock_symbol_at = (void *)takes_device_memory;
+    starts_and_ends(true);
+    assert_false(headers);
+    mock_symbol = mock_symbol_at = NULL;
+    starts_and_ends(true);
+    assert_true(headers);
+    mock_page(NULL);
+    ranks = 1;
+}
+
 // What a start and an end print.
 static void lines_of_a_job(char *text, size_t size)
 {
@@ -483,6 +506,33 @@ static void user_level_threads_spin_and_have_no_headers(void **state)
     ranks = 1;
 }
 
+// Polls would not see that a peer has died.
+static void who_survives_faults_is_left_alone(void **state)
+{
+    static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_NOTICE};
+    static bool tolerates = false;
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    mock_symbol = "ompi_ftmpi_enabled";
+    mock_symbol_at = &tolerates;
+    starts_and_ends(true);
+    assert_int_equal(waits(), WAIT_YIELD);
+    tolerates = true;
+    mock_may_go = true;
+    last_level = false;
+    assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
+    core_active = yields = false; // as after core_bypass()
+    meetings = 0;
+    assert_int_equal(lib.Finalize(), MPI_SUCCESS);
+    mock_may_go = false;
+    yields = true;
+    assert_int_equal(waits(), WAIT_SPIN);
+    mock_symbol = mock_symbol_at = NULL;
+    mock_page(NULL);
+    ranks = 1;
+}
+
 // Where there is no scheduler nobody expects one.
 static void who_is_refused_is_told_once(void **state)
 {
@@ -526,6 +576,28 @@ static void nodes_with_other_slots_give_none(void **state)
     assert_false(carrier_slots);
     longer_ns = 0;
     other_policy = false;
+    mock_page(NULL);
+    ranks = 1;
+}
+
+// By the clock they would have the same number at different times. Also with libraries that were
+// there before this was said.
+static void nodes_with_other_slices_are_told(void **state)
+{
+    static const struct status_page page = {.time_slice_ns = 1000000000};
+    char text[1024];
+    (void)state;
+    ranks = 2;
+    mock_page(&page);
+    lines_of_a_job(text, sizeof text);
+    assert_string_equal(text, "");
+    longer_ns = 500000000;
+    lines_of_a_job(text, sizeof text);
+    assert_non_null(strstr(text, "cosched: time-slices are 1 s long on the node of rank 0 and "
+                                 "1.5 s on that of rank 1"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_false(carrier_turns);
+    longer_ns = 0;
     mock_page(NULL);
     ranks = 1;
 }
@@ -656,7 +728,10 @@ int main(void)
         cmocka_unit_test(newer_functions_mean_no_headers),
         cmocka_unit_test(user_level_threads_spin_and_have_no_headers),
         cmocka_unit_test(who_is_refused_is_told_once),
+        cmocka_unit_test(device_memory_means_no_headers),
+        cmocka_unit_test(who_survives_faults_is_left_alone),
         cmocka_unit_test(nodes_with_other_slots_give_none),
+        cmocka_unit_test(nodes_with_other_slices_are_told),
         cmocka_unit_test(who_shares_its_cpu_with_joiners_yields),
         cmocka_unit_test(who_has_spawned_keeps_taking_turns),
         cmocka_unit_test(what_was_left_unreceived_is_taken_at_the_end),
