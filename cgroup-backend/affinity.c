@@ -105,6 +105,17 @@ static bool differs(const struct affinity *affinity, const unsigned char *mask,
     return memcmp(mask, other, affinity->mask_bytes) != 0;
 }
 
+// The kernel only widens. Where there are CPUs that were not noted in place of some that were,
+// somebody has chosen them meanwhile, and they are his.
+static bool was_widened(const struct affinity *affinity, const unsigned char *mask, size_t i)
+{
+    const unsigned char *noted = mask_of(affinity, i);
+    for (size_t k = 0; k < affinity->mask_bytes; k++)
+        if ((mask[k] & noted[k]) != noted[k])
+            return false;
+    return differs(affinity, mask, noted);
+}
+
 static bool is_noted(const struct affinity *affinity, pid_t thread)
 {
     for (size_t i = 0; i < affinity->count; i++)
@@ -137,8 +148,7 @@ void affinity_restore(pid_t pid, const struct affinity *affinity)
     bool restored = false;
     for (size_t i = 0; i < affinity->count; i++) {
         if (read_mask(affinity->threads[i], mask) != affinity->mask_bytes ||
-            !differs(affinity, mask, mask_of(affinity, i)) ||
-            !is_thread_of(pid, affinity->threads[i]))
+            !was_widened(affinity, mask, i) || !is_thread_of(pid, affinity->threads[i]))
             continue;
         memcpy(unbound, mask, affinity->mask_bytes);
         restored |= syscall(SYS_sched_setaffinity, affinity->threads[i], affinity->mask_bytes,

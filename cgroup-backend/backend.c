@@ -207,6 +207,17 @@ int class_place_known(class_t *class_, pid_t pid, uint64_t start_time, struct er
     return check_pid(pid, err) == 0 ? class_->ops->place(class_, pid, start_time, err) : -1;
 }
 
+int class_place_others(class_t *class_, const struct process_id *whom, size_t count,
+                       struct error *err)
+{
+    return count > 0 ? class_->ops->place_others(class_, whom, count, err) : 0;
+}
+
+bool class_holds(const class_t *class_, pid_t pid)
+{
+    return pid > 0 && class_->ops->holds(class_, pid);
+}
+
 int class_expel(class_t *class_, pid_t pid, struct error *err)
 {
     return check_pid(pid, err) == 0 ? class_->ops->expel(class_, pid, err) : -1;

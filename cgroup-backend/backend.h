@@ -26,6 +26,7 @@
 // A share that stands for "no limit".
 #define BACKEND_UNLIMITED UINT32_MAX
 
+struct process_id; // processes.h
 typedef struct backend backend_t;
 typedef struct backend_class class_t;
 
@@ -42,6 +43,9 @@ struct backend_settings {
     // root may be one in which no class could be made any more. No record goes, and
     // nothing is written that was not asked for.
     bool as_it_is;
+    // To lift limits once more: who was stopped has been continued, and whoever is stopped now has
+    // not been by us.
+    bool once_more;
 };
 
 // Finds the hierarchies and makes the root group where it is missing (`as_it_is`). Errors name
@@ -106,6 +110,15 @@ int class_place(class_t *class_, pid_t pid, struct error *err);
 // The same for the process that has this start time (field 22 of /proc/PID/stat), not whoever has
 // its number by now: ESRCH, and whom a move by number has caught all the same goes back.
 int class_place_known(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
+
+// Moves the rest of a job whose class has been displaced: these processes, and what descends from
+// them, with the bounds of one class_place() for all. Who is gone is no error. E2BIG: these are
+// moved, but not all of their descendants are; another fault: the others are moved.
+int class_place_others(class_t *class_, const struct process_id *whom, size_t count,
+                       struct error *err);
+
+// Whether the process lives in the class, at the cost of one process, however many do.
+bool class_holds(const class_t *class_, pid_t pid);
 
 // Moves one process, with its threads, back to the group that the first process placed here came
 // from (to the hierarchy's root when that is gone or not known).

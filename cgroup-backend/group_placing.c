@@ -13,6 +13,7 @@ enum {
     PLACE_MEMBERS_MAX = 4096, // taken by one registration
     PLACE_LOOKS_MAX = 65536,  // threads and processes looked at by one
     FAMILY_MAX = 32,          // a process and its wrappers
+    NEIGHBOURS_MAX = 16384,   // among whom orphans are looked for
 };
 
 // Of a process that is to be placed; null when it is not known, or a class, which is no place to
@@ -273,14 +274,16 @@ static bool is_orphan(const struct family *family, pid_t pid)
 }
 
 // They still live where the family comes from, `home`. All are moved before anybody's descendants
-// are followed, so that the class is looked at once a round and not once for each of them.
+// are followed, so that the class is looked at once a round and not once for each of them. That
+// group may be everybody's, so its size is no fault of the family's: in a crowd nobody is looked
+// for.
 static int place_orphans(struct cgroup_class *class_, const struct family *family, const char *home,
                          struct placing *placing, struct error *err)
 {
     cleanup_pids struct pid_list neighbours = {0};
     cleanup_processes struct process_list orphans = {0};
     if (family->count == 0 || home == NULL || strcmp(home, class_->groups[0].path) == 0 ||
-        processes_of_group(home, &neighbours, NULL) != 0)
+        processes_of_group(home, &neighbours, NULL) != 0 || neighbours.count > NEIGHBOURS_MAX)
         return 0;
     for (size_t i = 0; i < neighbours.count; i++) {
         struct process_id one = {.pid = neighbours.pids[i]};
@@ -337,4 +340,30 @@ int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *er
         undo(class_, &placing.placed);
     process_list_free(&placing.placed);
     return rc;
+}
+
+int groups_place_others(class_t *base, const struct process_id *whom, size_t count,
+                        struct error *err)
+{
+    struct cgroup_class *class_ = (struct cgroup_class *)base;
+    struct placing placing = {.looks = PLACE_LOOKS_MAX};
+    cleanup_processes struct process_list roots = {0};
+    struct error fault = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct error *first = fault.code == 0 ? &fault : NULL;
+        if (place_relative(class_, &whom[i], &placing, first) == 0 &&
+            process_list_add(&roots, &whom[i], first) != 0)
+            break;
+    }
+    if (roots.count > 0)
+        place_descendants(class_, &roots, NULL, &placing, fault.code == 0 ? &fault : NULL);
+    process_list_free(&placing.placed);
+    return fault.code == 0 ? 0 : error_set(err, fault.code, "class %s: %s", base->name, fault.text);
+}
+
+bool groups_holds(const class_t *base, pid_t pid)
+{
+    const struct group *group = &((const struct cgroup_class *)base)->groups[0];
+    cleanup_free char *at = moving_group_of(group->hierarchy, pid);
+    return at != NULL && strcmp(at, group->path) == 0;
 }

@@ -63,6 +63,7 @@ struct cgroup_backend *groups_backend_new(const struct backend_ops *ops,
     backend->cpus = settings->cpus;
     backend->period_us = settings->period_ns / 1000;
     backend->base.as_it_is = settings->as_it_is;
+    backend->base.once_more = settings->once_more;
     return backend;
 }
 
@@ -226,7 +227,8 @@ int groups_release_all(struct cgroup_backend *backend,
     int rc = groups_each_class(&backend->base, lift_one, &release, err);
     // With nobody who has them take turns, jobs are no more than others beside them.
     write_weight(backend, backend->hierarchies[0].root, 1);
-    if (groups_each_class(&backend->base, continue_one, &release, rc == 0 ? err : NULL) != 0)
+    if (!backend->base.once_more &&
+        groups_each_class(&backend->base, continue_one, &release, rc == 0 ? err : NULL) != 0)
         rc = -1;
     if (lifted != NULL)
         *lifted = release.lifted;

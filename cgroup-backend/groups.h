@@ -98,6 +98,9 @@ void groups_weigh_all(backend_t *backend);
 // ---- group_placing.c
 
 int groups_place(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
+int groups_place_others(class_t *class_, const struct process_id *whom, size_t count,
+                        struct error *err);
+bool groups_holds(const class_t *class_, pid_t pid);
 
 // ---- moving.c
 

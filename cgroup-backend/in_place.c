@@ -160,16 +160,20 @@ static int check_self(const struct in_place *class_, struct error *err)
     return error_set(err, EBUSY, "this program lives in %s itself", class_->record.group);
 }
 
+static bool in_place_holds(const class_t *base, pid_t pid)
+{
+    const struct in_place *class_ = (const struct in_place *)base;
+    cleanup_free char *group =
+        process_group_path("/proc", pid, class_->backend->hierarchies[0].controller);
+    return group != NULL && group_encloses(class_->record.group, group);
+}
+
 // One that was found to be of the job, and has not gone elsewhere. Of a thousand ranks that
 // register not each asks about all: whether a stranger has come since is asked before a limit is
 // set.
 static bool is_known(const struct in_place *class_, pid_t pid)
 {
-    if (!pid_list_has(&class_->known, pid))
-        return false;
-    cleanup_free char *group =
-        process_group_path("/proc", pid, class_->backend->hierarchies[0].controller);
-    return group != NULL && group_encloses(class_->record.group, group);
+    return pid_list_has(&class_->known, pid) && in_place_holds(&class_->base, pid);
 }
 
 // Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
@@ -646,6 +650,7 @@ static const struct backend_ops in_place_ops = {
     .name = "in place",
     .close = in_place_close,
     .place = in_place_place,
+    .holds = in_place_holds,
     .expel = in_place_expel,
     .set_share = in_place_set_share,
     .begin_periods = in_place_begin_periods,
@@ -664,6 +669,7 @@ static const struct backend_ops named_ops = {
     .name = "named",
     .close = in_place_close,
     .place = named_place,
+    .holds = in_place_holds,
     .expel = in_place_expel,
     .set_share = in_place_set_share,
     .begin_periods = in_place_begin_periods,

@@ -24,6 +24,9 @@ struct backend_ops {
     bool (*is_stopped)(const class_t *class_);            // likewise
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
+    int (*place_others)(class_t *class_, const struct process_id *whom, size_t count,
+                        struct error *err); // not in classes in place
+    bool (*holds)(const class_t *class_, pid_t pid);
     int (*expel)(class_t *class_, pid_t pid, struct error *err);
     int (*set_share)(class_t *class_, uint32_t share_ppm, struct error *err);
     int (*begin_periods)(class_t *class_, uint32_t share_ppm, struct error *err);
@@ -47,7 +50,8 @@ struct backend_ops {
 struct backend {
     const struct backend_ops *ops;
     char *suspensions; // directory of those of suspended classes; null: there is none
-    bool as_it_is;     // the settings'
+    bool as_it_is;     // the settings', as the next
+    bool once_more;
 };
 
 struct backend_class {

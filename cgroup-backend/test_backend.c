@@ -208,6 +208,23 @@ static int test_place(class_t *base, pid_t pid, uint64_t start_time, struct erro
     return 0;
 }
 
+static int test_place_others(class_t *base, const struct process_id *whom, size_t count,
+                             struct error *err)
+{
+    const struct test_class *class_ = (struct test_class *)base;
+    int rc = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!pid_list_has(&class_->record->members, whom[i].pid) &&
+            test_place(base, whom[i].pid, whom[i].start_time, err) != 0)
+            rc = -1;
+    return rc;
+}
+
+static bool test_holds(const class_t *base, pid_t pid)
+{
+    return pid_list_has(&((const struct test_class *)base)->record->members, pid);
+}
+
 static int test_expel(class_t *base, pid_t pid, struct error *err)
 {
     struct test_class *class_ = (struct test_class *)base;
@@ -475,6 +492,8 @@ static const struct backend_ops test_ops = {
     .open_named = test_open_named,
     .close = test_class_close,
     .place = test_place,
+    .place_others = test_place_others,
+    .holds = test_holds,
     .expel = test_expel,
     .set_share = test_set_share,
     .begin_periods = test_begin_periods,
@@ -497,6 +516,7 @@ static const struct backend_ops in_place_ops = {
     .name = "test in place",
     .close = test_class_close,
     .place = test_place_in_place,
+    .holds = test_holds,
     .expel = test_expel_in_place,
     .set_share = test_set_share,
     .begin_periods = test_begin_periods,

@@ -1,5 +1,6 @@
 #include "classd/job_class.h"
 
+#include "cgroup-backend/processes.h"
 #include "classd/log.h"
 #include "classd/periods.h"
 
@@ -59,56 +60,26 @@ int job_class_remove(class_t *class_, unsigned *waits, struct error *err)
     return error_set(err, EBUSY, "%s", fault.text);
 }
 
-// Null where they cannot be told: then everybody is placed by himself.
-static size_t members_of(class_t *class_, pid_t **pids)
+// The first brings along its wrappers, and who else is of all of them; the others their
+// descendants, with one bound for all, as a tick serves other jobs, too.
+static int place_all(struct job *job, struct error *err)
 {
-    size_t count = 0, room = 0;
-    free(*pids);
-    *pids = NULL;
-    if (class_members(class_, NULL, 0, &room, NULL) != 0 || room == 0 ||
-        (*pids = malloc(room * sizeof **pids)) == NULL ||
-        class_members(class_, *pids, room, &count, NULL) != 0)
-        return 0;
-    return count < room ? count : room;
-}
-
-static bool has(const pid_t *pids, size_t count, pid_t pid)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (pids[i] == pid)
-            return true;
-    }
-    return false;
-}
-
-bool job_class_holds(const struct job *job, pid_t pid)
-{
-    pid_t *members = NULL;
-    size_t count = members_of(job->class_, &members);
-    bool holds = has(members, count, pid);
-    free(members);
-    return holds;
-}
-
-// Whoever came along with one that he descends from is not followed again, or a chain of processes
-// would be as often as it is long. Nor is anybody after one of them had too many descendants.
-static void place_all(struct job *job)
-{
-    pid_t *members = NULL;
+    struct process_id *others = malloc(job->process_count * sizeof *others);
     size_t count = 0;
-    struct error err = {0};
-    for (uint32_t i = 0; i < job->process_count && err.code != E2BIG; i++) {
+    int rc = 0;
+    if (others == NULL)
+        return error_set(err, ENOMEM, "no memory");
+    for (uint32_t i = 0; i < job->process_count; i++) {
         const struct process *process = job->processes[i];
-        if (has(members, count, process->pid))
+        struct error fault = {0};
+        if (i == 0 &&
+            class_place_known(job->class_, process->pid, process->start_time, &fault) == 0)
             continue;
-        if (class_place_known(job->class_, process->pid, process->start_time, &err) < 0 &&
-            err.code != ESRCH)
-            log_line(LOG_WARNING, "job %u/%s: process %d is not limited: %s", (unsigned)job->uid,
-                     job->job_id, (int)process->pid, err.text);
-        else
-            count = members_of(job->class_, &members);
+        others[count++] = (struct process_id){process->pid, process->start_time};
     }
-    free(members);
+    rc = class_place_others(job->class_, others, count, err);
+    free(others);
+    return rc;
 }
 
 // The job is not alone any more in the group that was made for it, or that has no limit any more,
@@ -118,7 +89,9 @@ static bool displace(const struct config *config, struct job *job, const struct 
     struct error err;
     uint64_t before_ns = 0, after_ns = 0;
     bool lost = why->code == EXDEV || why->code == ENODEV;
-    if (!lost || !class_is_in_place(job->class_) || !is_placement(config, "auto"))
+    // Who leaves a frozen group runs again, which is for the group's manager to say.
+    if (!lost || !class_is_in_place(job->class_) || !is_placement(config, "auto") ||
+        class_is_stopped_by_manager(job->class_))
         return false;
     bool known = class_usage(job->class_, &before_ns, NULL) == 0;
     if (class_displace(&job->class_, &err) < 0) {
@@ -130,7 +103,9 @@ static bool displace(const struct config *config, struct job *job, const struct 
     job->phase = (struct phase){0};
     log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s is moved out of its group: %s",
              (unsigned)job->uid, job->job_id, why->text);
-    place_all(job);
+    if (place_all(job, &err) != 0)
+        log_line(LOG_WARNING, "job %u/%s is not limited as a whole: %s", (unsigned)job->uid,
+                 job->job_id, err.text);
     if (known && class_usage(job->class_, &after_ns, NULL) == 0)
         job->usage_before_ns += before_ns - after_ns;
     return true;

@@ -30,9 +30,6 @@ int job_class_remove(class_t *class_, unsigned *waits, struct error *err);
 int job_class_place(const struct config *config, struct job *job, pid_t pid, uint64_t start_time,
                     struct error *err);
 
-// Whether the process is in the job's class, as far as that can be told.
-bool job_class_holds(const struct job *job, pid_t pid);
-
 // Sets or lifts the limit; fails open. Returns false when the job must go unlimited because the
 // limit could not be set. A kernel that refused one write may accept a later one, so a job whose
 // limit could not even be lifted is marked as stuck, to be tried again every turn.

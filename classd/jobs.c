@@ -285,7 +285,7 @@ static int check_not_held(const struct scheduler *scheduler, const struct applic
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         const struct job *job = table_job_at(scheduler->table, i);
         bool own = job->uid == applicant->uid && strcmp(job->job_id, applicant->wish->job_id) == 0;
-        if (!own && must_stay(job) && job_class_holds(job, applicant->pid))
+        if (!own && must_stay(job) && class_holds(job->class_, applicant->pid))
             return error_set(
                 err, EBUSY,
                 "process %d is of job %u/%s, which is suspended, or about to be: start "

@@ -12,7 +12,8 @@ static int lift(const struct outage *outage, unsigned *lifted, struct error *err
                                         .root = config->cgroup_root,
                                         .cpus = config_cpus(config),
                                         .period_ns = config->period_ns,
-                                        .records = config->runtime_dir};
+                                        .records = config->runtime_dir,
+                                        .once_more = outage->on && !outage->failed};
     return in_force_release(&settings, lifted, err);
 }
 
@@ -22,8 +23,10 @@ void outage_continue(struct outage *outage, const char *why)
     unsigned lifted = 0;
     int rc = lift(outage, &lifted, &err);
     if (rc < 0 && !outage->failed)
-        log_line(LOG_ERR, "classd is silent (%s) and limits could not be lifted: %s", why,
-                 err.text);
+        log_line(LOG_ERR,
+                 "classd is silent (%s) and limits could not be lifted: %s; lift them with "
+                 "coschedctl release",
+                 why, err.text);
     else if (rc == 0 && !outage->on)
         log_line(LOG_WARNING, "classd is silent (%s): the limits of %u classes are lifted", why,
                  lifted);

@@ -14,7 +14,8 @@ struct outage {
 };
 
 // Classd is silent at this tick, because of `why`. Said once in an outage; the limits are lifted at
-// every tick of it, as a classd that hangs may still wake up and set one.
+// every tick of it, as a classd that hangs may still wake up and set one. Who was stopped is
+// continued once: whom his owner stops meanwhile stays stopped.
 void outage_continue(struct outage *outage, const char *why);
 
 // Classd is back.

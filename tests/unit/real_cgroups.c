@@ -231,7 +231,7 @@ double share_of_one_cpu(class_t *class_, unsigned ms)
 int set_up(void **state)
 {
     (void)state;
-    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {"auto", root, 2, 100 * NS_PER_MS, NULL, false, false};
     if (backend_open(&settings, &backend, &err) == 0)
         return 0;
     print_error("%s\n", err.text);

@@ -102,6 +102,23 @@ static void who_was_born_meanwhile_is_bound_with_the_others(void **state)
     }
 }
 
+// A move takes a while: what somebody chooses in it is his, not the kernel's.
+static void who_binds_himself_meanwhile_stays_bound(void **state)
+{
+    (void)state;
+    cpu_set_t all = cpus_of(0), last = last_of(all);
+    if (CPU_EQUAL(&all, &last))
+        skip();
+    struct affinity affinity = {0};
+    affinity_note(getpid(), &affinity);
+    bind_to(0, &last);
+    affinity_restore(getpid(), &affinity);
+    cpu_set_t own = cpus_of(0);
+    bind_to(0, &all);
+    affinity_free(&affinity);
+    assert_true(CPU_EQUAL(&own, &last));
+}
+
 static void who_is_gone_has_none(void **state)
 {
     (void)state;
@@ -117,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_are_bound_as_they_were),
         cmocka_unit_test(who_was_born_meanwhile_is_bound_with_the_others),
+        cmocka_unit_test(who_binds_himself_meanwhile_stays_bound),
         cmocka_unit_test(who_is_gone_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

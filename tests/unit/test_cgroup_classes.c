@@ -103,7 +103,7 @@ static void adoption_keeps_limit_and_members(void **state)
     class_close(a);
     // Another daemon, with another period: the measure as soon as it sets a share.
     backend_close(backend);
-    struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {version->kind, root, 2, 50 * NS_PER_MS, NULL, false, false};
     assert_ok(backend_open(&settings, &backend, &err));
     a = open_class("a");
     assert_int_equal(quota_of("a"), 4000);
@@ -170,7 +170,8 @@ static void who_releases_takes_the_weights_back(void **state)
 {
     (void)state;
     const long long both = version->weight_of_two_cpus;
-    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {version->kind, root,  2,    100 * NS_PER_MS,
+                                        NULL,          false, false};
     class_t *a = open_class("a");
     assert_weights(both);
     assert_ok(backend_release_all(backend, NULL, &err));
@@ -242,7 +243,8 @@ static void a_nested_root(void **state)
     (void)state;
     char nested[96];
     snprintf(nested, sizeof nested, "%s/lab/node0", root);
-    struct backend_settings settings = {version->kind, nested, 2, 100 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {version->kind, nested, 2,    100 * NS_PER_MS,
+                                        NULL,          false,  false};
     for (int there = 0; there < 2; there++) {
         backend_close(backend);
         assert_ok(backend_open(&settings, &backend, &err));
@@ -267,17 +269,17 @@ static void bad_names_and_settings(void **state)
     assert_ok(class_remove(open_class(longest), &err));
 
     const struct backend_settings bad[] = {
-        {"v3", root, 2, 100 * NS_PER_MS, NULL, false},
-        {version == &v1 ? "v2" : "v1", root, 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, "", 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, "/x", 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, "a/../../b", 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, "a//b", 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, "a/", 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, "cosched-test-none.slice", 2, 100 * NS_PER_MS, NULL, false},
-        {version->kind, root, 0, 100 * NS_PER_MS, NULL, false},
-        {version->kind, root, 2, 999999, NULL, false},
-        {version->kind, root, 2, NS_PER_SEC + 1, NULL, false},
+        {"v3", root, 2, 100 * NS_PER_MS, NULL, false, false},
+        {version == &v1 ? "v2" : "v1", root, 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, "", 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, "/x", 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, "a/../../b", 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, "a//b", 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, "a/", 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, "cosched-test-none.slice", 2, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, root, 0, 100 * NS_PER_MS, NULL, false, false},
+        {version->kind, root, 2, 999999, NULL, false, false},
+        {version->kind, root, 2, NS_PER_SEC + 1, NULL, false, false},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         backend_t *none = NULL;
@@ -293,7 +295,7 @@ static void v1_by_hand(void **state)
     char nested[96];
     snprintf(nested, sizeof nested, "%s/lab/node0", root);
     struct v1_mounts by_hand = {found.cpu, found.cpuacct, found.freezer, false};
-    struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {"v1", nested, 2, 100 * NS_PER_MS, NULL, false, false};
     backend_close(backend);
     assert_ok(v1_open(&by_hand, &settings, &backend, &err));
     check_nested_root(nested);
@@ -318,7 +320,7 @@ static void v1_with_one_hierarchy_for_both(void **state)
         fclose(file);
     }
     struct v1_mounts one = {mount, mount, NULL, false};
-    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS, NULL, false, false};
     backend_close(backend);
     assert_ok(v1_open(&one, &settings, &backend, &err));
     class_t *a = open_class("a");
@@ -372,7 +374,7 @@ static void v2_a_root_with_processes_is_refused(void **state)
     enter(mounts[0], from, start(wait_forever, NULL));
     const char *const roots[] = {from, below};
     for (unsigned i = 0; i < 2; i++) {
-        struct backend_settings settings = {"v2", roots[i], 2, 100 * NS_PER_MS, NULL, false};
+        struct backend_settings settings = {"v2", roots[i], 2, 100 * NS_PER_MS, NULL, false, false};
         backend_t *none = NULL;
         assert_int_equal(backend_open(&settings, &none, &err), -1);
         assert_int_equal(err.code, EBUSY);

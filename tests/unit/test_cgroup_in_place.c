@@ -21,7 +21,7 @@ static char records[32];
 
 static void open_with_records(void)
 {
-    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records, false};
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records, false, false};
     backend_close(backend);
     assert_ok(backend_open(&settings, &backend, &err));
 }

@@ -144,7 +144,7 @@ static void v1_without_a_freezer(void **state)
 {
     (void)state;
     struct v1_mounts two = {found.cpu, found.cpuacct, NULL, true};
-    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS, NULL, false};
+    struct backend_settings settings = {"v1", root, 2, 100 * NS_PER_MS, NULL, false, false};
     backend_close(backend);
     assert_ok(v1_open(&two, &settings, &backend, &err));
     class_t *a = open_class("nofreezer");

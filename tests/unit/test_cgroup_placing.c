@@ -276,6 +276,38 @@ static void a_stranger_who_was_moved_goes_back(void **state)
     munmap(family, sizeof *family);
 }
 
+static void others_follow_with_their_descendants(void **state)
+{
+    (void)state;
+    class_t *a = open_class("a");
+    struct family *families[2];
+    struct process_id whom[3];
+    pid_t gone = start(wait_forever, NULL);
+    whom[0] = (struct process_id){gone, processes_start_time("/proc", gone)};
+    kill(gone, SIGKILL);
+    waitpid(gone, NULL, 0);
+    child_count--;
+    for (int i = 0; i < 2; i++) {
+        families[i] = new_family();
+        pid_t pid = start(have_family, families[i]);
+        while (families[i]->thread == 0 || families[i]->child == 0 || families[i]->grandchild == 0)
+            sleep_ms(1);
+        whom[i + 1] = (struct process_id){pid, processes_start_time("/proc", pid)};
+        assert_false(class_holds(a, pid));
+    }
+    assert_ok(class_place_others(a, whom, 3, &err));
+    assert_int_equal(members_of(a), 6);
+    for (int i = 0; i < 2; i++) {
+        assert_true(class_holds(a, whom[i + 1].pid));
+        assert_true(class_holds(a, families[i]->grandchild));
+    }
+    assert_false(class_holds(a, gone));
+    assert_ok(class_kill(a, &err));
+    assert_ok(class_remove(a, &err));
+    for (int i = 0; i < 2; i++)
+        munmap(families[i], sizeof *families[i]);
+}
+
 enum { TOO_MANY = 4097 };
 
 static void have_too_many_children(void *user)
@@ -318,6 +350,14 @@ static void more_than_a_registration_takes_stay_where_they_are(void **state)
         assert_int_equal(members_of(a), 0);
         for (unsigned i = 0; i < mount_count; i++)
             assert_true(is_in(mounts[i], from, pid, "cgroup.procs"));
+        // Of a class that was displaced at least those are limited that have registered.
+        const struct process_id whom = {pid, processes_start_time("/proc", pid)};
+        assert_int_equal(class_place_others(a, &whom, 1, &err), -1);
+        assert_int_equal(err.code, E2BIG);
+        assert_true(in_class("a", pid, "cgroup.procs"));
+        assert_ok(class_expel(a, pid, &err));
+        for (unsigned i = 0; i < mount_count; i++)
+            enter(mounts[i], from, pid);
         // Who was born in the class stays in it.
         for (unsigned i = 0; i < mount_count; i++) {
             char class_[128];
@@ -437,6 +477,7 @@ int main(void)
         real(a_descendant_with_a_class_of_its_own_stays),
         real(a_number_that_is_used_again_is_not_placed),
         real(a_stranger_who_was_moved_goes_back),
+        real(others_follow_with_their_descendants),
         real(racing_forks_are_all_caught),
         real(more_than_a_registration_takes_stay_where_they_are),
         real(a_zombie_does_not_hold_up),

@@ -74,6 +74,31 @@ static void who_was_stopped_continues_whatever_became_of_the_record(void **state
     assert_continued(pid);
 }
 
+// timerd lifts limits at every tick while classd is away, and users stop processes of their own.
+static void whom_his_owner_stops_afterwards_stays_stopped(void **state)
+{
+    struct backend_settings once_more = settings;
+    struct error err = {0};
+    int status;
+    char records[96];
+    (void)state;
+    pid_t pid = stop_somebody();
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), pid);
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    backend_close(backend);
+    snprintf(records, sizeof records, "%s/records", mount);
+    once_more.records = records;
+    once_more.once_more = true;
+    if (v2_open(mount, &once_more, &backend, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(backend_release_all(backend, NULL, NULL), 0);
+    assert_int_equal(waitpid(pid, &status, WCONTINUED | WNOHANG), 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 static pid_t stopped; // of the class "a"
 static unsigned lifted_before;
 
@@ -458,6 +483,7 @@ int main(void)
         on_files(a_frozen_class_is_not_resumed_without_descriptors),
         on_files(a_kill_that_cannot_thaw_is_made_good_later),
         on_files(who_was_stopped_continues_without_a_record),
+        on_files(whom_his_owner_stops_afterwards_stays_stopped),
         on_files(a_record_that_could_not_be_written_is_written_by_the_next_pass),
         on_files(a_suspension_outlives_a_lack_of_memory),
         on_files(what_is_no_record_goes),

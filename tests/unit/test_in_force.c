@@ -92,7 +92,7 @@ static void nobody_elses_file_is_believed(void **state)
 
 static struct backend_settings at(const char *root)
 {
-    return (struct backend_settings){"auto", root, 2, 100 * NS_PER_MS, directory, false};
+    return (struct backend_settings){"auto", root, 2, 100 * NS_PER_MS, directory, false, false};
 }
 
 static backend_t *open_with(const struct backend_settings *settings)

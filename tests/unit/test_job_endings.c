@@ -136,7 +136,11 @@ static void nobody_leaves_a_stopped_class_for_a_job_of_his_own(void **state)
     test_backend_clear_log(node->backend);
     assert_int_equal(try_as(node, OWNER, "b", B), EBUSY);
     assert_null(strstr(test_backend_log(node->backend), "place"));
-    assert_int_equal(try_as(node, OWNER, "b", B + 1), 0); // somebody else's
+    // Somebody else's. What that takes is charged to him, so it must not grow with others' jobs.
+    size_t count;
+    test_backend_fail(node->backend, "members", EIO, 1);
+    assert_int_equal(try_as(node, OWNER, "b", B + 1), 0);
+    assert_int_equal(class_members(a->class_, NULL, 0, &count, NULL), -1); // the first that asks
     // Nor does he for a registration in that class that fails.
     test_backend_fail(node->backend, "place", E2BIG, 1);
     assert_int_equal(try_as(node, OWNER, "a", B), E2BIG);

@@ -91,7 +91,9 @@ static void who_came_along_is_not_placed_again(void **state)
     assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
 }
 
-static void nobody_is_followed_after_one_had_too_many_descendants(void **state)
+// With one bound for all of them, as a tick serves others, too: each alone would be followed with
+// its own.
+static void ranks_are_placed_though_one_had_too_many_descendants(void **state)
 {
     struct node *node = *state;
     test_backend_offer_place(node->backend, true);
@@ -102,7 +104,30 @@ static void nobody_is_followed_after_one_had_too_many_descendants(void **state)
     test_backend_fail(node->backend, "share", EXDEV, 1);
     test_backend_fail(node->backend, "place", E2BIG, 1);
     next_slice(node);
-    assert_null(strstr(test_backend_log(node->backend), "\nplace job-0-a"));
+    const char *expected = "displace job-0-a\nplace job-0-a 5000001\nplace job-0-a 5000002\n"
+                           "share job-0-a 10000\n";
+    assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
+}
+
+// To move it would be to let it run, beside whom it was frozen for.
+static void who_is_frozen_by_its_manager_stays_until_the_thaw(void **state)
+{
+    struct node *node = *state;
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    come(node, "b", B);
+    test_backend_stop_in_place(node->backend, true);
+    next_slice(node);
+    clear(node);
+    test_backend_fail(node->backend, "share", ENODEV, 2);
+    next_slice(node);
+    next_slice(node);
+    assert_null(strstr(test_backend_log(node->backend), "displace"));
+    test_backend_stop_in_place(node->backend, false);
+    test_backend_fail(node->backend, "share", ENODEV, 2);
+    next_slice(node);
+    next_slice(node);
+    assert_non_null(strstr(test_backend_log(node->backend), "displace"));
 }
 
 // On cgroup v2 it goes when the group above does not pass cpu on any more.
@@ -241,7 +266,8 @@ int main(void)
         TEST(placement_in_place_never_moves),
         TEST(a_stranger_makes_it_move),
         TEST(who_came_along_is_not_placed_again),
-        TEST(nobody_is_followed_after_one_had_too_many_descendants),
+        TEST(ranks_are_placed_though_one_had_too_many_descendants),
+        TEST(who_is_frozen_by_its_manager_stays_until_the_thaw),
         TEST(a_group_without_a_limit_makes_it_move),
         TEST(a_rank_that_lives_elsewhere_makes_it_move),
         TEST(what_cannot_move_is_not_limited),

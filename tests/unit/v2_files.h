@@ -19,8 +19,8 @@
 
 static char mount[64];
 static backend_t *backend;
-static const struct backend_settings settings = {"v2", "lab/node0", 4, 100 * NS_PER_MS,
-                                                 NULL, false};
+static const struct backend_settings settings = {"v2", "lab/node0", 4,    100 * NS_PER_MS,
+                                                 NULL, false,       false};
 
 static inline void put(const char *directory, const char *name, const char *text)
 {
