@@ -118,7 +118,8 @@ static bool give_back(backend_t *backend, const char *name)
     class_t *class_ = NULL;
     if (class_open(backend, name, &class_, &err) == 0 && class_remove(class_, &err) == 0)
         return true;
-    log_line(LOG_WARNING, "class %s keeps its limit: %s", name, err.text);
+    log_line(LOG_WARNING, "class %s keeps its limit: %s; lift it with coschedctl release", name,
+             err.text);
     return false;
 }
 
@@ -225,7 +226,8 @@ static void lift_all(backend_t *backend)
 {
     struct error err;
     if (backend_release_all(backend, NULL, &err) != 0)
-        log_line(LOG_ERR, "limits may stay behind: %s", err.text);
+        log_line(LOG_ERR, "limits may stay behind: %s; lift them with coschedctl release",
+                 err.text);
 }
 
 int adopt_jobs(scheduler_t *scheduler, backend_t *backend, pages_t *pages, uint64_t now_ns,
@@ -295,7 +297,8 @@ static bool clear(backend_t *other, const struct in_force *place)
     free(found.list);
     if (!lifted)
         log_line(LOG_WARNING,
-                 "jobs may still be limited below %s (%s), where the last classd was: %s",
+                 "jobs may still be limited below %s (%s), where the last classd was: %s; lift "
+                 "limits with coschedctl release",
                  place->root, place->kind, err.text);
     else
         log_line(
@@ -315,7 +318,8 @@ void adopt_elsewhere(const struct backend_settings *settings, backend_t *backend
         log_line(LOG_WARNING, "where the last classd had its classes is not known: %s", err.text);
     } else if (in_force_open_other(settings, &other, &err) < 0) {
         log_line(LOG_WARNING,
-                 "jobs may still be limited below %s (%s), where the last classd was: %s",
+                 "jobs may still be limited below %s (%s), where the last classd was: %s; lift "
+                 "limits with coschedctl release",
                  place.root, place.kind, err.text);
         settled = false;
     }

@@ -211,8 +211,9 @@ void scheduler_deadline(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_n
         return;
     take_turns(scheduler, 0, now_ns, wall_ns);
     if (!scheduler->unasked)
-        log_line(LOG_WARNING, "no SWITCH for two time-slices: classd switches by itself; is timerd "
-                              "running?");
+        log_line(LOG_WARNING,
+                 "no SWITCH for two time-slices: classd switches by itself; see whether "
+                 "timerd runs (systemctl status cosched-timerd)");
     scheduler->unasked = true;
 }
 
@@ -301,7 +302,7 @@ void scheduler_lift(scheduler_t *scheduler)
     struct error err;
     bool failed = backend_release_all(scheduler->backend, NULL, &err) != 0;
     if (failed)
-        log_line(LOG_ERR, "limits stay behind: %s", err.text);
+        log_line(LOG_ERR, "limits stay behind: %s; lift them with coschedctl release", err.text);
     sequential_give_back(scheduler);
     for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
         struct job *job = table_job_at(scheduler->table, i);

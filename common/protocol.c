@@ -221,6 +221,10 @@ static int refused(const struct protocol_reply *reply, struct error *err)
             err, ENOSPC,
             "classd has no room: too many jobs or processes for [daemon] in cosched.ini, see "
             "its log, or a full directory");
+    if (reply->header.command == PROTOCOL_REGISTER)
+        return error_set(err, reply->header.status,
+                         "classd refused: %s; its log says why (journalctl -u cosched-classd)",
+                         strerror(reply->header.status));
     return error_errno(err, reply->header.status, "classd refused");
 }
 

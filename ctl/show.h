@@ -18,8 +18,10 @@ void show_preemption(const struct protocol_node_record *node, char text[SHOW_PRE
 // ask. False where classd does not tell.
 bool show_timer_is_late(const struct protocol_node_record *node);
 
-#define SHOW_TIMER_MAX    64
-#define SHOW_TIMER_REMEDY "see whether timerd runs; classd switches by itself, half as often"
+#define SHOW_TIMER_MAX 64
+#define SHOW_TIMER_REMEDY                                                                          \
+    "see whether it runs (systemctl status cosched-timerd); classd switches by itself, half as "   \
+    "often"
 
 // Writes how long ago timerd was heard, a phrase for people; nothing where classd does not tell.
 void show_timer(const struct protocol_node_record *node, char text[SHOW_TIMER_MAX]);

@@ -5,6 +5,7 @@ client_main): each speaks the packets of common/protocol.h by itself, so the C c
 test the C server.
 """
 
+import errno
 import json
 import mmap
 import os
@@ -337,7 +338,9 @@ def quota(job, uid=0):
         with open(os.path.join(group, "cpu.max"), encoding="ascii") as file:
             word = file.read().split()[0]
             return -1 if word == "max" else int(word)
-    except FileNotFoundError:
+    except OSError as fault:
+        if fault.errno not in (errno.ENOENT, errno.ENODEV):  # the second if it goes while it is read
+            raise
         return None
 
 
