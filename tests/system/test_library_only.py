@@ -1,8 +1,9 @@
 """The preloaded library alone, as who has no use for the daemons builds it.
 
-Protects: it is built without any of the daemons' libraries, and runs.
+Protects: it is built without any of the daemons' libraries, and runs; its package holds it.
 """
 
+import glob
 import os
 import shutil
 import subprocess
@@ -42,6 +43,13 @@ class LibraryOnly(unittest.TestCase):
                                     program, LD_PRELOAD=library, COSCHED_STATS="1", COSCHED_RUNTIME_DIR="/nonexistent",
                                     OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
             self.assertIn("cosched: job ", said)
+        if shutil.which("dpkg-deb"):
+            self.run_command("cmake", "--build", self.folder, "--target", "package")
+            package, = glob.glob(os.path.join(self.folder, "libcosched-pmpi_*.deb"))
+            held = self.run_command("dpkg-deb", "--contents", package)
+            for name in ("libcosched_pmpi", *(f"libcosched_pmpi_{family}" for family in FAMILIES)):
+                self.assertIn(f"/{name}.so\n", held)
+            self.assertNotIn("classd", held)
 
 
 if __name__ == "__main__":
