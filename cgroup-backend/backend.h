@@ -43,8 +43,8 @@ struct backend_settings {
     // root may be one in which no class could be made any more. No record goes, and
     // nothing is written that was not asked for.
     bool as_it_is;
-    // To lift limits once more: who was stopped has been continued, and whoever is stopped now has
-    // not been by us.
+    // To lift limits once more: who was stopped has been continued, and by no scheduler stopped
+    // since.
     bool once_more;
 };
 

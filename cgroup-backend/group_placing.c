@@ -342,21 +342,49 @@ int groups_place(class_t *base, pid_t pid, uint64_t start_time, struct error *er
     return rc;
 }
 
+static bool has_root(const struct process_list *roots, const struct process_id *who)
+{
+    for (size_t i = 0; i < roots->count; i++)
+        if (roots->list[i].pid == who->pid && roots->list[i].start_time == who->start_time)
+            return true;
+    return false;
+}
+
+// The process and its wrappers, from the highest on, whose descendants are to be followed: it is
+// most processes' of a job.
+static int place_line(struct cgroup_class *class_, const struct process_id *who,
+                      struct placing *placing, struct process_list *roots, struct error *err)
+{
+    struct process_id highest = *who;
+    if (placing->looks < FAMILY_MAX)
+        return explain_too_many(err);
+    placing->looks -= FAMILY_MAX;
+    if (note_origins(class_, who, NULL) != 0)
+        return 0; // it has ended
+    struct family family = find_family(class_, who);
+    for (size_t i = family.count; i-- > 1;) {
+        const struct process_id wrapper = {family.line[i].pid, family.start_times[i]};
+        if (i == family.count - 1)
+            highest = wrapper;
+        if (place_relative(class_, &wrapper, placing, err) != 0)
+            return -1;
+    }
+    if (place_relative(class_, who, placing, err) != 0)
+        return -1;
+    return has_root(roots, &highest) ? 0 : process_list_add(roots, &highest, err);
+}
+
 int groups_place_others(class_t *base, const struct process_id *whom, size_t count,
                         struct error *err)
 {
     struct cgroup_class *class_ = (struct cgroup_class *)base;
     struct placing placing = {.looks = PLACE_LOOKS_MAX};
     cleanup_processes struct process_list roots = {0};
-    struct error fault = {0};
-    for (size_t i = 0; i < count; i++) {
-        struct error *first = fault.code == 0 ? &fault : NULL;
-        if (place_relative(class_, &whom[i], &placing, first) == 0 &&
-            process_list_add(&roots, &whom[i], first) != 0)
-            break;
-    }
+    struct error fault = {0}, later;
+    for (size_t i = 0; i < count; i++)
+        place_line(class_, &whom[i], &placing, &roots, fault.code == 0 ? &fault : &later);
     if (roots.count > 0)
-        place_descendants(class_, &roots, NULL, &placing, fault.code == 0 ? &fault : NULL);
+        place_descendants(class_, &roots, NULL, &placing, fault.code == 0 ? &fault : &later);
     process_list_free(&placing.placed);
     return fault.code == 0 ? 0 : error_set(err, fault.code, "class %s: %s", base->name, fault.text);
 }

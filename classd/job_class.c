@@ -60,8 +60,8 @@ int job_class_remove(class_t *class_, unsigned *waits, struct error *err)
     return error_set(err, EBUSY, "%s", fault.text);
 }
 
-// The first brings along its wrappers, and who else is of all of them; the others their
-// descendants, with one bound for all, as a tick serves other jobs, too.
+// Each with its wrappers and descendants; all but the first with one bound for them together, as a
+// tick serves other jobs, too. Helpers without parents come along with the first.
 static int place_all(struct job *job, struct error *err)
 {
     struct process_id *others = malloc(job->process_count * sizeof *others);

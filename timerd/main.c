@@ -95,6 +95,8 @@ static void take_news(struct timer *timer)
     enum pulse_news news = pulse_listen(&timer->pulse, clock_now_ns());
     if (news == PULSE_SILENT)
         outage_continue(&timer->outage, timer->pulse.last_fault.text);
+    if (news == PULSE_FOUND)
+        outage_classd_found(&timer->outage);
     if (news == PULSE_ANSWERED || news == PULSE_FOUND)
         follow(timer, &timer->pulse.switched);
     if (news != PULSE_ANSWERED && news != PULSE_REFUSED)

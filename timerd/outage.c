@@ -13,7 +13,7 @@ static int lift(const struct outage *outage, unsigned *lifted, struct error *err
                                         .cpus = config_cpus(config),
                                         .period_ns = config->period_ns,
                                         .records = config->runtime_dir,
-                                        .once_more = outage->on && !outage->failed};
+                                        .once_more = outage->continued};
     return in_force_release(&settings, lifted, err);
 }
 
@@ -31,7 +31,13 @@ void outage_continue(struct outage *outage, const char *why)
         log_line(LOG_WARNING, "classd is silent (%s): the limits of %u classes are lifted", why,
                  lifted);
     outage->failed = rc < 0;
+    outage->continued |= rc == 0;
     outage->on = true;
+}
+
+void outage_classd_found(struct outage *outage)
+{
+    outage->continued = false;
 }
 
 void outage_end(struct outage *outage)

@@ -10,13 +10,17 @@
 struct outage {
     const struct config *config;
     bool on;
-    bool failed; // to lift; said once in an outage
+    bool failed;    // to lift; said once in an outage
+    bool continued; // whoever was stopped
 };
 
 // Classd is silent at this tick, because of `why`. Said once in an outage; the limits are lifted at
 // every tick of it, as a classd that hangs may still wake up and set one. Who was stopped is
-// continued once: whom his owner stops meanwhile stays stopped.
+// continued once for each classd that was there: whom his owner stops meanwhile stays stopped.
 void outage_continue(struct outage *outage, const char *why);
+
+// A classd is there, which may stop jobs again before it is silent, too.
+void outage_classd_found(struct outage *outage);
 
 // Classd is back.
 void outage_end(struct outage *outage);

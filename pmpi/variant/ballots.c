@@ -113,8 +113,8 @@ static void leave_user_level_threads_alone(enum wait_mode *wait, enum piggyback 
 }
 
 // Open MPI's ULFM tells that a peer has died in the calls that wait, not in all by which the
-// library would poll in their place, and nobody is to meet at the end. So says the launcher, to all
-// ranks.
+// library would poll in their place; nor do the ranks meet at the end. The launcher says so to all of
+// them.
 static void leave_fault_tolerance_alone(enum wait_mode *wait, enum piggyback *piggyback)
 {
     const bool *tolerates = core_find("ompi_ftmpi_enabled");
@@ -124,6 +124,7 @@ static void leave_fault_tolerance_alone(enum wait_mode *wait, enum piggyback *pi
         fprintf(stderr,
                 "cosched: this job runs with the MPI's fault tolerance (ULFM), so its ranks "
                 "spin and send no status\n");
+    job.survives_faults = true;
     *wait = WAIT_SPIN;
     *piggyback = PIGGYBACK_OFF;
 }

@@ -23,8 +23,9 @@ extern struct job {
     bool *remote;                // likewise: is it another than this one's?
     struct error error;          // why this rank has no scheduler
     bool registered;
-    bool crowded;       // somewhere ranks share their CPUs with each other
-    bool meets_at_last; // its ranks part when what is attached to MPI_COMM_SELF is deleted
+    bool crowded;         // somewhere ranks share their CPUs with each other
+    bool meets_at_last;   // its ranks part when what is attached to MPI_COMM_SELF is deleted
+    bool survives_faults; // a peer may be dead, and be waited for in vain
 } job;
 
 // Collective, on all ranks of the job, and what they tell each other first, in the same form in

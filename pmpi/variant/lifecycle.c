@@ -365,6 +365,13 @@ static bool threads_may_wait(void)
 // apart again.
 static void part(bool parts)
 {
+    if (job.survives_faults) { // so without a word
+        contention_stop();
+        if (!threads_may_wait())
+            doorbell_leave();
+        peers_stop();
+        return;
+    }
     enum parting_state state = parting_meet(job.comm, PARTING_ANSWERS);
     if (PARTING_ANSWERS)
         parting_take_unreceived();
@@ -443,7 +450,7 @@ static void leave_job(void)
     // Here, as nobody waits for this rank when it parts. Who is on one node with all of its peers
     // has not looked.
     session_check_generation(session_word());
-    if (stats_on)
+    if (stats_on && !job.survives_faults)
         print_stats();
     if (header_on)
         header_stop();

@@ -466,7 +466,7 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
                   MPI_Status *statuses, int *rc)
 {
     struct wait wait = wait_new();
-    if (requests != NULL && statuses != NULL && statuses != MPI_STATUSES_IGNORE &&
+    if (count > 0 && requests != NULL && statuses != NULL && statuses != MPI_STATUSES_IGNORE &&
         may_be_persistent())
         return complete_all(next, count, requests, statuses, rc);
     for (int i = 0; !wait_generalized && requests != NULL && i < count; i++) {
@@ -555,12 +555,39 @@ int wait_send(const struct mpi_next *next, MPI_Request *request, MPI_Comm comm, 
     return wait_request(next, request, MPI_STATUS_IGNORE, peer);
 }
 
+#ifdef OPEN_MPI
+
+// MPI_Recv returns the fault of the message whatever a handler of the program's leaves of it,
+// MPI_Test does not.
+static int wait_received(const struct mpi_next *next, MPI_Request *request, MPI_Status *status,
+                         int peer)
+{
+    struct wait wait = wait_new_for(peer);
+    MPI_Status own;
+    enum found found;
+    int rc;
+    while ((found = complete_one(next, request, &own, &rc)) == UNDER_WAY)
+        wait_pause(&wait);
+    if (found != COMPLETE)
+        return rc;
+    rc = own.MPI_ERROR;
+    own.MPI_ERROR = status->MPI_ERROR;
+    *status = own;
+    return rc;
+}
+
+#else
+
+#define wait_received wait_request
+
+#endif
+
 int wait_receive(const struct mpi_next *next, MPI_Request *request, MPI_Status *status,
                  MPI_Comm comm, int source)
 {
     int peer = peers_world_rank(comm, source);
     doorbell_ring(peer);
-    return wait_request(next, request, status, peer);
+    return wait_received(next, request, status, peer);
 }
 
 #ifdef OPEN_MPI

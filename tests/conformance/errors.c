@@ -251,6 +251,12 @@ CASE(handler_that_swallows)
     check_called(comm);
     MPI_Mprobe(ranks, TAG, comm, &matched, &status);
     check_called(comm);
+    if (rank == 0) {
+        OK(MPI_Send(message(100, 1), 100, MPI_BYTE, 1, TAG, comm));
+    } else if (rank == 1) {
+        note_class(MPI_Recv(loose_buffer(4, 1 << 20), 4, MPI_BYTE, 0, TAG, comm, &status));
+        check_called(comm);
+    }
     OK(MPI_Errhandler_free(&handler));
 }
 
