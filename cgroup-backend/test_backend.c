@@ -39,7 +39,6 @@ struct test_backend {
     bool stops_in_place;
     uint64_t period_us;
     bool no_freezer;
-    pid_t above, below; // the second comes along with the first
     char *log;
     size_t log_length;
 };
@@ -199,9 +198,7 @@ static int test_place(class_t *base, pid_t pid, uint64_t start_time, struct erro
         return -1;
     for (struct record *one = class_->backend->records; one != NULL; one = one->next)
         leave(one, pid);
-    if (pid_list_add(&class_->record->members, pid, err) != 0 ||
-        (pid == class_->backend->above &&
-         pid_list_add(&class_->record->members, class_->backend->below, err) != 0))
+    if (pid_list_add(&class_->record->members, pid, err) != 0)
         return -1;
     pid_list_sort(&class_->record->members);
     note(class_->backend, "place %s %d", base->name, (int)pid);
@@ -537,12 +534,6 @@ void test_backend_stop_in_place(backend_t *backend, bool stop)
 void test_backend_offer_place(backend_t *backend, bool offer)
 {
     ((struct test_backend *)backend)->offers_place = offer;
-}
-
-void test_backend_bring_along(backend_t *backend, pid_t above, pid_t below)
-{
-    ((struct test_backend *)backend)->above = above;
-    ((struct test_backend *)backend)->below = below;
 }
 
 void test_backend_take_freezer(backend_t *backend)

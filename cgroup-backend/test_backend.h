@@ -33,9 +33,6 @@ void test_backend_offer_place(backend_t *backend, bool offer);
 // not.
 void test_backend_stop_in_place(backend_t *backend, bool stop);
 
-// From now on whoever places `above` places `below`, too, as its descendant.
-void test_backend_bring_along(backend_t *backend, pid_t above, pid_t below);
-
 // From now on there is no freezer; at first there is.
 void test_backend_take_freezer(backend_t *backend);
 

@@ -66,18 +66,15 @@ static int place_all(struct job *job, struct error *err)
 {
     struct process_id *others = malloc(job->process_count * sizeof *others);
     size_t count = 0;
-    int rc = 0;
     if (others == NULL)
         return error_set(err, ENOMEM, "no memory");
     for (uint32_t i = 0; i < job->process_count; i++) {
         const struct process *process = job->processes[i];
-        struct error fault = {0};
-        if (i == 0 &&
-            class_place_known(job->class_, process->pid, process->start_time, &fault) == 0)
+        if (i == 0 && class_place_known(job->class_, process->pid, process->start_time, NULL) == 0)
             continue;
         others[count++] = (struct process_id){process->pid, process->start_time};
     }
-    rc = class_place_others(job->class_, others, count, err);
+    int rc = class_place_others(job->class_, others, count, err);
     free(others);
     return rc;
 }

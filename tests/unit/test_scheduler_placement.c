@@ -75,22 +75,6 @@ static void a_stranger_makes_it_move(void **state)
     assert_int_equal(a->job->page->service_ns, 7 * NS_PER_SEC);
 }
 
-// A chain of processes is followed once, and not from each of them on.
-static void who_came_along_is_not_placed_again(void **state)
-{
-    struct node *node = *state;
-    test_backend_offer_place(node->backend, true);
-    come(node, "a", A);
-    come(node, "a", A2);
-    come(node, "b", B);
-    test_backend_bring_along(node->backend, A, A2);
-    clear(node);
-    test_backend_fail(node->backend, "share", EXDEV, 1);
-    next_slice(node);
-    const char *expected = "displace job-0-a\nplace job-0-a 5000001\nshare job-0-a 10000\n";
-    assert_memory_equal(test_backend_log(node->backend), expected, strlen(expected));
-}
-
 // With one bound for all of them, as a tick serves others, too: each alone would be followed with
 // its own.
 static void ranks_are_placed_though_one_had_too_many_descendants(void **state)
@@ -265,7 +249,6 @@ int main(void)
         TEST(placement_move_does_not_ask),
         TEST(placement_in_place_never_moves),
         TEST(a_stranger_makes_it_move),
-        TEST(who_came_along_is_not_placed_again),
         TEST(ranks_are_placed_though_one_had_too_many_descendants),
         TEST(who_is_frozen_by_its_manager_stays_until_the_thaw),
         TEST(a_group_without_a_limit_makes_it_move),
