@@ -169,6 +169,16 @@ bool class_is_in_place(const class_t *class_)
     return class_->ops->displace != NULL;
 }
 
+bool backend_keeps(backend_t *backend, pid_t pid)
+{
+    return backend->ops->keeps != NULL && backend->ops->keeps(backend, pid);
+}
+
+bool class_is_kept(const class_t *class_)
+{
+    return class_is_in_place(class_) && class_->ops->is_kept(class_);
+}
+
 bool class_is_stopped_by_manager(const class_t *class_)
 {
     return class_is_in_place(class_) && class_->ops->is_stopped(class_);

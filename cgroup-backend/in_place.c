@@ -628,6 +628,23 @@ static int in_place_displace(class_t **class_, struct error *err)
     return 0;
 }
 
+bool in_place_keeps(backend_t *base, pid_t pid)
+{
+    const struct cgroup_backend *backend = (const struct cgroup_backend *)base;
+    bool kept = false;
+    for (unsigned i = 0; i < backend->hierarchy_count && !kept; i++) {
+        cleanup_free char *path =
+            process_group_path("/proc", pid, backend->hierarchies[i].controller);
+        kept = path != NULL && placement_is_kept(path);
+    }
+    return kept;
+}
+
+static bool in_place_is_kept(const class_t *base)
+{
+    return placement_is_kept(((const struct in_place *)base)->record.group);
+}
+
 // v1 managers freeze the group of the same path in another hierarchy.
 static bool in_place_is_stopped(const class_t *base)
 {
@@ -663,6 +680,7 @@ static const struct backend_ops in_place_ops = {
     .remove_step = in_place_remove,
     .displace = in_place_displace,
     .is_stopped = in_place_is_stopped,
+    .is_kept = in_place_is_kept,
 };
 
 static const struct backend_ops named_ops = {
@@ -682,4 +700,5 @@ static const struct backend_ops named_ops = {
     .remove_step = in_place_remove,
     .displace = named_displace,
     .is_stopped = in_place_is_stopped,
+    .is_kept = in_place_is_kept,
 };

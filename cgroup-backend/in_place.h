@@ -9,6 +9,9 @@
 int in_place_open(backend_t *backend, const char *name, const struct class_home *home,
                   class_t **class_, struct error *err);
 
+// backend_keeps()
+bool in_place_keeps(backend_t *backend, pid_t pid);
+
 // class_open_named()
 int in_place_open_named(backend_t *backend, const char *name, const char *group, class_t **class_,
                         struct error *err);

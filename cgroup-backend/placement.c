@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLUID_LENGTH 14
+
 // A component of a path, without the slashes.
 struct component {
     const char *text;
@@ -48,14 +50,38 @@ static bool is_numbered(struct component one, const char *with, unsigned long *n
     return at == one.length;
 }
 
-// "[uid_N/]job_N/step_N[/user]"; true when the path is one of Slurm's.
-static bool find_step(const char *path, uid_t uid, size_t *length)
+// "job_12", or what names jobs since Slurm 26.05 on cgroup v2, its SLUID: "sEKNKTV3WPV500".
+static bool is_job(struct component one)
+{
+    if (is_numbered(one, "job_", NULL))
+        return true;
+    size_t at = 1;
+    while (at < one.length &&
+           (isdigit((unsigned char)one.text[at]) || isupper((unsigned char)one.text[at])))
+        at++;
+    return starts(one, "s") && one.length == SLUID_LENGTH && at == one.length;
+}
+
+// "step_0", or of several programs that one srun starts together, each with its number, "step_0+1".
+static bool is_step(struct component one)
+{
+    const char *plus = memchr(one.text, '+', one.length);
+    if (plus == NULL)
+        return is_numbered(one, "step_", NULL);
+    struct component step = {one.text, (size_t)(plus - one.text)};
+    struct component part = {plus, one.length - step.length};
+    return is_numbered(step, "step_", NULL) && is_numbered(part, "+", NULL);
+}
+
+// "[uid_N/]JOB/STEP[/user]"; true when the path is one of Slurm's. *numbered: of no script, shell
+// or other part of Slurm's own.
+static bool find_step(const char *path, uid_t uid, size_t *length, bool *numbered)
 {
     struct component before = {0}, job = {0};
     unsigned long owner;
     for (const char *at = path; *at != '\0';) {
         struct component one = next_component(&at);
-        if (!is_numbered(job, "job_", NULL) || !starts(one, "step_")) {
+        if (!is_job(job) || !starts(one, "step_")) {
             before = job;
             job = one;
             continue;
@@ -64,17 +90,19 @@ static bool find_step(const char *path, uid_t uid, size_t *length)
         const char *end = at;
         if (is_word(next_component(&at), "user"))
             end = at;
-        *length = mine && is_numbered(one, "step_", NULL) ? (size_t)(end - path) : 0;
+        *numbered = is_step(one);
+        *length = mine && *numbered ? (size_t)(end - path) : 0;
         return true;
     }
     return false;
 }
 
-// Of what systemd, or PBS in its manner, has made around the processes of many jobs.
+// Of what systemd, or PBS and Slurm in its manner, have made around the processes of many jobs.
 static bool is_common(struct component unit)
 {
     return starts(unit, "session-") || starts(unit, "user@") || is_word(unit, "init.scope") ||
-           is_word(unit, "pbs_jobs.service");
+           is_word(unit, "pbs_jobs.service") || is_word(unit, "slurmstepd.scope") ||
+           ends(unit, "_slurmstepd.scope") || starts(unit, "slurmd");
 }
 
 static bool find_unit(const char *path, size_t *length)
@@ -92,10 +120,18 @@ static bool find_unit(const char *path, size_t *length)
 
 enum placement_manager placement_find(const char *path, uid_t uid, size_t *length)
 {
+    bool numbered;
     *length = 0;
-    if (find_step(path, uid, length))
+    if (find_step(path, uid, length, &numbered))
         return PLACEMENT_SLURM;
     return find_unit(path, length) ? PLACEMENT_SYSTEMD : PLACEMENT_UNKNOWN;
+}
+
+bool placement_is_kept(const char *path)
+{
+    size_t length = 0;
+    bool numbered = false;
+    return find_step(path, 0, &length, &numbered) && numbered;
 }
 
 bool placement_is_launcher(const char *name)

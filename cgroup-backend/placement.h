@@ -30,6 +30,11 @@ enum placement_manager {
 // much of the path names the group that was made for one job of user `uid`, 0 when there is none.
 enum placement_manager placement_find(const char *path, uid_t uid, size_t *length);
 
+// Whether its manager signals, suspends and ends what is in the group `path`, or in one above it,
+// by that group, so that nobody may be moved out of it: a step of Slurm's, but for a script's, a
+// shell's and its own, whose launchers end what they have started themselves.
+bool placement_is_kept(const char *path);
+
 // Whether a program of this name starts other people's programs as ranks of a job.
 bool placement_is_launcher(const char *name);
 

@@ -37,6 +37,7 @@ struct test_backend {
     bool backwards;
     bool offers_place;
     bool stops_in_place;
+    bool keeps;
     uint64_t period_us;
     bool no_freezer;
     char *log;
@@ -157,6 +158,12 @@ static int test_open_in_place(backend_t *base, const char *name, const struct cl
     *opened = new_class(backend, name);
     note(backend, "in-place %s", name);
     return 0;
+}
+
+static bool test_keeps(backend_t *base, pid_t pid)
+{
+    (void)pid;
+    return ((const struct test_backend *)base)->keeps;
 }
 
 static int test_open_named(backend_t *base, const char *name, const char *group, class_t **opened,
@@ -437,6 +444,11 @@ static int test_displace(class_t **base, struct error *err)
     return 0;
 }
 
+static bool test_is_kept(const class_t *base)
+{
+    return ((const struct test_class *)base)->backend->keeps;
+}
+
 static bool test_is_stopped(const class_t *base)
 {
     return ((const struct test_class *)base)->backend->stops_in_place;
@@ -486,6 +498,7 @@ static const struct backend_ops test_ops = {
     .weigh_all = test_weigh_all,
     .open = test_class_open,
     .open_in_place = test_open_in_place,
+    .keeps = test_keeps,
     .open_named = test_open_named,
     .close = test_class_close,
     .place = test_place,
@@ -524,11 +537,17 @@ static const struct backend_ops in_place_ops = {
     .remove_step = test_remove,
     .displace = test_displace,
     .is_stopped = test_is_stopped,
+    .is_kept = test_is_kept,
 };
 
 void test_backend_stop_in_place(backend_t *backend, bool stop)
 {
     ((struct test_backend *)backend)->stops_in_place = stop;
+}
+
+void test_backend_keep(backend_t *backend, bool keep)
+{
+    ((struct test_backend *)backend)->keeps = keep;
 }
 
 void test_backend_offer_place(backend_t *backend, bool offer)

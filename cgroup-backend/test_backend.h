@@ -29,6 +29,9 @@ void test_backend_set_period(backend_t *backend, uint64_t period_ns);
 // Whether processes live in a group of their job's own from now on; at first they do not.
 void test_backend_offer_place(backend_t *backend, bool offer);
 
+// Whether managers want all processes where they live from now on; at first they do not.
+void test_backend_keep(backend_t *backend, bool keep);
+
 // From now on the manager of the groups of all classes in place keeps them frozen; at first it does
 // not.
 void test_backend_stop_in_place(backend_t *backend, bool stop);

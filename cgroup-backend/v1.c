@@ -312,6 +312,7 @@ static const struct backend_ops v1_ops = {
     .weigh_all = groups_weigh_all,
     .open = v1_class_open,
     .open_in_place = in_place_open,
+    .keeps = in_place_keeps,
     .open_named = in_place_open_named,
     .close = groups_class_close,
     .place = groups_place,

@@ -320,6 +320,7 @@ static const struct backend_ops v2_ops = {
     .weigh_all = groups_weigh_all,
     .open = v2_class_open,
     .open_in_place = in_place_open,
+    .keeps = in_place_keeps,
     .open_named = in_place_open_named,
     .close = groups_class_close,
     .place = groups_place,

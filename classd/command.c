@@ -22,11 +22,17 @@ static struct process *registered(const struct commands *commands, const struct 
     return scheduler_find(commands->scheduler, caller->peer.pid, caller->serial);
 }
 
-// Who has gone is missed by nobody, and of a job that must run where it is its class has told. All
-// else keeps jobs from being scheduled, and their users are not told where no rank is registered.
+// Who is missed by nobody.
+static bool has_gone(const struct error *err)
+{
+    return err->code == ESRCH || err->code == ETIMEDOUT;
+}
+
+// Of a job that must run where it is its class has told. All else keeps jobs from being scheduled,
+// and their users are not told where no rank is registered.
 static bool is_worth_a_line(const struct error *err)
 {
-    return err->code != ESRCH && err->code != ETIMEDOUT && err->code != EXDEV;
+    return !has_gone(err) && err->code != EXDEV;
 }
 
 static void log_refusal(struct commands *commands, const struct peer *peer, bool hidden,
@@ -37,6 +43,13 @@ static void log_refusal(struct commands *commands, const struct peer *peer, bool
     commands->told_hidden |= hidden;
     log_line(loud ? LOG_NOTICE : LOG_DEBUG, "REGISTER of process %d of user %u refused: %s",
              (int)peer->pid, (unsigned)peer->uid, err->text);
+}
+
+// What is said of limits, of the client itself and of how the node is set up. All else may be about
+// others' jobs and processes, and is in the log.
+static bool may_be_told(const struct error *err)
+{
+    return err->code == ENOSPC || err->code == E2BIG || err->code == EPERM || err->code == EACCES;
 }
 
 static int do_register(struct commands *commands, struct caller *caller,
@@ -52,6 +65,9 @@ static int do_register(struct commands *commands, struct caller *caller,
     if (!pinned ||
         scheduler_register(commands->scheduler, &applicant, now_ns, &process, &err) < 0) {
         log_refusal(commands, &caller->peer, !pinned && err.code == EACCES, &err, now_ns);
+        commands->refused += !has_gone(&err);
+        if (may_be_told(&err))
+            snprintf(reply->text, sizeof reply->text, "%s", err.text);
         return err.code;
     }
     caller->serial = process->serial;
@@ -291,6 +307,7 @@ static int do_query(struct commands *commands, const struct caller *caller,
     uid_t uid = caller->peer.uid;
     if (query->kind == PROTOCOL_QUERY_NODE) {
         scheduler_describe_node(commands->scheduler, &reply->node, now_ns);
+        reply->node.refused = commands->refused;
         return 0;
     }
     if (query->kind == PROTOCOL_QUERY_WORLD) {

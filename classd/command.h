@@ -18,6 +18,7 @@ struct commands {
     const char *config_file;         // and from where
     uid_t service_uid;               // may do what root may
     struct log_valve refusals_valve; // of REGISTER, which clients cause at will
+    uint32_t refused;                // REGISTER commands of who was still there
     bool told_hidden;                // that /proc hides clients, said once
     bool shutdown; // set by SHUTDOWN: the daemon is to end and to leave no classes
 };

@@ -25,6 +25,7 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
     char name[BACKEND_NAME_MAX];
     struct error fault;
     bool only = is_placement(config, "in-place");
+    bool kept = !only && backend_keeps(backend, pid);
     struct class_home home = {.pid = pid, .uid = job->uid, .any = only};
     job_class_name(name, job->uid, job->job_id);
     if (is_placement(config, "move"))
@@ -34,10 +35,11 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
                  (unsigned)job->uid, job->job_id);
         return 0;
     }
-    if (only) {
-        log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE,
-                 "job %u/%s runs unmanaged, for [cgroup] placement = in-place: %s",
-                 (unsigned)job->uid, job->job_id, fault.text);
+    if (only || kept) {
+        log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s runs unmanaged, %s: %s",
+                 (unsigned)job->uid, job->job_id,
+                 only ? "for [cgroup] placement = in-place" : "as Slurm must find it in its step",
+                 fault.text);
         return error_set(err, EXDEV, "%s", fault.text);
     }
     log_line(fault.code == ENOENT || job->quiet ? LOG_DEBUG : LOG_INFO,
@@ -88,7 +90,7 @@ static bool displace(const struct config *config, struct job *job, const struct 
     bool lost = why->code == EXDEV || why->code == ENODEV;
     // Who leaves a frozen group runs again, which is for the group's manager to say.
     if (!lost || !class_is_in_place(job->class_) || !is_placement(config, "auto") ||
-        class_is_stopped_by_manager(job->class_))
+        class_is_kept(job->class_) || class_is_stopped_by_manager(job->class_))
         return false;
     bool known = class_usage(job->class_, &before_ns, NULL) == 0;
     if (class_displace(&job->class_, &err) < 0) {

@@ -216,6 +216,8 @@ static int refused(const struct protocol_reply *reply, struct error *err)
     if (is_unknown_to_classd(reply))
         return error_set(err, EOPNOTSUPP,
                          "classd does not know this command: restart classd after an upgrade");
+    if (reply->header.command == PROTOCOL_REGISTER && reply->text[0] != '\0')
+        return error_set(err, reply->header.status, "classd refused: %s", reply->text);
     if (reply->header.command == PROTOCOL_REGISTER && reply->header.status == ENOSPC)
         return error_set(
             err, ENOSPC,
@@ -299,6 +301,9 @@ static int check_text(const struct protocol_reply *reply, struct error *err)
     switch (reply->header.command) {
     case PROTOCOL_RELOAD:
         good = has_end(reply->text, sizeof reply->text);
+        break;
+    case PROTOCOL_REGISTER:
+        good = reply->header.status == 0 || has_end(reply->text, sizeof reply->text);
         break;
     case PROTOCOL_SUSPEND:
     case PROTOCOL_RESUME:

@@ -244,7 +244,7 @@ struct protocol_node_record {
     uint32_t dcs_calibrate; // 0 or 1
     // Of policy gang, 0 from a classd that does not know them.
     uint32_t clock_off_jobs; // present jobs that are said to be off by this node's clock
-    uint32_t reserved;
+    uint32_t refused; // REGISTER commands since the start; 0 from a classd that does not count
     // Since the last SWITCH, or since timerd was told another time-slice, or since the start; at
     // least 1. 0 from a classd that does not tell.
     uint64_t timer_silent_ns;
@@ -302,7 +302,7 @@ struct protocol_reply {
         struct protocol_tracked tracked;
         struct protocol_offer offer;
         struct protocol_claimed claimed;
-        char text[PROTOCOL_TEXT_MAX]; // of a refused RELOAD
+        char text[PROTOCOL_TEXT_MAX]; // of a refused RELOAD or REGISTER: why, may be empty
         uint8_t bytes[240];
     };
 };

@@ -67,7 +67,7 @@ json_t *show_node_json(const struct protocol_node_record *node)
 {
     json_t *object = json_pack(
         "{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-        "s:o?}",
+        "s:I, s:o?}",
         "node_id", json_node_id(node->node_id), "version", node->version, "policy", node->policy,
         "backend", node->backend, "pid", (json_int_t)node->pid, "uptime_s",
         seconds(node->uptime_ns), "time_slice_s", seconds(node->time_slice_ns), "idle_share",
@@ -76,7 +76,8 @@ json_t *show_node_json(const struct protocol_node_record *node)
         (json_int_t)node->generation, "switches", (json_int_t)node->switches, "requests",
         (json_int_t)node->requests, "requests_granted", (json_int_t)node->requests_granted,
         "requests_discarded", (json_int_t)node->requests_discarded, "clock_off_jobs",
-        (json_int_t)node->clock_off_jobs, "timer_silent_s", json_timer(node));
+        (json_int_t)node->clock_off_jobs, "registrations_refused", (json_int_t)node->refused,
+        "timer_silent_s", json_timer(node));
     json_t *preemption = json_preemption(node);
     json_object_update(object, preemption);
     json_decref(preemption);
@@ -116,6 +117,9 @@ static void print_node(const struct protocol_node_record *node)
         printf("timerd      %s%s\n", timer, show_timer_is_late(node) ? ": " SHOW_TIMER_REMEDY : "");
     printf("requests    %" PRIu64 ": %" PRIu64 " granted, %" PRIu64 " discarded\n", node->requests,
            node->requests_granted, node->requests_discarded);
+    if (node->refused > 0)
+        printf("refused     %" PRIu32 " processes; journalctl -u cosched-classd has why\n",
+               node->refused);
     if (node->clock_off_jobs > 0)
         printf("clock       off for %" PRIu32 " of the jobs; " SHOW_CLOCK_REMEDY "\n",
                node->clock_off_jobs);

@@ -1,5 +1,6 @@
 #include "pmpi/variant/announcement.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/units.h"
 
@@ -30,12 +31,28 @@ static bool is_one_launch(const char *slurm_step)
            (getenv("SLURM_PTY_PORT") == NULL || (tasks != NULL && strtoull(tasks, NULL, 10) > 1));
 }
 
-static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX])
+// A batch script may have the variable of the step in which it was submitted (Slurm up to 25.11).
+// What it has launched without srun lives in its group.
+static bool in_a_script(const char *membership)
+{
+    static const char *const scripts[] = {"/step_batch", "/step_extern", "/step_interactive"};
+    cleanup_fclose FILE *file = fopen(membership, "re");
+    char line[4096];
+    bool found = false;
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+            found |= strstr(line, scripts[i]) != NULL;
+    }
+    return found;
+}
+
+static void choose_job_id(char id[PROTOCOL_JOB_ID_MAX], const char *membership)
 {
     const char *slurm_job = getenv("SLURM_JOB_ID"), *slurm_step = getenv("SLURM_STEP_ID");
     uint64_t random = 0;
     memset(id, 0, PROTOCOL_JOB_ID_MAX);
-    if (slurm_job != NULL && slurm_step != NULL && is_one_launch(slurm_step)) {
+    if (slurm_job != NULL && slurm_step != NULL && is_one_launch(slurm_step) &&
+        !in_a_script(membership)) {
         snprintf(id, PROTOCOL_JOB_ID_MAX, "slurm-%s.%s", slurm_job, slurm_step);
         if (protocol_job_id_valid(id))
             return;
@@ -59,10 +76,10 @@ struct announcement announcement_of(const char job_id[PROTOCOL_JOB_ID_MAX], uint
     return own;
 }
 
-struct announcement announcement_new(uint64_t now_ns)
+struct announcement announcement_new(uint64_t now_ns, const char *membership)
 {
     char id[PROTOCOL_JOB_ID_MAX];
-    choose_job_id(id);
+    choose_job_id(id, membership);
     return announcement_of(id, now_ns);
 }
 

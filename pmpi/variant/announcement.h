@@ -14,8 +14,9 @@ struct announcement {
 };
 
 // Of a job that starts at the time of day `now_ns`. Its id is Slurm's job and step where there is
-// one, else a random one; when that is too long, there is no time.
-struct announcement announcement_new(uint64_t now_ns);
+// one, else a random one; when that is too long, there is no time. `membership` is
+// /proc/self/cgroup.
+struct announcement announcement_new(uint64_t now_ns, const char *membership);
 
 // Of processes that join the job `job_id`, which is on some of their nodes already.
 struct announcement announcement_of(const char job_id[PROTOCOL_JOB_ID_MAX], uint64_t now_ns);

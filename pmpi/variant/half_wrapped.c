@@ -123,7 +123,7 @@ static const char *launcher_remedy(void)
     if (getenv("OMPI_COMM_WORLD_RANK") != NULL)
         return "start it with mpirun -x LD_PRELOAD";
     if (getenv("SLURM_STEP_ID") != NULL)
-        return "start it with srun --export=ALL";
+        return "start it with LD_PRELOAD set for srun, and --export=ALL";
     if (getenv("PMI_RANK") != NULL)
         return "start mpiexec without -genvlist and -genvnone";
     return "export LD_PRELOAD on every node";

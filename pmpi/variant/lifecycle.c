@@ -56,8 +56,8 @@ static bool agree_on_job_id(void)
     job.joins = job.identity.parent != 0 &&
                 session_find_job(job.settings.runtime_dir, job.identity.parent, found);
     if (job.rank == 0)
-        said =
-            job.joins ? announcement_of(found, clock_wall_ns()) : announcement_new(clock_wall_ns());
+        said = job.joins ? announcement_of(found, clock_wall_ns())
+                         : announcement_new(clock_wall_ns(), "/proc/self/cgroup");
     if (job.mpi->Ibcast(&said, sizeof said, MPI_BYTE, 0, job.comm, &request) != MPI_SUCCESS ||
         !patience_wait(&request, PATIENCE_FOR_EVER))
         return false;
@@ -99,7 +99,7 @@ static void explain_refusal(void)
         return;
     gethostname(host, sizeof host - 1);
     fprintf(stderr,
-            "cosched: no scheduler takes this job (rank 0 on %s: %.120s); it runs without\n", host,
+            "cosched: no scheduler takes this job (rank 0 on %s: %.250s); it runs without\n", host,
             job.error.text);
 }
 

@@ -136,6 +136,13 @@ class Placed(Grouped):
         self.assertIn("classed in place", self.log_text())
         self.assertNotEqual(live_in(group), [])
 
+    def assert_kept(self, client, group, job="a", uid=0):
+        """Where its manager wants it, unmanaged."""
+        self.assertNotIn(f"job-{uid}-{job}", self.records() + classes())
+        self.assertIn(client.pid, live_in(group))
+        self.assertEqual(limit(group), NONE)
+        self.assertIn("as Slurm must find it in its step", self.log_text())
+
     def assert_moved(self, client, group, job="a", uid=0):
         self.assertEqual(self.records(), [])
         self.assertIn(client.pid, members(job, uid))

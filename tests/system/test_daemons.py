@@ -265,6 +265,8 @@ class Limits(Node):
         self.job("a"), self.job("b")
         self.assertEqual(self.client().register("c")["status"], errno.ENOSPC)
         self.assertEqual(classes(), ["job-0-a", "job-0-b"])
+        self.assertRegex(self.ctl("status").stdout, r"\nrefused +1 processes; ")
+        self.assertIn("\ncosched_registrations_refused_total 1\n", self.ctl("metrics").stdout)
 
     def test_further_processes_are_refused(self):
         self.job("a"), self.job("a")

@@ -90,7 +90,7 @@ class Jobs(Node):
         job = self.mpiexec()
         said = job.stderr.read().splitlines()
         self.assertEqual((job.wait(DEADLINE_S), len(said)), (0, 1), said)
-        self.assertRegex(said[0], "cosched: no scheduler takes this job .*: classd has no room")
+        self.assertRegex(said[0], r"cosched: no scheduler takes this job .*: classd refused: \[daemon\] max_jobs = 2 jobs are here already")
 
 
 if __name__ == "__main__":

@@ -232,29 +232,25 @@ class Timer(Placed):
 
 class NotAlone(Placed):
     def test_another_users_process_in_the_group(self):
-        make(STEP)
-        self.stranger(STEP)
-        client = self.inhabit(STEP)
+        make(SCOPE)
+        self.stranger(SCOPE)
+        client = self.inhabit(SCOPE)
         self.job("b")
         self.switch()
-        self.assert_moved(client, STEP)
+        self.assert_moved(client, SCOPE)
         self.assertIn("is not of this job", self.log_text())
 
     def test_another_users_process_that_comes_later(self):
-        client = self.inhabit(STEP)
+        client = self.inhabit(SCOPE)
         self.job("b")
         self.switch()
-        self.assertEqual(limit(STEP)[0], "1000")
-        stranger = self.stranger(STEP)
+        self.assertEqual(limit(SCOPE)[0], "1000")
+        stranger = self.stranger(SCOPE)
         self.switch()
-        self.assert_moved(client, STEP)
-        self.assertEqual(live_in(STEP), [stranger.pid])
+        self.assert_moved(client, SCOPE)
+        self.assertEqual(live_in(SCOPE), [stranger.pid])
         self.assert_shares("a", "b")
         self.assertIn("is moved out of its group", self.log_text())
-
-    def test_another_users_step(self):
-        other = f"slurm/uid_{NOBODY}/job_3/step_0"
-        self.assert_moved(self.inhabit(other), other)
 
     def test_a_job_of_the_groups_user(self):
         own = f"slurm/uid_{NOBODY}/job_3/step_0"
@@ -262,16 +258,16 @@ class NotAlone(Placed):
         self.assert_in_place(own, f"job-{NOBODY}-a")
 
     def test_a_second_job_in_the_group(self):
-        self.inhabit(STEP)
-        second = self.inhabit(STEP, "b")
+        self.inhabit(SCOPE)
+        second = self.inhabit(SCOPE, "b")
         self.assertEqual(self.records(), ["job-0-a"])
         self.assertIn(second.pid, members("b"))
-        self.assertNotIn(second.pid, live_in(STEP))
+        self.assertNotIn(second.pid, live_in(SCOPE))
 
     def test_a_rank_outside_the_group(self):
-        first = self.inhabit(STEP)
+        first = self.inhabit(SCOPE)
         second = self.job("a")
-        self.assert_moved(first, STEP)
+        self.assert_moved(first, SCOPE)
         self.assertEqual(sorted(members("a")), sorted([first.pid, second.pid]))
 
     def test_steps_that_hold_more_than_a_launch(self):
@@ -284,7 +280,7 @@ class NotAlone(Placed):
     def test_a_limit_that_the_user_could_lift(self):
         make(STEP)
         os.chown(os.path.join(path_of(STEP), "cpu.cfs_quota_us" if V1_CPU else "cpu.max"), NOBODY, -1)
-        self.assert_moved(self.inhabit(STEP), STEP)
+        self.assert_kept(self.inhabit(STEP, status=errno.EXDEV), STEP)
 
     def test_move_moves(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
@@ -298,6 +294,44 @@ class NotAlone(Placed):
         answer = self.ctl("reload")
         self.assertEqual(answer.returncode, 1)
         self.assertIn("[cgroup] placement", answer.stderr)
+
+
+class Kept(Placed):
+    """What is in a step of Slurm is not moved out of it: Slurm would neither signal it, nor suspend nor end it."""
+
+    def test_another_users_process_in_the_step(self):
+        make(STEP)
+        self.stranger(STEP)
+        self.assert_kept(self.inhabit(STEP, status=errno.EXDEV), STEP)
+
+    def test_another_users_process_that_comes_later(self):
+        client = self.inhabit(STEP)
+        self.job("b")
+        self.switch()
+        self.assertEqual(limit(STEP)[0], "1000")
+        stranger = self.stranger(STEP)
+        self.switch()
+        self.assertEqual(limit(STEP), NONE)
+        self.assertEqual(sorted(live_in(STEP)), sorted([client.pid, stranger.pid]))
+        self.assertEqual(client.flags(), SCHEDULED)
+        self.assertIn("runs without a limit", self.log_text())
+
+    def test_another_users_step(self):
+        other = f"slurm/uid_{NOBODY}/job_3/step_0"
+        self.assert_kept(self.inhabit(other, status=errno.EXDEV), other)
+
+    def test_a_second_job_in_the_step(self):
+        self.inhabit(STEP)
+        second = self.inhabit(STEP, "b", status=errno.EXDEV)
+        self.assert_kept(second, STEP, "b")
+        self.assertEqual(self.records(), ["job-0-a"])
+
+    def test_a_rank_elsewhere(self):
+        first = self.inhabit(STEP)
+        second = self.client()
+        self.assertEqual(second.register("a")["status"], errno.EXDEV)
+        self.assertEqual(live_in(STEP), [first.pid])
+        self.assertEqual(classes(), [])
 
 
 class Units(Placed):

@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define NOW UINT64_C(1700000000000000000)
+
+static const char *membership = "/nonexistent";
 
 static void as_in_slurm(const char *job, const char *step)
 {
@@ -42,7 +45,7 @@ static uint64_t hear(const struct announcement *said, const char *id)
 static void the_time_is_soon(void **state)
 {
     (void)state;
-    struct announcement said = announcement_new(NOW);
+    struct announcement said = announcement_new(NOW, membership);
     assert_in_range(hear(&said, NULL), NOW + 1, NOW + 1000000000);
     assert_memory_equal(said.job_id, "mpi-", 4);
 }
@@ -50,7 +53,8 @@ static void the_time_is_soon(void **state)
 static void ids_differ(void **state)
 {
     (void)state;
-    struct announcement one = announcement_new(NOW), other = announcement_new(NOW);
+    struct announcement one = announcement_new(NOW, membership),
+                        other = announcement_new(NOW, membership);
     assert_memory_not_equal(one.job_id, other.job_id, sizeof one.job_id);
 }
 
@@ -58,38 +62,63 @@ static void the_largest_numbers_of_slurm_leave_room(void **state)
 {
     (void)state;
     as_in_slurm("4294967295", "4294967279");
-    struct announcement said = announcement_new(NOW);
+    struct announcement said = announcement_new(NOW, membership);
     assert_int_not_equal(hear(&said, "slurm-4294967295.4294967279"), 0);
 }
 
 // Two launches in a shell of salloc's, or of srun --pty, are two jobs.
 static void launches_in_a_shell_of_slurm_differ(void **state)
 {
-    static const char *const steps[] = {"4294967290", "4294967291", "0", "x"};
+    static const char *const steps[] = {"4294967290", "4294967291", "-5", "0", "x"};
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         as_in_slurm("12", steps[i]);
         if (strcmp(steps[i], "0") == 0)
             setenv("SLURM_PTY_PORT", "40123", 1);
-        struct announcement one = announcement_new(NOW), other = announcement_new(NOW);
+        struct announcement one = announcement_new(NOW, membership),
+                            other = announcement_new(NOW, membership);
         assert_memory_equal(one.job_id, "mpi-", 4);
         assert_memory_not_equal(one.job_id, other.job_id, sizeof one.job_id);
     }
     // A shell is one task; what srun launches from it has its environment, too.
     as_in_slurm("12", "3");
     setenv("SLURM_STEP_NUM_TASKS", "1", 1);
-    struct announcement said = announcement_new(NOW);
+    struct announcement said = announcement_new(NOW, membership);
     assert_memory_equal(said.job_id, "mpi-", 4);
     setenv("SLURM_STEP_NUM_TASKS", "8", 1);
-    said = announcement_new(NOW);
+    said = announcement_new(NOW, membership);
     hear(&said, "slurm-12.3");
+}
+
+// Slurm up to 25.11 leaves a batch script the variable of the step in which it was submitted.
+static void a_script_may_have_the_step_of_another(void **state)
+{
+    char path[] = "/tmp/cosched-test-XXXXXX";
+    static const char *const lines[] = {
+        "0::/system.slice/slurmstepd.scope/job_12/step_batch/user/task_0\n",
+        "4:freezer:/slurm/uid_7/job_12/step_batch\n1:cpu:/\n",
+        "0::/system.slice/slurmstepd.scope/job_12/step_0/user/task_0\n"};
+    (void)state;
+    as_in_slurm("12", "0");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    membership = path;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, lines[i], strlen(lines[i]), 0), strlen(lines[i]));
+        struct announcement said = announcement_new(NOW, membership);
+        assert_memory_equal(said.job_id, i < 2 ? "mpi-" : "slurm-12.0", i < 2 ? 4 : 11);
+    }
+    membership = "/nonexistent";
+    close(fd);
+    unlink(path);
 }
 
 static void a_long_id_has_no_time(void **state)
 {
     (void)state;
     as_in_slurm("123456789012345678901234", "12345");
-    struct announcement said = announcement_new(NOW);
+    struct announcement said = announcement_new(NOW, membership);
     assert_int_equal(hear(&said, "slurm-123456789012345678901234.12345"), 0);
 }
 
@@ -118,7 +147,7 @@ static void who_joins_a_job_announces_its_id(void **state)
 static void an_older_rank_understands_the_id(void **state)
 {
     (void)state;
-    struct announcement said = announcement_new(NOW);
+    struct announcement said = announcement_new(NOW, membership);
     char heard[PROTOCOL_JOB_ID_MAX], id[PROTOCOL_JOB_ID_MAX];
     memcpy(heard, &said, sizeof heard);
     announcement_read(&said, id);
@@ -133,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup(ids_differ, without_slurm),
         cmocka_unit_test_setup(the_largest_numbers_of_slurm_leave_room, without_slurm),
         cmocka_unit_test_setup(launches_in_a_shell_of_slurm_differ, without_slurm),
+        cmocka_unit_test_setup(a_script_may_have_the_step_of_another, without_slurm),
         cmocka_unit_test_setup(a_long_id_has_no_time, without_slurm),
         cmocka_unit_test_setup(an_older_rank_0_tells_no_time, without_slurm),
         cmocka_unit_test_setup(an_older_rank_understands_the_id, without_slurm),

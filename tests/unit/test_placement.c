@@ -41,9 +41,34 @@ static void groups_of_slurm(void **state)
     assert_found("/slurm/uid_7/job_3/step_batch/task_0", "slurm:");
     assert_found("/slurm/uid_7/job_3/step_extern", "slurm:");
     assert_found("/slurm/uid_7/job_3/step_interactive", "slurm:");
+    // Several programs of one srun.
+    assert_found("/slurm/uid_7/job_3/step_0+1/task_0", "slurm:/slurm/uid_7/job_3/step_0+1");
+    assert_found("/slurm/uid_7/job_3/step_0+/task_0", "slurm:");
+    assert_found("/slurm/uid_7/job_3/step_+1/task_0", "slurm:");
+    // Since 26.05, on cgroup v2.
+    assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_0",
+                 "slurm:/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user");
+    assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user/task_0", "slurm:");
+    assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV50/step_0/user", "systemd:");
+    assert_found("/system.slice/slurmstepd.scope/system", "systemd:");
+    assert_found("/system.slice/node1_slurmstepd.scope/system", "systemd:");
+    assert_found("/system.slice/slurmd.service", "systemd:");
     assert_found("/slurm/uid_7/job_3", "unknown:");
     assert_found("/slurm/uid_7/job_/step_0", "unknown:");
     assert_found("/slurm/uid_7/job_3x/step_0", "unknown:");
+}
+
+static void who_is_in_a_step_is_kept(void **state)
+{
+    (void)state;
+    assert_true(placement_is_kept("/slurm/uid_7/job_3/step_0/task_1"));
+    assert_true(placement_is_kept("/system.slice/slurmstepd.scope/job_3/step_0+1/user/task_0"));
+    assert_true(placement_is_kept("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user"));
+    assert_false(placement_is_kept("/slurm/uid_7/job_3/step_batch/task_0"));
+    assert_false(placement_is_kept("/slurm/uid_7/job_3/step_extern"));
+    assert_false(placement_is_kept("/system.slice/slurmd.service"));
+    assert_false(placement_is_kept("/system.slice/run-u1.service"));
+    assert_false(placement_is_kept("/"));
 }
 
 static void groups_of_systemd(void **state)
@@ -291,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_of_slurm),
+        cmocka_unit_test(who_is_in_a_step_is_kept),
         cmocka_unit_test(groups_of_systemd),
         cmocka_unit_test(launchers),
         cmocka_unit_test(families_end_at_the_launcher),

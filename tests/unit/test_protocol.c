@@ -292,6 +292,20 @@ static void slices_that_cannot_be_are_refused(void **state)
     assert_int_equal(check_answer(&request, &reply), EPROTO);
 }
 
+static void who_is_refused_is_told_why(void **state)
+{
+    struct protocol_request request = good_request(PROTOCOL_REGISTER);
+    struct protocol_reply reply = protocol_reply_new(&request, ENOSPC), out;
+    struct error err = {0};
+    (void)state;
+    assert_int_equal(protocol_check_reply(&reply, sizeof reply, &request, &out, &err), -1);
+    assert_non_null(strstr(err.text, "has no room")); // an older classd gives no reason
+    strcpy(reply.text, "user 7 has two jobs here already");
+    assert_int_equal(protocol_check_reply(&reply, sizeof reply, &request, &out, &err), -1);
+    assert_int_equal(err.code, ENOSPC);
+    assert_string_equal(err.text, "classd refused: user 7 has two jobs here already");
+}
+
 static void texts_without_an_end_are_refused(void **state)
 {
     struct protocol_request request = protocol_request_new(PROTOCOL_RELOAD, 1);
@@ -299,6 +313,12 @@ static void texts_without_an_end_are_refused(void **state)
     (void)state;
     assert_int_equal(check_answer(&request, &reply), EINVAL);
     memset(reply.text, 'a', sizeof reply.text);
+    assert_int_equal(check_answer(&request, &reply), EPROTO);
+    request = good_request(PROTOCOL_REGISTER);
+    reply = protocol_reply_new(&request, 0);
+    memset(reply.bytes, 'a', sizeof reply.bytes); // no text: a page
+    assert_int_equal(check_answer(&request, &reply), 0);
+    reply.header.status = ENOSPC;
     assert_int_equal(check_answer(&request, &reply), EPROTO);
     request = good_request(PROTOCOL_KILL);
     reply = protocol_reply_new(&request, 0);
@@ -325,6 +345,7 @@ int main(void)
         cmocka_unit_test(jobs_that_cannot_be_are_refused),
         cmocka_unit_test(recordings_that_cannot_be_are_refused),
         cmocka_unit_test(slices_that_cannot_be_are_refused),
+        cmocka_unit_test(who_is_refused_is_told_why),
         cmocka_unit_test(texts_without_an_end_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

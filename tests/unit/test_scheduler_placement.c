@@ -53,6 +53,26 @@ static void placement_in_place_never_moves(void **state)
     assert_int_equal(try(node, "a", A2, &process), EXDEV);
 }
 
+// Slurm would not find it any more.
+static void whom_his_manager_keeps_is_not_moved(void **state)
+{
+    struct node *node = *state;
+    struct process *process;
+    test_backend_keep(node->backend, true);
+    clear(node);
+    assert_int_equal(try(node, "a", A, &process), EXDEV);
+    assert_string_equal(test_backend_log(node->backend), "");
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    come(node, "b", B);
+    clear(node);
+    test_backend_fail(node->backend, "share", EXDEV, 1);
+    next_slice(node);
+    assert_null(strstr(test_backend_log(node->backend), "displace"));
+    test_backend_fail(node->backend, "check", EXDEV, 1);
+    assert_int_equal(try(node, "a", A2, &process), EXDEV);
+}
+
 static void a_stranger_makes_it_move(void **state)
 {
     struct node *node = *state;
@@ -248,6 +268,7 @@ int main(void)
         TEST(a_job_with_a_group_of_its_own_is_classed_in_place),
         TEST(placement_move_does_not_ask),
         TEST(placement_in_place_never_moves),
+        TEST(whom_his_manager_keeps_is_not_moved),
         TEST(a_stranger_makes_it_move),
         TEST(ranks_are_placed_though_one_had_too_many_descendants),
         TEST(who_is_frozen_by_its_manager_stays_until_the_thaw),

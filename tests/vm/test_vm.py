@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import packages
 import vm
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -156,6 +157,15 @@ class Systemd(Guest):
             self.fail(f"no package is in {BUILD}: make one, cmake --build {BUILD} --target package")
         text = self.run_in_guest(python("tests/vm/inside/test_units.py", "-v"), systemd=True)
         self.assertEqual(len(re.findall(r"exposure of cosched-", text)), 2)
+
+
+class Slurm(Guest):
+    def test_its_jobs(self):
+        try:
+            tree = packages.unpacked(os.path.join(BUILD, "slurm"), "slurmctld", "slurmd", "slurm-client", "munge")
+        except packages.Unavailable as missing:
+            self.skipTest(str(missing))
+        self.run_in_guest(f"COSCHED_SLURM={shlex.quote(tree)} " + python("tests/vm/inside/test_slurm.py", "-v"), systemd=True)
 
 
 def main():

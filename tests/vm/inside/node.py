@@ -38,9 +38,13 @@ def configure(**settings):
 
 def start_daemons():
     """classd and timerd, their lines among the guest's output. They end with the guest."""
-    for program in ("classd/classd", "timerd/timerd"):
-        DAEMONS.append(subprocess.Popen([os.path.join(BUILD, program)], stdin=subprocess.DEVNULL))
-        eventually(lambda: control("status") is not None, "classd answers")
+    DAEMONS.extend(map(start_daemon, ("classd/classd", "timerd/timerd")))
+
+
+def start_daemon(program):
+    process = subprocess.Popen([os.path.join(BUILD, program)], stdin=subprocess.DEVNULL)
+    eventually(lambda: control("status") is not None, "classd answers")
+    return process
 
 
 def control(command, program=os.path.join(BUILD, "ctl", "coschedctl")):
@@ -69,16 +73,14 @@ def is_limited(name):
     return limit(name) not in (None, ["max", "100000"])
 
 
-class Job:
-    """One mpiexec of CG, with the library; `length` is ("--repeat", N) or ("--seconds", S)."""
+class Launched:
+    """A job that prints verified=yes at its end, however it is started."""
 
-    def __init__(self, ranks, length, *launcher, **variables):
+    def __init__(self, command, **variables):
         self.path = f"/run/job-{time.monotonic_ns()}"
         with open(self.path, "w", encoding="utf-8") as output:
-            self.process = subprocess.Popen(
-                ["mpiexec.mpich", *launcher, "-n", str(ranks), CG, "S", *map(str, length)],
-                env={**os.environ, "LD_PRELOAD": LIBRARY, "COSCHED_STATS": "1", **variables},
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            self.process = subprocess.Popen(command, env={**os.environ, "COSCHED_STATS": "1", **variables},
+                                            stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
     def text(self):
         with open(self.path, encoding="utf-8") as output:
@@ -100,3 +102,11 @@ class Job:
             self.process.terminate()
             self.process.wait(GRACE_S)
         return self.text()
+
+
+class Job(Launched):
+    """One mpiexec of CG, with the library; `length` is ("--repeat", N) or ("--seconds", S)."""
+
+    def __init__(self, ranks, length, *launcher, **variables):
+        super().__init__(["mpiexec.mpich", *launcher, "-n", str(ranks), CG, "S", *map(str, length)],
+                         LD_PRELOAD=LIBRARY, **variables)

@@ -1,0 +1,241 @@
+"""Jobs of a real Slurm: named by it, limited in their steps, suspended by it, and its own again whatever ends.
+
+COSCHED_SLURM is the tree of its packages, which is laid over /usr.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+import node
+from node import control, eventually
+
+TREE = os.environ["COSCHED_SLURM"]
+USER, UID = "researcher", 1000
+RANKS = 2  # each on a CPU of its own: a job has all of the node, and shares it with one other
+TIME_SLICE_S = 3
+START_S = 180
+ADDRESS = "10.98.0.1"
+IDLE = ["2000", "100000"]  # 1 % of two CPUs
+UNLIMITED = ["max", "100000"]
+SERVICES = ("munge", "slurmctld", "slurmd")
+
+SLURM_CONF = """
+ClusterName=guests
+SlurmctldHost=vm
+SlurmUser=root
+StateSaveLocation=/run/slurmctld
+SlurmdSpoolDir=/run/slurmd
+ProctrackType=proctrack/cgroup
+TaskPlugin=task/cgroup,task/affinity
+JobAcctGatherType=jobacct_gather/cgroup
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MessageTimeout=100
+InactiveLimit=0
+ReturnToService=2
+NodeName=vm Sockets=2 CoresPerSocket=1 ThreadsPerCore=1
+PartitionName=shared Nodes=vm Default=YES OverSubscribe=FORCE:2
+"""
+
+CGROUP_CONF = """
+CgroupPlugin=cgroup/v2
+ConstrainCores=yes
+"""
+
+
+def run(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stdout}")
+    return done.stdout
+
+
+def put(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def add_user(name, uid):
+    for file, line in (("passwd", f"{name}:x:{uid}:{uid}::/run:/bin/sh\n"), ("group", f"{name}:x:{uid}:\n")):
+        with open(f"/etc/{file}", "a", encoding="ascii") as stream:
+            stream.write(line)
+
+
+def install():
+    """What Debian's packages would do."""
+    alternatives = "/run/alternatives"
+    os.makedirs(f"{alternatives}/sbin")
+    for program in ("slurmctld", "slurmd", "slurmstepd"):
+        os.symlink(f"{program}-wlm", f"{alternatives}/sbin/{program}")
+    run("mount", "-t", "overlay", "slurm", "-o", f"lowerdir={alternatives}:{TREE}/usr:/usr", "/usr")
+    for name in SERVICES:
+        unit, = glob.glob(f"{TREE}/lib/systemd/system/{name}.service") + glob.glob(f"{TREE}/usr/lib/systemd/system/{name}.service")
+        shutil.copy(unit, "/run/systemd/system")
+    add_user("munge", 990)
+    add_user(USER, UID)
+    for folder, mode in (("/etc/munge", 0o700), ("/var/lib/munge", 0o711), ("/var/log/munge", 0o700)):
+        os.makedirs(folder, exist_ok=True)
+        os.chmod(folder, mode)
+        shutil.chown(folder, "munge", "munge")
+    with open("/etc/munge/munge.key", "wb") as key:
+        key.write(os.urandom(128))
+    os.chmod("/etc/munge/munge.key", 0o400)
+    shutil.chown("/etc/munge/munge.key", "munge", "munge")
+
+
+def open_up(folder):
+    """Everybody may go through to what is below it."""
+    while folder != "/":
+        os.chmod(folder, os.stat(folder).st_mode | 0o111)
+        folder = os.path.dirname(folder)
+
+
+def start_slurm():
+    put("/etc/slurm/slurm.conf", SLURM_CONF)
+    put("/etc/slurm/cgroup.conf", CGROUP_CONF)
+    # Names are not resolved where nobody has an address but 127.0.0.1.
+    run("ip", "address", "add", f"{ADDRESS}/32", "dev", "lo")
+    put("/etc/hosts", f"127.0.0.1 localhost\n{ADDRESS} vm\n")
+    run("systemctl", "daemon-reload")
+    run("systemctl", "start", *SERVICES)
+    eventually(lambda: "idle" in run("sinfo", "--noheader", "--format=%t"), "Slurm has a node", START_S)
+
+
+def as_user(*command):
+    return ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups", "--", *command]
+
+
+class Step(node.Launched):
+    """One srun of CG for so many seconds, as classd(8) has it."""
+
+    def __init__(self, family, seconds):
+        program = os.path.join(node.BUILD, "bench", "npb", family, "bin", "cg")
+        mpi = {"mpich": "pmi2", "openmpi": "pmix"}[family]
+        super().__init__(as_user("env", f"LD_PRELOAD={node.LIBRARY}", "srun", f"--mpi={mpi}", f"--ntasks={RANKS}",
+                                 "--cpu-bind=none", program, "S", "--seconds", str(seconds)))
+
+
+def groups():
+    """{job's name: its limit} of all steps that Slurm has made a group for."""
+    found = {}
+    for file in glob.glob("/sys/fs/cgroup/system.slice/*slurmstepd.scope/job_*/step_[0-9]*/user/cpu.max"):
+        job, step = re.search(r"/job_(\d+)/step_(\d+)/", file).groups()
+        try:
+            with open(file, encoding="ascii") as limit:
+                found[f"slurm-{job}.{step}"] = limit.read().split()
+        except OSError:
+            pass  # it has just ended
+    return found
+
+
+def limited():
+    return {name: limit for name, limit in groups().items() if limit != UNLIMITED}
+
+
+def jobs():
+    return {job["job_id"]: job for job in control("jobs") or []}
+
+
+def complete():
+    """Both jobs' ranks have registered."""
+    return [job["processes"] for job in jobs().values()] == [RANKS, RANKS]
+
+
+def scheduled():
+    return [name for name, job in jobs().items() if job["scheduled"]]
+
+
+class Slurm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        open_up(node.BUILD)
+        install()
+        start_slurm()
+        node.configure(scheduler={"time_slice": f"{TIME_SLICE_S}s", "gmet": "1s"})
+        node.start_daemons()
+
+    def setUp(self):
+        self.running = []
+
+    def tearDown(self):
+        run("scancel", f"--user={USER}")
+        for job in self.running:
+            job.process.wait()
+        eventually(lambda: not jobs() and not groups(), "Slurm and classd have forgotten all jobs")
+        self.assertEqual(glob.glob("/run/cosched/placed/*"), [])
+
+    def start(self, family, seconds=1000):
+        self.running.append(Step(family, seconds))
+
+    def two_jobs(self, seconds=1000):
+        """Of an MPI each."""
+        for family in ("mpich", "openmpi"):
+            self.start(family, seconds)
+        eventually(complete, "both steps have registered")
+        return set(jobs())
+
+    def sample(self):
+        """Who is limited, as classd and the kernel see it; None at a switch, or without two jobs."""
+        if not complete():
+            return None
+        before, seen, after = scheduled(), limited(), scheduled()
+        if before != after or len(after) != 1 or not complete():
+            return None
+        idle = set(jobs()) - set(after)
+        self.assertEqual(seen, {name: IDLE for name in idle})
+        return after[0]
+
+    def test_steps_take_turns_where_they_are(self):
+        names = self.two_jobs(8 * TIME_SLICE_S)
+        self.assertEqual(set(groups()), names)
+        self.assertEqual(node.classes(), [])  # nobody was moved
+        seen = []
+        while all(job.runs() for job in self.running):
+            seen.append(self.sample())
+            time.sleep(0.1)
+        for job in self.running:
+            self.assertIn("verified=yes", job.finish())
+        self.assertEqual(set(seen) - {None}, names)
+        self.assertGreater(len(seen) - seen.count(None), len(seen) // 2)
+
+    def test_who_is_suspended_by_slurm_leaves_the_node_to_the_other(self):
+        first, second = sorted(self.two_jobs())
+        number = re.search(r"\d+", first)[0]
+        run("scontrol", "suspend", number)
+        eventually(lambda: scheduled() == [second] and not limited(), "the other has the node")
+        run("scontrol", "resume", number)
+        eventually(lambda: scheduled() == [first], "it has turns again")
+
+    def test_a_killed_classd_leaves_slurms_limits(self):
+        names = self.two_jobs()
+        eventually(limited, "one is limited")
+        classd = node.DAEMONS[0]
+        classd.kill()
+        classd.wait()
+        eventually(lambda: not limited(), "timerd lifts the limit")
+        self.assertEqual(set(groups()), names)
+        node.DAEMONS[0] = node.start_daemon("classd/classd")
+        eventually(lambda: complete() and limited(), "the next classd limits it again")
+
+    def test_what_hydra_starts_in_a_batch_script_is_a_step(self):
+        program = os.path.join(node.BUILD, "bench", "npb", "mpich", "bin", "cg")
+        run(*as_user("sbatch", f"--ntasks={RANKS}", "--output=/dev/null", "--export=ALL",
+                     f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program} S --seconds 1000"))
+        eventually(lambda: [job["processes"] for job in jobs().values()] == [RANKS], "its ranks have registered")
+        self.assertEqual(set(jobs()), set(groups()))
+        self.assertEqual(node.classes(), [])
+
+
+if __name__ == "__main__":
+    program = unittest.main(exit=False)
+    if not program.result.wasSuccessful():
+        print(run("journalctl", "--boot", "--no-pager", "--output=short-monotonic", "--lines=150"))
+        sys.exit(1)
