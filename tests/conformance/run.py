@@ -324,7 +324,7 @@ class Suite:
         for _ in range(RESTARTS_MAX):
             done = self._launch(result, place, family, variant, program, arguments)
             collect(result, done.lines)
-            if done.hung and result.hung_in_a_row < HANGS_MAX:  # it must end in another way, too
+            if variant.preload and done.hung and result.hung_in_a_row < HANGS_MAX:  # it must end in another way, too
                 continue
             missing = [name for name in wanted if name not in result.lines]
             if any(re.match(DONE, line) for line in done.lines) or not missing:
@@ -342,7 +342,7 @@ class Suite:
         for _ in range(HANGS_MAX):
             done = self._launch(result, place, family, variant, program, [])
             collect(result, done.lines)
-            if not done.hung:
+            if not done.hung or not variant.preload:
                 break
         if not any(re.match(DONE, line) for line in done.lines):
             result.lines["end"] = f"FAILED end {DIED}: exit status {done.status}"

@@ -166,8 +166,8 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up("--set=scheduler.policy=gang", "--set=gang.slot=300ms")
-                self.start(family, 4)
-                self.start(family, 4)
+                self.start(family, 3)
+                self.start(family, 3)
                 self.eventually(lambda: self.both_registered() and all(
                     job["slots"] for jobs in jobs_by_node() for job in jobs.values()), "both have slots")
                 self.eventually(self.sets_agree, "sets are the same on both nodes, and disjoint")
@@ -372,8 +372,8 @@ class MainJob(unittest.TestCase):
             with self.subTest(mpi=family):
                 self.up()
                 lab("daemons", "kill", "--only", "timerd", "--node", "node1")
-                self.start(family, 6)
-                self.start(family, 6)
+                self.start(family, 4)
+                self.start(family, 4)
                 self.eventually(self.both_registered, "both jobs are on both nodes")
                 self.eventually(lambda: schedulers()[1]["requests_granted"] > 1,
                                 "node1 has scheduled a job because of a message")
@@ -384,7 +384,7 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up()
-                self.start(family, 4)
+                self.start(family, 2)
                 self.eventually(quotas, "the job has registered")
                 while self.running[0][0].poll() is None:
                     self.assertEqual(limited(), [])

@@ -85,6 +85,7 @@ SuccessAction=poweroff-force
 FailureAction=poweroff-force
 [Service]
 Type=oneshot
+TimeoutStopSec=5s
 ExecStart=/bin/sh -c 'stty -F /dev/ttyS1 raw -echo; sh /run/vm/command < /dev/null > /dev/ttyS1 2>&1; echo $$? > /dev/ttyS2'
 U
 exec $b switch_root /new /lib/systemd/systemd --unit=vm.target --show-status=no

@@ -113,14 +113,17 @@ def as_user(*command):
     return ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups", "--", *command]
 
 
+def program_of(family):
+    return os.path.join(node.BUILD, "bench", "npb", family, "bin", "cg")
+
+
 class Step(node.Launched):
     """One srun of CG for so many seconds, as classd(8) has it."""
 
     def __init__(self, family, seconds):
-        program = os.path.join(node.BUILD, "bench", "npb", family, "bin", "cg")
         mpi = {"mpich": "pmi2", "openmpi": "pmix"}[family]
         super().__init__(as_user("env", f"LD_PRELOAD={node.LIBRARY}", "srun", f"--mpi={mpi}", f"--ntasks={RANKS}",
-                                 "--cpu-bind=none", program, "S", "--seconds", str(seconds)))
+                                 "--cpu-bind=none", program_of(family), "S", "--seconds", str(seconds)))
 
 
 def groups():
@@ -172,66 +175,66 @@ class Slurm(unittest.TestCase):
         eventually(lambda: not jobs() and not groups(), "Slurm and classd have forgotten all jobs")
         self.assertEqual(glob.glob("/run/cosched/placed/*"), [])
 
-    def start(self, family, seconds=1000):
-        self.running.append(Step(family, seconds))
-
-    def two_jobs(self, seconds=1000):
-        """Of an MPI each."""
-        for family in ("mpich", "openmpi"):
-            self.start(family, seconds)
+    # To start a job takes longer than all that is done to it.
+    def test_steps_that_are_cancelled(self):
+        self.running = [Step(family, 1000) for family in ("mpich", "openmpi")]
         eventually(complete, "both steps have registered")
-        return set(jobs())
+        names = sorted(jobs())
+        self.assertEqual(sorted(groups()), names)
+        self.assertEqual(node.classes(), [])  # nobody was moved
+        for what in (self.turns, self.a_killed_classd, self.suspension):
+            with self.subTest(what.__name__):
+                what(names)
+
+    def turns(self, names):
+        for name in names + names:
+            eventually(lambda: self.sample() == name, f"{name} has a turn")  # pylint: disable=cell-var-from-loop
 
     def sample(self):
-        """Who is limited, as classd and the kernel see it; None at a switch, or without two jobs."""
-        if not complete():
-            return None
+        """Who is scheduled, as classd and the kernel see it; None at a switch."""
         before, seen, after = scheduled(), limited(), scheduled()
-        if before != after or len(after) != 1 or not complete():
+        if before != after or len(after) != 1:
             return None
-        idle = set(jobs()) - set(after)
-        self.assertEqual(seen, {name: IDLE for name in idle})
+        self.assertEqual(seen, {name: IDLE for name in jobs() if name not in after})
         return after[0]
 
-    def test_steps_take_turns_where_they_are(self):
-        names = self.two_jobs(8 * TIME_SLICE_S)
-        self.assertEqual(set(groups()), names)
-        self.assertEqual(node.classes(), [])  # nobody was moved
-        seen = []
-        while all(job.runs() for job in self.running):
-            seen.append(self.sample())
-            time.sleep(0.1)
-        for job in self.running:
-            self.assertIn("verified=yes", job.finish())
-        self.assertEqual(set(seen) - {None}, names)
-        self.assertGreater(len(seen) - seen.count(None), len(seen) // 2)
-
-    def test_who_is_suspended_by_slurm_leaves_the_node_to_the_other(self):
-        first, second = sorted(self.two_jobs())
-        number = re.search(r"\d+", first)[0]
-        run("scontrol", "suspend", number)
-        eventually(lambda: scheduled() == [second] and not limited(), "the other has the node")
-        run("scontrol", "resume", number)
-        eventually(lambda: scheduled() == [first], "it has turns again")
-
-    def test_a_killed_classd_leaves_slurms_limits(self):
-        names = self.two_jobs()
+    def a_killed_classd(self, names):
         eventually(limited, "one is limited")
         classd = node.DAEMONS[0]
         classd.kill()
         classd.wait()
         eventually(lambda: not limited(), "timerd lifts the limit")
-        self.assertEqual(set(groups()), names)
+        self.assertEqual(sorted(groups()), names)
         node.DAEMONS[0] = node.start_daemon("classd/classd")
         eventually(lambda: complete() and limited(), "the next classd limits it again")
 
-    def test_what_hydra_starts_in_a_batch_script_is_a_step(self):
-        program = os.path.join(node.BUILD, "bench", "npb", "mpich", "bin", "cg")
-        run(*as_user("sbatch", f"--ntasks={RANKS}", "--output=/dev/null", "--export=ALL",
-                     f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program} S --seconds 1000"))
+    def suspension(self, names):
+        first, second = names
+        number = re.search(r"\d+", first)[0]
+        run("scontrol", "suspend", number)
+        eventually(lambda: first in limited() and scheduled() == [second], "the other has the node")
+        end = time.monotonic() + 2 * TIME_SLICE_S
+        while time.monotonic() < end:
+            self.assertEqual(scheduled(), [second])
+        run("scontrol", "resume", number)
+        eventually(lambda: scheduled() == [first], "it has turns again")
+
+    # Hydra's ranks are in a step of their own.
+    def test_what_a_batch_script_launches(self):
+        output = "/run/batch/output"
+        os.makedirs(os.path.dirname(output))
+        shutil.chown(os.path.dirname(output), UID, UID)
+        run(*as_user("sbatch", f"--ntasks={RANKS}", f"--output={output}",
+                     f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program_of('mpich')} S --seconds 5"))
         eventually(lambda: [job["processes"] for job in jobs().values()] == [RANKS], "its ranks have registered")
-        self.assertEqual(set(jobs()), set(groups()))
+        self.assertEqual(sorted(jobs()), sorted(groups()))
         self.assertEqual(node.classes(), [])
+
+        def text():
+            with open(output, encoding="utf-8") as file:
+                return file.read()
+
+        eventually(lambda: "verified=yes" in text(), "it verifies")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ class Units(unittest.TestCase):
                 raise AssertionError("the package does not start the daemons, or has another configuration")
 
     def setUp(self):
-        run("systemctl", "start", CLASSD)
+        run("systemctl", "start", *UNITS)  # and not only classd, which would not wait for timerd
         self.jobs = []
         self.is_removed = False
 
@@ -102,13 +102,21 @@ class Units(unittest.TestCase):
         status = control("status")
         return status is not None and status["processes"] == 2 and len(limited()) == 1
 
-    def test_both_become_active(self):
+    # In one go: to start and stop them takes longer than all of it.
+    def test_how_they_are_when_started(self):
         for unit in UNITS:
             with self.subTest(unit):
                 self.assertEqual(show(unit, "Type"), "notify")
                 self.assertEqual(show(unit, "ActiveState"), "active")
+                # Their weight counts beside the jobs'.
+                self.assertEqual(show(unit, "ControlGroup"), f"/{unit}")
+                # They go before ordinary processes.
+                policy = os.sched_getscheduler(int(show(unit, "MainPID")))
+                self.assertEqual(policy, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK)
         status = control("status")
         self.assertEqual((status["backend"], status["pid"]), ("v2", int(show(CLASSD, "MainPID"))))
+        # No controller but cpu is switched on.
+        self.assertEqual(show(CLASSD, "DelegateControllers"), "cpu")
 
     def test_a_killed_classd_is_lifted_and_comes_back(self):
         self.two_jobs()
@@ -146,8 +154,8 @@ class Units(unittest.TestCase):
         self.assertEqual(show(CLASSD, "MainPID"), before)
         node.configure(**CONFIGURATION)
 
+    # The last one.
     def test_when_it_is_removed_jobs_run_on(self):
-        """The last one."""
         self.two_jobs()
         dpkg("--purge", "cosched")
         self.is_removed = True
@@ -164,18 +172,6 @@ class Units(unittest.TestCase):
         run("systemctl", "restart", TIMERD)
         self.assertEqual(limits(), before)
         self.assertEqual(limited(), [CLASS_B])
-
-    def test_no_controller_but_cpu_is_switched_on(self):
-        self.assertEqual(show(CLASSD, "DelegateControllers"), "cpu")
-
-    def test_their_weight_counts_beside_the_jobs(self):
-        for unit in UNITS:
-            self.assertEqual(show(unit, "ControlGroup"), f"/{unit}")
-
-    def test_they_go_before_ordinary_processes(self):
-        for unit in UNITS:
-            policy = os.sched_getscheduler(int(show(unit, "MainPID")))
-            self.assertEqual(policy, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK)
 
     def test_units_are_sound(self):
         for unit in UNITS:
