@@ -229,7 +229,7 @@ class MpiJob(unittest.TestCase):
         job.up()
         for family in families:
             with self.subTest(mpi=family):
-                job.start(family, 20)  # which lasts while it is not suspended, on a fast machine too
+                job.start_for(family, 12)
                 job.eventually(lambda: all(len(jobs) == 1 for jobs in kit.jobs_by_node()), "the job is on both nodes")
                 (name,) = kit.jobs_by_node()[0]
                 for means in MEANS:

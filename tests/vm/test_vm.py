@@ -131,11 +131,6 @@ class Shares(Guest):
         self.assertLess(idle, 3)
 
 
-class Jobs(Guest):
-    def test_two_jobs_take_turns(self):
-        self.run_in_guest(python("tests/vm/inside/test_jobs.py", "-v"))
-
-
 class Cluster(Guest):
     def test_a_job_over_two_guests(self):
         folder = tempfile.TemporaryDirectory(prefix="cosched-vm-")
