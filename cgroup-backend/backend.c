@@ -171,12 +171,7 @@ bool class_is_in_place(const class_t *class_)
 
 bool backend_keeps(backend_t *backend, pid_t pid)
 {
-    return backend->ops->keeps != NULL && backend->ops->keeps(backend, pid);
-}
-
-bool class_is_kept(const class_t *class_)
-{
-    return class_is_in_place(class_) && class_->ops->is_kept(class_);
+    return backend->ops->keeps(backend, pid);
 }
 
 bool class_is_stopped_by_manager(const class_t *class_)

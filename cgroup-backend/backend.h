@@ -88,11 +88,10 @@ int class_open_named(backend_t *backend, const char *name, const char *group, cl
 
 bool class_is_in_place(const class_t *class_);
 
-// Whether a resource manager signals, suspends and ends the process, or what is in the class in
-// place, by the group in which that lives, so that it must stay there: a step of Slurm's. The first
-// is false of one that has gone.
+// Whether a resource manager signals, suspends and ends the process by the group in which it lives,
+// in any hierarchy where classes have groups, so that it must stay there: a step of Slurm's. False
+// of one that has gone.
 bool backend_keeps(backend_t *backend, pid_t pid);
-bool class_is_kept(const class_t *class_);
 
 // Whether the manager of a class in place has frozen its group; false of other classes, and where
 // that cannot be known.

@@ -640,11 +640,6 @@ bool in_place_keeps(backend_t *base, pid_t pid)
     return kept;
 }
 
-static bool in_place_is_kept(const class_t *base)
-{
-    return placement_is_kept(((const struct in_place *)base)->record.group);
-}
-
 // v1 managers freeze the group of the same path in another hierarchy.
 static bool in_place_is_stopped(const class_t *base)
 {
@@ -680,7 +675,6 @@ static const struct backend_ops in_place_ops = {
     .remove_step = in_place_remove,
     .displace = in_place_displace,
     .is_stopped = in_place_is_stopped,
-    .is_kept = in_place_is_kept,
 };
 
 static const struct backend_ops named_ops = {
@@ -700,5 +694,4 @@ static const struct backend_ops named_ops = {
     .remove_step = in_place_remove,
     .displace = named_displace,
     .is_stopped = in_place_is_stopped,
-    .is_kept = in_place_is_kept,
 };

@@ -20,10 +20,9 @@ struct backend_ops {
                          class_t **class_, struct error *err);
     int (*open_named)(backend_t *backend, const char *name, const char *group, class_t **class_,
                       struct error *err);
-    bool (*keeps)(backend_t *backend, pid_t pid);         // null: never
+    bool (*keeps)(backend_t *backend, pid_t pid);
     int (*displace)(class_t **class_, struct error *err); // of classes in place only
     bool (*is_stopped)(const class_t *class_);            // likewise
-    bool (*is_kept)(const class_t *class_);               // likewise
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
     int (*place_others)(class_t *class_, const struct process_id *whom, size_t count,

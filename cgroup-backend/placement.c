@@ -102,7 +102,8 @@ static bool is_common(struct component unit)
 {
     return starts(unit, "session-") || starts(unit, "user@") || is_word(unit, "init.scope") ||
            is_word(unit, "pbs_jobs.service") || is_word(unit, "slurmstepd.scope") ||
-           ends(unit, "_slurmstepd.scope") || starts(unit, "slurmd");
+           ends(unit, "_slurmstepd.scope") || is_word(unit, "slurmd.service") ||
+           is_word(unit, "slurmdbd.service") || starts(unit, "slurmd@");
 }
 
 static bool find_unit(const char *path, size_t *length)

@@ -444,11 +444,6 @@ static int test_displace(class_t **base, struct error *err)
     return 0;
 }
 
-static bool test_is_kept(const class_t *base)
-{
-    return ((const struct test_class *)base)->backend->keeps;
-}
-
 static bool test_is_stopped(const class_t *base)
 {
     return ((const struct test_class *)base)->backend->stops_in_place;
@@ -537,7 +532,6 @@ static const struct backend_ops in_place_ops = {
     .remove_step = test_remove,
     .displace = test_displace,
     .is_stopped = test_is_stopped,
-    .is_kept = test_is_kept,
 };
 
 void test_backend_stop_in_place(backend_t *backend, bool stop)

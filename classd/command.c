@@ -45,11 +45,13 @@ static void log_refusal(struct commands *commands, const struct peer *peer, bool
              (int)peer->pid, (unsigned)peer->uid, err->text);
 }
 
-// What is said of limits, of the client itself and of how the node is set up. All else may be about
-// others' jobs and processes, and is in the log.
-static bool may_be_told(const struct error *err)
+// What is said of limits, of the client itself when it could not be pinned, and in the words of
+// job_class.h. All else may be about others' jobs and processes, or for who runs the node, and is
+// in the log.
+static bool may_be_told(const struct error *err, bool pinned)
 {
-    return err->code == ENOSPC || err->code == E2BIG || err->code == EPERM || err->code == EACCES;
+    return err->code == ENOSPC || err->code == E2BIG || err->code == EXDEV ||
+           (!pinned && (err->code == EPERM || err->code == EACCES));
 }
 
 static int do_register(struct commands *commands, struct caller *caller,
@@ -66,7 +68,7 @@ static int do_register(struct commands *commands, struct caller *caller,
         scheduler_register(commands->scheduler, &applicant, now_ns, &process, &err) < 0) {
         log_refusal(commands, &caller->peer, !pinned && err.code == EACCES, &err, now_ns);
         commands->refused += !has_gone(&err);
-        if (may_be_told(&err))
+        if (may_be_told(&err, pinned))
             snprintf(reply->text, sizeof reply->text, "%s", err.text);
         return err.code;
     }

@@ -36,7 +36,8 @@ static void carry_out(struct scheduler *scheduler, struct job *job, bool schedul
     bool held = limited && (!scheduled || scheduler->config->strict);
     if (!scheduled)
         decisions_publish(scheduler, job, false, limited);
-    if (!job_class_limit(scheduler->config, &scheduler->moment, job, held, share_ppm))
+    if (!job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, held,
+                         share_ppm))
         decisions_publish(scheduler, job, true, false);
     else if (scheduled)
         decisions_publish(scheduler, job, true, limited);

@@ -19,13 +19,24 @@ static bool is_placement(const struct config *config, const char *word)
     return strcmp(config->placement, word) == 0;
 }
 
+static void say_unmanaged(const struct job *job, bool only, const struct error *why)
+{
+    bool no_group = !only && why->code == ENOENT;
+    log_line(
+        job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s runs unmanaged, %s: %s%s",
+        (unsigned)job->uid, job->job_id,
+        only ? "for [cgroup] placement = in-place" : "as Slurm must find it in its step", why->text,
+        no_group ? "; on cgroup v1 JobAcctGatherType=jobacct_gather/cgroup makes it, where cpu "
+                   "and cpuacct are one hierarchy"
+                 : "");
+}
+
 int job_class_open(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
                    struct error *err)
 {
     char name[BACKEND_NAME_MAX];
     struct error fault;
     bool only = is_placement(config, "in-place");
-    bool kept = !only && backend_keeps(backend, pid);
     struct class_home home = {.pid = pid, .uid = job->uid, .any = only};
     job_class_name(name, job->uid, job->job_id);
     if (is_placement(config, "move"))
@@ -35,12 +46,14 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
                  (unsigned)job->uid, job->job_id);
         return 0;
     }
-    if (only || kept) {
-        log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE, "job %u/%s runs unmanaged, %s: %s",
-                 (unsigned)job->uid, job->job_id,
-                 only ? "for [cgroup] placement = in-place" : "as Slurm must find it in its step",
-                 fault.text);
-        return error_set(err, EXDEV, "%s", fault.text);
+    if (fault.code == ESRCH)
+        return error_set(err, ESRCH, "%s", fault.text);
+    if (only || backend_keeps(backend, pid)) {
+        say_unmanaged(job, only, &fault);
+        return error_set(
+            err, EXDEV, "%s cannot be limited there; classd's log has why",
+            only ? "with [cgroup] placement = in-place a job stays in its group, and this"
+                 : "a job stays in its step of Slurm, and this");
     }
     log_line(fault.code == ENOENT || job->quiet ? LOG_DEBUG : LOG_INFO,
              "job %u/%s is moved, not in place: %s", (unsigned)job->uid, job->job_id, fault.text);
@@ -81,16 +94,31 @@ static int place_all(struct job *job, struct error *err)
     return rc;
 }
 
+// Whom his manager must find where he lives.
+static bool is_kept(const struct config *config, backend_t *backend, pid_t pid)
+{
+    return is_placement(config, "auto") && backend_keeps(backend, pid);
+}
+
+static bool has_kept(const struct config *config, backend_t *backend, const struct job *job)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < job->process_count && !found; i++)
+        found = is_kept(config, backend, job->processes[i]->pid);
+    return found;
+}
+
 // The job is not alone any more in the group that was made for it, or that has no limit any more,
 // so that its processes go to a class of its own. False when they must stay where they are.
-static bool displace(const struct config *config, struct job *job, const struct error *why)
+static bool displace(const struct config *config, backend_t *backend, struct job *job,
+                     const struct error *why)
 {
     struct error err;
     uint64_t before_ns = 0, after_ns = 0;
     bool lost = why->code == EXDEV || why->code == ENODEV;
     // Who leaves a frozen group runs again, which is for the group's manager to say.
     if (!lost || !class_is_in_place(job->class_) || !is_placement(config, "auto") ||
-        class_is_kept(job->class_) || class_is_stopped_by_manager(job->class_))
+        has_kept(config, backend, job) || class_is_stopped_by_manager(job->class_))
         return false;
     bool known = class_usage(job->class_, &before_ns, NULL) == 0;
     if (class_displace(&job->class_, &err) < 0) {
@@ -110,25 +138,42 @@ static bool displace(const struct config *config, struct job *job, const struct 
     return true;
 }
 
-int job_class_place(const struct config *config, struct job *job, pid_t pid, uint64_t start_time,
-                    struct error *err)
+// A process that lives elsewhere than its job, and neither is moved.
+static int stays_apart(struct job *job, const struct error *why, struct error *err)
 {
-    struct error fault;
-    if (class_place_known(job->class_, pid, start_time, &fault) == 0 ||
-        (displace(config, job, &fault) &&
-         class_place_known(job->class_, pid, start_time, &fault) == 0))
-        return 0;
-    return error_set(err, fault.code, "%s", fault.text);
+    if (!job->told_apart)
+        log_line(job->quiet ? LOG_DEBUG : LOG_NOTICE,
+                 "job %u/%s: who lives elsewhere is not taken: %s", (unsigned)job->uid, job->job_id,
+                 why->text);
+    job->told_apart = true;
+    return error_set(err, EXDEV,
+                     "the job is in another group on this node, and neither is moved; classd's log "
+                     "has why");
 }
 
-bool job_class_limit(const struct config *config, const struct phase_moment *moment,
-                     struct job *job, bool limited, uint32_t share_ppm)
+int job_class_place(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
+                    uint64_t start_time, struct error *err)
+{
+    struct error fault;
+    if (!class_is_in_place(job->class_) && is_kept(config, backend, pid))
+        error_set(&fault, EXDEV, "process %d is in a step of Slurm", (int)pid);
+    else if (class_place_known(job->class_, pid, start_time, &fault) == 0 ||
+             (!is_kept(config, backend, pid) && displace(config, backend, job, &fault) &&
+              class_place_known(job->class_, pid, start_time, &fault) == 0))
+        return 0;
+    return fault.code == EXDEV ? stays_apart(job, &fault, err)
+                               : error_set(err, fault.code, "%s", fault.text);
+}
+
+bool job_class_limit(const struct config *config, backend_t *backend,
+                     const struct phase_moment *moment, struct job *job, bool limited,
+                     uint32_t share_ppm)
 {
     struct error err;
     uint32_t wanted_ppm = limited ? share_ppm : BACKEND_UNLIMITED;
     job->stuck = false;
     if (periods_set_share(&job->phase, moment, job->class_, wanted_ppm, &err) == 0 ||
-        (displace(config, job, &err) &&
+        (displace(config, backend, job, &err) &&
          periods_set_share(&job->phase, moment, job->class_, wanted_ppm, &err) == 0))
         return true;
     // Said once per job: a kernel that refuses one write will refuse the next.

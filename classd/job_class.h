@@ -16,7 +16,8 @@
 void job_class_name(char name[BACKEND_NAME_MAX], uid_t uid, const char *job_id);
 
 // Opens the class of a new job, whose first process is `pid`, as [cgroup] placement says. Returns
-// 0, or -1 with a reason: EXDEV when the job must run where it is, and cannot be limited there.
+// 0, or -1 with a reason: EXDEV, in words that the client may be told, when the job must run where
+// it is, and cannot be limited there.
 int job_class_open(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
                    struct error *err);
 
@@ -26,14 +27,16 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
 int job_class_remove(class_t *class_, unsigned *waits, struct error *err);
 
 // Takes a process into the class. A class in place that cannot take it is given up for one of its
-// own, if [cgroup] placement allows that. Returns 0, or -1 with a reason.
-int job_class_place(const struct config *config, struct job *job, pid_t pid, uint64_t start_time,
-                    struct error *err);
+// own, if [cgroup] placement and its manager allow that. Returns 0, or -1 with a reason: EXDEV, in
+// words that the client may be told, where the two must stay apart.
+int job_class_place(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
+                    uint64_t start_time, struct error *err);
 
 // Sets or lifts the limit; fails open. Returns false when the job must go unlimited because the
 // limit could not be set. A kernel that refused one write may accept a later one, so a job whose
 // limit could not even be lifted is marked as stuck, to be tried again every turn.
-bool job_class_limit(const struct config *config, const struct phase_moment *moment,
-                     struct job *job, bool limited, uint32_t share_ppm);
+bool job_class_limit(const struct config *config, backend_t *backend,
+                     const struct phase_moment *moment, struct job *job, bool limited,
+                     uint32_t share_ppm);
 
 #endif

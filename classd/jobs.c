@@ -44,7 +44,8 @@ static uint64_t parting_ns(struct scheduler *scheduler, struct job *job, uint64_
 {
     uint64_t most_ns = (now_ns - job->registered_ns) / PARTING_PART;
     if (!job->parts || class_is_in_place(job->class_) ||
-        !job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM))
+        !job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, false,
+                         ENGINE_WHOLE_PPM))
         return 0;
     return most_ns < PARTING_NS ? most_ns : PARTING_NS;
 }
@@ -147,7 +148,8 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
         open_class(scheduler, job, pid, left, err) == 0) {
         class_close(left);
         decisions_date(scheduler, now_ns);
-        job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+        job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, false,
+                        ENGINE_WHOLE_PPM);
         class_resume(job->class_, NULL);
         atomic_store_explicit(&job->page->turn, status_turn(scheduler->turn), memory_order_relaxed);
         jobs_publish_degree(scheduler);
@@ -366,7 +368,8 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
             jobs_end(scheduler, job, now_ns);
         return NULL;
     }
-    if (job_class_place(scheduler->config, job, applicant->pid, applicant->start_time, err) == 0 &&
+    if (job_class_place(scheduler->config, scheduler->backend, job, applicant->pid,
+                        applicant->start_time, err) == 0 &&
         check_alive(applicant, err) == 0)
         process = jobs_enter(scheduler, job, &member, &world, applicant->pidfd, err);
     if (process == NULL) {

@@ -308,7 +308,8 @@ void scheduler_lift(scheduler_t *scheduler)
         struct job *job = table_job_at(scheduler->table, i);
         // Its record may be gone, with the runtime directory.
         if (failed || class_is_in_place(job->class_))
-            job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+            job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, false,
+                            ENGINE_WHOLE_PPM);
         class_let_run(job->class_);
         decisions_publish(scheduler, job, true, false);
     }

@@ -80,6 +80,7 @@ struct job {
     bool called;             // it was idle, and its processes are to be told that it is no more
     bool quiet;              // too many jobs have come for a line about this one
     bool share_failed;       // a limit could not be set; said once
+    bool told_apart;         // that a process lives elsewhere and is not taken; likewise
     bool stuck;              // a limit could not be lifted; tried again every turn
     bool usage_failed;       // the usage could not be read; said once
     bool clock_complained;   // about this node's clock

@@ -21,7 +21,8 @@ void ways_give(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
     job->way_given_ns = now_ns;
     job->way_end_ns = now_ns + WAY_NS;
     decisions_date(scheduler, now_ns);
-    job_class_limit(scheduler->config, &scheduler->moment, job, false, ENGINE_WHOLE_PPM);
+    job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, false,
+                    ENGINE_WHOLE_PPM);
 }
 
 // Each time that a limit is set again the kernel gives a whole quota at once: so once a period at

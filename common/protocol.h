@@ -29,7 +29,8 @@
 #define PROTOCOL_JOB_ID_MAX  40              // terminating zero included
 
 enum protocol_command {
-    PROTOCOL_REGISTER = 1, // CMDREG: the sender joins a job. Reply with a descriptor of the page
+    PROTOCOL_REGISTER = 1, // CMDREG: the sender joins a job. Reply with a descriptor of the page,
+                           // or with a text when it was refused
     PROTOCOL_EXIT = 2,     // CMDOUT: the sender leaves its job. Reply
     PROTOCOL_SWITCH = 3,   // CMDCSW: from timerd. Reply: proof of life, and the slice in force
     PROTOCOL_SCHEDULE = 4, // CMDSCH: the sender's job wants the CPU. No reply
@@ -244,7 +245,8 @@ struct protocol_node_record {
     uint32_t dcs_calibrate; // 0 or 1
     // Of policy gang, 0 from a classd that does not know them.
     uint32_t clock_off_jobs; // present jobs that are said to be off by this node's clock
-    uint32_t refused; // REGISTER commands since the start; 0 from a classd that does not count
+    // REGISTER commands since the start, repeated ones too; 0 from a classd that does not count.
+    uint32_t refused;
     // Since the last SWITCH, or since timerd was told another time-slice, or since the start; at
     // least 1. 0 from a classd that does not tell.
     uint64_t timer_silent_ns;

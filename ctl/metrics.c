@@ -115,7 +115,7 @@ void metrics_print(const struct protocol_node_record *node, const struct protoco
         gauge(stream, "timer_silent_seconds", "Time since timerd last asked for a switch.",
               seconds(node->timer_silent_ns));
     counter(stream, "registrations_refused",
-            "Processes that classd has not taken; its log has why.", node->refused);
+            "Registrations that classd has refused; its log has why.", node->refused);
     counter(stream, "switches", "Switches asked for by timerd.", node->switches);
     counter(stream, "requests", "Requests for the CPU.", node->requests);
     counter(stream, "requests_granted", "Requests that scheduled the job.", node->requests_granted);

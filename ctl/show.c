@@ -118,7 +118,7 @@ static void print_node(const struct protocol_node_record *node)
     printf("requests    %" PRIu64 ": %" PRIu64 " granted, %" PRIu64 " discarded\n", node->requests,
            node->requests_granted, node->requests_discarded);
     if (node->refused > 0)
-        printf("refused     %" PRIu32 " processes; journalctl -u cosched-classd has why\n",
+        printf("refused     %" PRIu32 " registrations; journalctl -u cosched-classd has why\n",
                node->refused);
     if (node->clock_off_jobs > 0)
         printf("clock       off for %" PRIu32 " of the jobs; " SHOW_CLOCK_REMEDY "\n",

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/units.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@ _Static_assert(sizeof(struct announcement) == PROTOCOL_JOB_ID_MAX, "as older lib
 // From here on, steps are no launches of programs, but shells and scripts that may launch several.
 #define SLURM_STEPS_MAX UINT64_C(0xfffffff0)
 
+#define STEP "/step_"
+
 // Nor is a step of one task that somebody types in, who may launch several there. What is launched
 // from there by srun has the variable, too, and its own number of tasks.
 static bool is_one_launch(const char *slurm_step)
@@ -32,16 +35,16 @@ static bool is_one_launch(const char *slurm_step)
 }
 
 // A batch script may have the variable of the step in which it was submitted (Slurm up to 25.11).
-// What it has launched without srun lives in its group.
+// What it has launched without srun lives in its group, as step_batch, which has no number; not to
+// be seen in a namespace of control groups.
 static bool in_a_script(const char *membership)
 {
-    static const char *const scripts[] = {"/step_batch", "/step_extern", "/step_interactive"};
     cleanup_fclose FILE *file = fopen(membership, "re");
     char line[4096];
     bool found = false;
     while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-            found |= strstr(line, scripts[i]) != NULL;
+        const char *step = strstr(line, STEP);
+        found = step != NULL && !isdigit((unsigned char)step[strlen(STEP)]);
     }
     return found;
 }

@@ -79,7 +79,7 @@ static void explain_disagreement(int first, int without)
     MPI_Request request = MPI_REQUEST_NULL;
     if (job.rank == first) {
         gethostname(host, sizeof host - 1);
-        snprintf(reason, sizeof reason, "rank %d on %s: %.120s", first, host, job.error.text);
+        snprintf(reason, sizeof reason, "rank %d on %s: %.140s", first, host, job.error.text);
     }
     if (job.mpi->Ibcast(reason, sizeof reason, MPI_BYTE, first, job.comm, &request) == MPI_SUCCESS)
         patience_wait(&request, PATIENCE_FOR_EVER);
@@ -99,7 +99,7 @@ static void explain_refusal(void)
         return;
     gethostname(host, sizeof host - 1);
     fprintf(stderr,
-            "cosched: no scheduler takes this job (rank 0 on %s: %.250s); it runs without\n", host,
+            "cosched: no scheduler takes this job (rank 0 on %s: %.260s); it runs without\n", host,
             job.error.text);
 }
 

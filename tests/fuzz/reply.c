@@ -56,7 +56,7 @@ static void answer(int fd, const struct protocol_request *request, struct input 
 static void check_body(const struct protocol_request *request, const struct protocol_reply *reply)
 {
     uint16_t command = request->header.command;
-    if (command == PROTOCOL_RELOAD)
+    if (command == PROTOCOL_RELOAD || (command == PROTOCOL_REGISTER && reply->header.status != 0))
         REQUIRE_END(reply->text);
     if (command >= PROTOCOL_SUSPEND && command <= PROTOCOL_KILL)
         REQUIRE_END(reply->tracked.text);

@@ -97,6 +97,8 @@ class Speaker:
         if fds:
             self.page_fd = fds[0]
             self.page = mmap.mmap(fds[0], 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+        if status != 0:
+            return {"status": status, "text": body.rstrip(b"\0").decode()}
         return {"status": status, "node_id": struct.unpack_from("=Q", body)[0]}
 
     def page_writable(self):

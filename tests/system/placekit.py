@@ -4,6 +4,7 @@ The groups are made here, in the form of Slurm's and systemd's (groupkit.py); da
 runs this file once more, as a client or as a wrapper of one.
 """
 
+import errno
 import os
 import signal
 import subprocess
@@ -137,7 +138,10 @@ class Placed(Grouped):
         self.assertNotEqual(live_in(group), [])
 
     def assert_kept(self, client, group, job="a", uid=0):
-        """Where its manager wants it, unmanaged."""
+        """Where its manager wants it, unmanaged. The client hears no more than that."""
+        self.assertEqual(client.register(job),
+                         {"status": errno.EXDEV, "text": "a job stays in its step of Slurm, and this cannot be limited there; "
+                                                         "classd's log has why"})
         self.assertNotIn(f"job-{uid}-{job}", self.records() + classes())
         self.assertIn(client.pid, live_in(group))
         self.assertEqual(limit(group), NONE)

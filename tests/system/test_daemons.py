@@ -265,8 +265,11 @@ class Limits(Node):
         self.job("a"), self.job("b")
         self.assertEqual(self.client().register("c")["status"], errno.ENOSPC)
         self.assertEqual(classes(), ["job-0-a", "job-0-b"])
-        self.assertRegex(self.ctl("status").stdout, r"\nrefused +1 processes; ")
-        self.assertIn("\ncosched_registrations_refused_total 1\n", self.ctl("metrics").stdout)
+        # He hears of the node's limits, but not who is in which job.
+        self.assertIn("[daemon] max_jobs = 2 jobs", self.client().register("c")["text"])
+        self.assertEqual(self.clients[0].register("b"), {"status": errno.EBUSY, "text": ""})
+        self.assertRegex(self.ctl("status").stdout, r"\nrefused +3 registrations; ")
+        self.assertIn("\ncosched_registrations_refused_total 3\n", self.ctl("metrics").stdout)
 
     def test_further_processes_are_refused(self):
         self.job("a"), self.job("a")

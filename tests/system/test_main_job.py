@@ -337,7 +337,7 @@ class MainJob(unittest.TestCase):
             self.assertRegex(text, r"carrier (notice|header) .* notices [1-9]")
 
     def test_a_cpp_program_takes_turns(self):
-        """A carrier with each MPI: conformance has all of both."""
+        """A carrier with each MPI."""
         self.up()
         for family, carrier in zip(FAMILIES, ("notice", "header")):
             with self.subTest(mpi=family, carrier=carrier):

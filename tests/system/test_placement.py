@@ -10,13 +10,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import unittest
 
 import daemonkit
 import groupkit
 import placekit
 from daemonkit import CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, TIMERD, V1_CPU, classes, members, quota
-from groupkit import NONE, enter, limit, live_in, make, path_of, remove_all, set_limit, write
+from groupkit import NONE, enter, limit, live_in, make, path_of, read, remove_all, set_limit, write
 from placekit import SCOPE, STEP, Placed, children_of
+
+FREEZER = V1_CPU and next(daemonkit.mount_points("cgroup", "freezer"), None)
+APART = "the job is in another group on this node, and neither is moved; classd's log has why"
 
 
 class InPlace(Placed):
@@ -281,6 +285,7 @@ class NotAlone(Placed):
         make(STEP)
         os.chown(os.path.join(path_of(STEP), "cpu.cfs_quota_us" if V1_CPU else "cpu.max"), NOBODY, -1)
         self.assert_kept(self.inhabit(STEP, status=errno.EXDEV), STEP)
+        self.assertIn("can be changed by others", self.log_text())
 
     def test_move_moves(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)
@@ -329,9 +334,34 @@ class Kept(Placed):
     def test_a_rank_elsewhere(self):
         first = self.inhabit(STEP)
         second = self.client()
-        self.assertEqual(second.register("a")["status"], errno.EXDEV)
+        for _ in range(2):
+            self.assertEqual(second.register("a"), {"status": errno.EXDEV, "text": APART})
         self.assertEqual(live_in(STEP), [first.pid])
         self.assertEqual(classes(), [])
+        self.assertEqual(self.log_text().count("who lives elsewhere is not taken"), 1)
+
+    def test_a_rank_of_a_job_that_is_elsewhere(self):
+        first = self.job("a")
+        second = self.inhabit(STEP, status=errno.EXDEV)
+        self.assertEqual((live_in(STEP), members("a")), ([second.pid], [first.pid]))
+
+    def test_a_rank_of_a_job_that_is_in_place_elsewhere(self):
+        first = self.inhabit(SCOPE)
+        second = self.inhabit(STEP, status=errno.EXDEV)
+        self.assertEqual((live_in(STEP), live_in(SCOPE), classes()), ([second.pid], [first.pid], []))
+
+    @unittest.skipUnless(FREEZER, "cgroup v2 has one hierarchy")
+    def test_a_step_that_only_the_freezer_has(self):
+        """cgroup v1, and Slurm does not account by groups."""
+        path = os.path.join(FREEZER, groupkit.TOP, STEP)
+        os.makedirs(path)
+        self.addCleanup(lambda: [os.rmdir(folder) for folder, _, _ in os.walk(os.path.join(FREEZER, groupkit.TOP), topdown=False)])
+        client = self.client()
+        write(str(client.pid), path, "cgroup.procs")
+        self.assertEqual(client.register("a")["status"], errno.EXDEV)
+        self.assertEqual(read(path, "cgroup.procs").split(), [str(client.pid)])
+        self.assertIn("JobAcctGatherType", self.log_text())
+        client.kill()
 
 
 class Units(Placed):

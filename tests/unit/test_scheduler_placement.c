@@ -68,9 +68,21 @@ static void whom_his_manager_keeps_is_not_moved(void **state)
     clear(node);
     test_backend_fail(node->backend, "share", EXDEV, 1);
     next_slice(node);
+    assert_non_null(strstr(effects.text, "a 10000 while idle\na max while idle\n"));
     assert_null(strstr(test_backend_log(node->backend), "displace"));
     test_backend_fail(node->backend, "check", EXDEV, 1);
     assert_int_equal(try(node, "a", A2, &process), EXDEV);
+}
+
+static void nor_into_the_class_of_a_job_that_was_moved(void **state)
+{
+    struct node *node = *state;
+    struct process *process;
+    come(node, "a", A);
+    test_backend_keep(node->backend, true);
+    clear(node);
+    assert_int_equal(try(node, "a", A2, &process), EXDEV);
+    assert_null(strstr(test_backend_log(node->backend), "place"));
 }
 
 static void a_stranger_makes_it_move(void **state)
@@ -269,6 +281,7 @@ int main(void)
         TEST(placement_move_does_not_ask),
         TEST(placement_in_place_never_moves),
         TEST(whom_his_manager_keeps_is_not_moved),
+        TEST(nor_into_the_class_of_a_job_that_was_moved),
         TEST(a_stranger_makes_it_move),
         TEST(ranks_are_placed_though_one_had_too_many_descendants),
         TEST(who_is_frozen_by_its_manager_stays_until_the_thaw),

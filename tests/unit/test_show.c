@@ -135,10 +135,12 @@ static void numbers_of_any_size_keep_their_sign(void **state)
     assert_int_equal(json_integer_value(json_object_get(object, "processes")), UINT32_MAX);
     json_decref(object);
     struct protocol_node_record node = record_of("yoo-jette");
-    node.processes = node.clock_off_jobs = UINT32_MAX;
+    node.processes = node.clock_off_jobs = node.refused = UINT32_MAX;
     object = show_node_json(&node);
     assert_int_equal(json_integer_value(json_object_get(object, "processes")), UINT32_MAX);
     assert_int_equal(json_integer_value(json_object_get(object, "clock_off_jobs")), UINT32_MAX);
+    assert_int_equal(json_integer_value(json_object_get(object, "registrations_refused")),
+                     UINT32_MAX);
     json_decref(object);
 }
 

@@ -19,11 +19,13 @@ def unpacked(folder, *names):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(archives, "partial"))
     os.makedirs(tree)
-    fetch = subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", "--download-only",
+    if shutil.which("apt-get") is None:
+        raise Unavailable("no apt-get")
+    fetch = subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", "--download-only", "--reinstall",
                             "-o", f"Dir::Cache::Archives={archives}", "-o", "Debug::NoLocking=true", *names],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if fetch.returncode != 0:
-        raise Unavailable(f"{' '.join(names)} cannot be fetched: {fetch.stderr.strip().splitlines()[-1]}")
+        raise Unavailable(f"{' '.join(names)} cannot be fetched: {fetch.stderr.strip()[-300:]}")
     for package in glob.glob(os.path.join(archives, "*.deb")):
         subprocess.run(["dpkg-deb", "--extract", package, tree], check=True)
     with open(made, "x", encoding="ascii"):

@@ -25,20 +25,20 @@ SILENCE_S = 180
 CGROUP_TESTS = ("classes", "in_place", "limits", "periods", "placing")
 FAMILY_PROGRAMS = ("tracking", "tracking_subtrees", "tracking_order", "tracking_calls", "tracking_escapes")
 
-# What the kernel decides. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup.
+# What the kernel decides. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup; that timerd
+# lifts what a killed classd leaves is seen in Slurm, too.
 DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
                 "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere")
 FAIL_OPEN_TESTS = ("Ends.test_release_lifts_what_a_killed_classd_left",
                    "Ends.test_shutdown_removes_classes_and_pages", "Adoption.test_after_kill",
-                   "Adoption.test_turns_go_on_in_the_order_of_arrival",
-                   "Adoption.test_jobs_that_ended_meanwhile_are_removed", "Timer.test_timerd_swaps",
-                   "Timer.test_a_killed_classd_limits_nobody", "Timer.test_a_hung_classd_limits_nobody")
+                   "Timer.test_a_killed_classd_limits_nobody")
 
 # Those in which the kernel has a say; emulated, one takes up to half a minute.
 IN_PLACE_TESTS = ("InPlace.test_a_step_is_limited_where_it_is", "InPlace.test_tasks_below_the_step_are_of_it",
                   "InPlace.test_release_restores_what_a_killed_classd_left",
                   "InPlace.test_a_restarted_classd_adopts_it", "Timer.test_a_hung_classd_limits_nobody")
-STRANGER_TESTS = ("NotAlone.test_another_users_process_that_comes_later",
+STRANGER_TESTS = ("Kept.test_another_users_process_that_comes_later",
+                  "NotAlone.test_another_users_process_that_comes_later",
                   "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own")
 FAMILY_TESTS = ("Families.test_wrappers_below_a_launcher", "Namespaces.test_a_client_in_a_pid_namespace")
 TRACKING_TESTS = ("OneNode.test_each_means", "OneNode.test_a_restarted_classd_keeps_it_and_an_ended_one_lets_go",
@@ -116,7 +116,8 @@ class Sequential(Guest):
 
 
 class Shares(Guest):
-    """The split as bench/run_shares.sh measures it natively, in a lab inside the guest."""
+    """The split as bench/run_shares.sh measures it natively, in a lab inside the guest. By hand only: it takes long, and that
+    limits are kept is seen in Backend."""
 
     def test_the_idle_job_gets_about_one_percent(self):
         text = self.run_in_guest(
@@ -174,7 +175,10 @@ def main():
         sys.exit(SKIPPED)
     if not os.path.exists(os.path.join(BUILD, "classd", "classd")):
         sys.exit("not built; set COSCHED_BUILD_DIR")
-    unittest.main()
+    result = unittest.main(exit=False).result
+    if result.testsRun == len(result.skipped):
+        sys.exit(SKIPPED)
+    sys.exit(not result.wasSuccessful())
 
 
 if __name__ == "__main__":

@@ -139,6 +139,13 @@ def groups():
     return found
 
 
+def is_frozen(name):
+    job, step = name.removeprefix("slurm-").split(".")
+    (path,) = glob.glob(f"/sys/fs/cgroup/system.slice/*slurmstepd.scope/job_{job}/step_{step}/user/cgroup.events")
+    with open(path, encoding="ascii") as events:
+        return "frozen 1\n" in events.read()
+
+
 def limited():
     return {name: limit for name, limit in groups().items() if limit != UNLIMITED}
 
@@ -212,29 +219,31 @@ class Slurm(unittest.TestCase):
         first, second = names
         number = re.search(r"\d+", first)[0]
         run("scontrol", "suspend", number)
-        eventually(lambda: first in limited() and scheduled() == [second], "the other has the node")
+        eventually(lambda: is_frozen(first), "Slurm freezes it, some seconds later")
+        time.sleep(TIME_SLICE_S)  # in which classd looks
+        eventually(lambda: scheduled() == [second], "the other has the node")
         end = time.monotonic() + 2 * TIME_SLICE_S
         while time.monotonic() < end:
             self.assertEqual(scheduled(), [second])
         run("scontrol", "resume", number)
         eventually(lambda: scheduled() == [first], "it has turns again")
 
-    # Hydra's ranks are in a step of their own.
-    def test_what_a_batch_script_launches(self):
-        output = "/run/batch/output"
-        os.makedirs(os.path.dirname(output))
-        shutil.chown(os.path.dirname(output), UID, UID)
-        run(*as_user("sbatch", f"--ntasks={RANKS}", f"--output={output}",
-                     f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program_of('mpich')} S --seconds 5"))
-        eventually(lambda: [job["processes"] for job in jobs().values()] == [RANKS], "its ranks have registered")
+    # Hydra's ranks are in steps of their own, which take turns.
+    def test_what_batch_scripts_launch(self):
+        os.makedirs("/run/batch")
+        shutil.chown("/run/batch", UID, UID)
+        for _ in range(2):
+            run(*as_user("sbatch", f"--ntasks={RANKS}", "--output=/run/batch/%j",
+                         f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program_of('mpich')} S --seconds 10"))
+        eventually(complete, "their ranks have registered")
         self.assertEqual(sorted(jobs()), sorted(groups()))
         self.assertEqual(node.classes(), [])
+        eventually(limited, "one is limited")
 
-        def text():
-            with open(output, encoding="utf-8") as file:
-                return file.read()
+        def texts():
+            return [open(path, encoding="utf-8").read() for path in glob.glob("/run/batch/*")]  # pylint: disable=consider-using-with
 
-        eventually(lambda: "verified=yes" in text(), "it verifies")
+        eventually(lambda: [text.count("verified=yes") for text in texts()] == [1, 1], "both verify")
 
 
 if __name__ == "__main__":
