@@ -234,7 +234,7 @@ class Slurm(unittest.TestCase):
         shutil.chown("/run/batch", UID, UID)
         for _ in range(2):
             run(*as_user("sbatch", f"--ntasks={RANKS}", "--output=/run/batch/%j",
-                         f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program_of('mpich')} S --seconds 10"))
+                         f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program_of('mpich')} S --seconds 20"))
         eventually(complete, "their ranks have registered")
         self.assertEqual(sorted(jobs()), sorted(groups()))
         self.assertEqual(node.classes(), [])
