@@ -50,10 +50,9 @@ int job_class_open(const struct config *config, backend_t *backend, struct job *
         return error_set(err, ESRCH, "%s", fault.text);
     if (only || backend_keeps(backend, pid)) {
         say_unmanaged(job, only, &fault);
-        return error_set(
-            err, EXDEV, "%s cannot be limited there; classd's log has why",
-            only ? "with [cgroup] placement = in-place a job stays in its group, and this"
-                 : "a job stays in its step of Slurm, and this");
+        return error_set(err, EXDEV, "this job cannot be limited in its %s; classd's log has why",
+                         only ? "group, where [cgroup] placement = in-place leaves it"
+                              : "step of Slurm, which nobody is moved out of");
     }
     log_line(fault.code == ENOENT || job->quiet ? LOG_DEBUG : LOG_INFO,
              "job %u/%s is moved, not in place: %s", (unsigned)job->uid, job->job_id, fault.text);
@@ -100,11 +99,11 @@ static bool is_kept(const struct config *config, backend_t *backend, pid_t pid)
     return is_placement(config, "auto") && backend_keeps(backend, pid);
 }
 
-static bool has_kept(const struct config *config, backend_t *backend, const struct job *job)
+static bool has_kept(backend_t *backend, const struct job *job)
 {
     bool found = false;
     for (uint32_t i = 0; i < job->process_count && !found; i++)
-        found = is_kept(config, backend, job->processes[i]->pid);
+        found = backend_keeps(backend, job->processes[i]->pid);
     return found;
 }
 
@@ -118,7 +117,7 @@ static bool displace(const struct config *config, backend_t *backend, struct job
     bool lost = why->code == EXDEV || why->code == ENODEV;
     // Who leaves a frozen group runs again, which is for the group's manager to say.
     if (!lost || !class_is_in_place(job->class_) || !is_placement(config, "auto") ||
-        has_kept(config, backend, job) || class_is_stopped_by_manager(job->class_))
+        has_kept(backend, job) || class_is_stopped_by_manager(job->class_))
         return false;
     bool known = class_usage(job->class_, &before_ns, NULL) == 0;
     if (class_displace(&job->class_, &err) < 0) {

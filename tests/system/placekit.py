@@ -140,8 +140,8 @@ class Placed(Grouped):
     def assert_kept(self, client, group, job="a", uid=0):
         """Where its manager wants it, unmanaged. The client hears no more than that."""
         self.assertEqual(client.register(job),
-                         {"status": errno.EXDEV, "text": "a job stays in its step of Slurm, and this cannot be limited there; "
-                                                         "classd's log has why"})
+                         {"status": errno.EXDEV, "text": "this job cannot be limited in its step of Slurm, which nobody is moved "
+                                                         "out of; classd's log has why"})
         self.assertNotIn(f"job-{uid}-{job}", self.records() + classes())
         self.assertIn(client.pid, live_in(group))
         self.assertEqual(limit(group), NONE)

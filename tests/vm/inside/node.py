@@ -28,6 +28,14 @@ def eventually(condition, what, deadline_s=DEADLINE_S):
         time.sleep(0.02)
 
 
+def run(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stdout}")
+    return done.stdout
+
+
 def configure(**settings):
     """configure(scheduler={"gmet": "1s"}) writes the file that daemons read by default."""
     with open(CONFIG, "w", encoding="ascii") as file:

@@ -7,13 +7,12 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 import unittest
 
 import node
-from node import control, eventually
+from node import control, eventually, run
 
 TREE = os.environ["COSCHED_SLURM"]
 USER, UID = "researcher", 1000
@@ -47,14 +46,6 @@ CGROUP_CONF = """
 CgroupPlugin=cgroup/v2
 ConstrainCores=yes
 """
-
-
-def run(*command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}: {done.stdout}")
-    return done.stdout
 
 
 def put(path, text):

@@ -3,11 +3,11 @@
 import glob
 import os
 import re
-import subprocess
 import sys
 import unittest
 
 import node
+from node import run
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "system"))
 
@@ -17,14 +17,6 @@ UNITS = ("cosched-classd.service", "cosched-timerd.service")
 CLASSD, TIMERD = UNITS
 CONFIGURATION = {"scheduler": {"time_slice": "1h", "gmet": "1h"}}
 CLASS_A, CLASS_B = "job-0-a", "job-0-b"
-
-
-def run(*command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}: {done.stdout}")
-    return done.stdout
 
 
 def show(unit, name):
