@@ -73,8 +73,8 @@ static bool is_step(struct component one)
     return is_numbered(step, "step_", NULL) && is_numbered(part, "+", NULL);
 }
 
-// "[uid_N/]JOB/STEP[/user]"; true when the path is one of Slurm's. *numbered: of no script, shell
-// or other part of Slurm's own.
+// "[uid_N/]JOB/STEP[/user]"; true when the path is one of Slurm's. *numbered: of what one srun has
+// launched. A batch script's is one job's, too, whatever the script starts on its node.
 static bool find_step(const char *path, uid_t uid, size_t *length, bool *numbered)
 {
     struct component before = {0}, job = {0};
@@ -91,7 +91,8 @@ static bool find_step(const char *path, uid_t uid, size_t *length, bool *numbere
         if (is_word(next_component(&at), "user"))
             end = at;
         *numbered = is_step(one);
-        *length = mine && *numbered ? (size_t)(end - path) : 0;
+        bool of_one_job = *numbered || is_word(one, "step_batch");
+        *length = mine && of_one_job ? (size_t)(end - path) : 0;
         return true;
     }
     return false;

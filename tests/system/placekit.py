@@ -17,6 +17,7 @@ from daemonkit import CLASSD, NOBODY, Client, Speaker, classes, client_main, mem
 from groupkit import NONE, Grouped, enter, limit, live_in, make, read, write
 
 STEP = "slurm/uid_0/job_3/step_0"
+BATCH = "slurm/uid_0/job_3/step_batch"
 SCOPE = "system.slice/run-r12.scope"
 
 

@@ -17,7 +17,7 @@ import groupkit
 import placekit
 from daemonkit import CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, TIMERD, V1_CPU, classes, members, quota
 from groupkit import NONE, enter, limit, live_in, make, path_of, read, remove_all, set_limit, write
-from placekit import SCOPE, STEP, Placed, children_of
+from placekit import BATCH, SCOPE, STEP, Placed, children_of
 
 FREEZER = V1_CPU and next(daemonkit.mount_points("cgroup", "freezer"), None)
 APART = "the job is in another group on this node, and neither is moved; classd's log has why"
@@ -274,8 +274,27 @@ class NotAlone(Placed):
         self.assert_moved(first, SCOPE)
         self.assertEqual(sorted(members("a")), sorted([first.pid, second.pid]))
 
-    def test_steps_that_hold_more_than_a_launch(self):
-        for name in ("step_batch", "step_extern", "step_interactive"):
+    def test_what_a_batch_script_starts_is_limited_with_it(self):
+        make(BATCH)
+        script = self.stranger(BATCH, uid=0)
+        first = self.inhabit(BATCH)
+        self.assert_in_place(BATCH)
+        self.job("b")
+        self.switch()
+        self.assertEqual(limit(BATCH)[0], "1000")
+        self.assertEqual(sorted(live_in(BATCH)), sorted([script.pid, first.pid]))
+        self.assertEqual(first.simple(EXIT), 0)
+        self.assertEqual((limit(BATCH), self.records()), (NONE, []))
+        self.assertEqual(self.inhabit(BATCH, "c").simple(EXIT), 0)  # the script goes on
+
+    def test_a_second_job_of_a_batch_script(self):
+        first = self.inhabit(BATCH)
+        second = self.inhabit(BATCH, "b")
+        self.assertEqual((self.records(), live_in(BATCH)), (["job-0-a"], [first.pid]))
+        self.assertIn(second.pid, members("b"))
+
+    def test_steps_that_hold_more_than_a_job(self):
+        for name in ("step_extern", "step_interactive"):
             with self.subTest(name):
                 group = f"slurm/uid_0/job_3/{name}"
                 client = self.inhabit(group, name)

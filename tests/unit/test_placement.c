@@ -38,7 +38,8 @@ static void groups_of_slurm(void **state)
     assert_found("/system.slice/slurmstepd.scope/job_3/step_0/slurm",
                  "slurm:/system.slice/slurmstepd.scope/job_3/step_0");
     assert_found("/slurm/uid_8/job_3/step_0", "slurm:");
-    assert_found("/slurm/uid_7/job_3/step_batch/task_0", "slurm:");
+    assert_found("/slurm/uid_7/job_3/step_batch/task_0", "slurm:/slurm/uid_7/job_3/step_batch");
+    assert_found("/slurm/uid_8/job_3/step_batch", "slurm:");
     assert_found("/slurm/uid_7/job_3/step_extern", "slurm:");
     assert_found("/slurm/uid_7/job_3/step_interactive", "slurm:");
     // Several programs of one srun.
@@ -48,7 +49,9 @@ static void groups_of_slurm(void **state)
     // Since 26.05, on cgroup v2.
     assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_0",
                  "slurm:/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user");
-    assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user/task_0", "slurm:");
+    assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user/task_0",
+                 "slurm:/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user");
+    assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batches/user", "slurm:");
     assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV50/step_0/user", "systemd:");
     assert_found("/system.slice/slurmstepd.scope/system", "systemd:");
     assert_found("/system.slice/node1_slurmstepd.scope/system", "systemd:");

@@ -48,6 +48,11 @@ ConstrainCores=yes
 """
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def put(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="ascii") as file:
@@ -92,8 +97,11 @@ def open_up(folder):
 def start_slurm():
     put("/etc/slurm/slurm.conf", SLURM_CONF)
     put("/etc/slurm/cgroup.conf", CGROUP_CONF)
-    # Names are not resolved where nobody has an address but 127.0.0.1.
-    run("ip", "address", "add", f"{ADDRESS}/32", "dev", "lo")
+    # Names are not resolved where nobody has an address but 127.0.0.1, and Open MPI's mpirun wants a network.
+    run("modprobe", "dummy")
+    run("ip", "link", "add", "net0", "type", "dummy")
+    run("ip", "address", "add", f"{ADDRESS}/24", "dev", "net0")
+    run("ip", "link", "set", "net0", "up")
     put("/etc/hosts", f"127.0.0.1 localhost\n{ADDRESS} vm\n")
     run("systemctl", "daemon-reload")
     run("systemctl", "start", *SERVICES)
@@ -117,11 +125,11 @@ class Step(node.Launched):
                                  "--cpu-bind=none", program_of(family), "S", "--seconds", str(seconds)))
 
 
-def groups():
+def groups(step="[0-9]*"):
     """{job's name: its limit} of all steps that Slurm has made a group for."""
     found = {}
-    for file in glob.glob("/sys/fs/cgroup/system.slice/*slurmstepd.scope/job_*/step_[0-9]*/user/cpu.max"):
-        job, step = re.search(r"/job_(\d+)/step_(\d+)/", file).groups()
+    for file in glob.glob(f"/sys/fs/cgroup/system.slice/*slurmstepd.scope/job_*/step_{step}/user/cpu.max"):
+        job, step = re.search(r"/job_(\d+)/step_(\w+)/", file).groups()
         try:
             with open(file, encoding="ascii") as limit:
                 found[f"slurm-{job}.{step}"] = limit.read().split()
@@ -170,7 +178,7 @@ class Slurm(unittest.TestCase):
         run("scancel", f"--user={USER}")
         for job in self.running:
             job.process.wait()
-        eventually(lambda: not jobs() and not groups(), "Slurm and classd have forgotten all jobs")
+        eventually(lambda: not jobs() and not groups("*"), "Slurm and classd have forgotten all jobs")
         self.assertEqual(glob.glob("/run/cosched/placed/*"), [])
 
     # To start a job takes longer than all that is done to it.
@@ -219,26 +227,32 @@ class Slurm(unittest.TestCase):
         run("scontrol", "resume", number)
         eventually(lambda: scheduled() == [first], "it has turns again")
 
-    # Hydra's ranks are in steps of their own, which take turns.
     def test_what_batch_scripts_launch(self):
+        """Hydra's ranks are in a step of srun's, Open MPI's on the script's node in the script's."""
         os.makedirs("/run/batch")
         shutil.chown("/run/batch", UID, UID)
-        for _ in range(2):
-            run(*as_user("sbatch", f"--ntasks={RANKS}", "--output=/run/batch/%j",
-                         f"--wrap=LD_PRELOAD={node.LIBRARY} mpiexec.mpich -n {RANKS} {program_of('mpich')} S --seconds 20"))
-        eventually(complete, "their ranks have registered")
-        self.assertEqual(sorted(jobs()), sorted(groups()))
-        self.assertEqual(node.classes(), [])
-        eventually(limited, "one is limited")
+        script = self.submit("openmpi", 1000)
+        eventually(lambda: [job["processes"] for job in jobs().values()] == [RANKS], "its ranks have registered")
+        hydra = self.submit("mpich", 20)
+        eventually(complete, "the other's, too")
+        self.assertIn(f"slurm-{hydra}.0", jobs())
+        self.assertEqual(node.classes(), [])  # nobody was moved
+        for name in (f"slurm-{hydra}.0", f"slurm-{script}.batch"):
+            eventually(lambda: groups("*").get(name) == IDLE, f"{name} is limited")  # pylint: disable=cell-var-from-loop
+        run("scancel", script)
+        eventually(lambda: len(jobs()) == 1 and f"slurm-{script}.batch" not in groups("*"), "scancel ends all of it")
+        eventually(lambda: "verified=yes" in read(f"/run/batch/{hydra}"), "the other verifies")
 
-        def texts():
-            return [open(path, encoding="utf-8").read() for path in glob.glob("/run/batch/*")]  # pylint: disable=consider-using-with
-
-        eventually(lambda: [text.count("verified=yes") for text in texts()] == [1, 1], "both verify")
+    def submit(self, family, seconds):
+        """Slurm's number of a batch script that launches CG for so long."""
+        command = f"LD_PRELOAD={node.LIBRARY} mpiexec.{family} -n {RANKS} {program_of(family)} S --seconds {seconds}"
+        return run(*as_user("sbatch", "--parsable", f"--ntasks={RANKS}", "--output=/run/batch/%j", f"--wrap={command}")).strip()
 
 
 if __name__ == "__main__":
     program = unittest.main(exit=False)
     if not program.result.wasSuccessful():
+        for path in glob.glob("/run/batch/*"):
+            print(f"{path}: {read(path)}")
         print(run("journalctl", "--boot", "--no-pager", "--output=short-monotonic", "--lines=150"))
         sys.exit(1)
