@@ -29,23 +29,17 @@ static uint64_t part_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
     return share * cpus * period_us / SHARE_WHOLE_PPM;
 }
 
-uint64_t backend_period_of_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us,
-                                    uint64_t quota_us, uint64_t longest_us)
+uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
 {
     static const uint64_t steps[] = {1, 2, 5};
-    for (uint64_t ten = 1; ten * period_us <= longest_us; ten *= 10) {
+    for (uint64_t ten = 1; ten * period_us <= PERIOD_MAX_US; ten *= 10) {
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             uint64_t longer_us = ten * steps[i] * period_us;
-            if (longer_us <= longest_us && part_us(share_ppm, cpus, longer_us) >= quota_us)
+            if (longer_us <= PERIOD_MAX_US && part_us(share_ppm, cpus, longer_us) >= QUOTA_MIN_US)
                 return longer_us;
         }
     }
-    return longest_us;
-}
-
-uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)
-{
-    return backend_period_of_quota_us(share_ppm, cpus, period_us, QUOTA_MIN_US, PERIOD_MAX_US);
+    return PERIOD_MAX_US;
 }
 
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us)

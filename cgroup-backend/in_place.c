@@ -21,11 +21,6 @@ enum {
     LOOKS_MAX = 4096,        // at new members: whoever may make some could make them without end
 };
 
-// A named group has its share in pieces that are long enough for what somebody types: that much CPU
-// time at once, as far as it makes periods no longer than this.
-#define PIECE_US                UINT64_C(20000)
-#define NAMED_PERIOD_LONGEST_US UINT64_C(500000)
-
 struct in_place {
     struct backend_class base;
     struct cgroup_backend *backend;
@@ -141,6 +136,12 @@ static int check_line(struct in_place *class_, pid_t pid, const struct pid_list 
         return error_set(err, EXDEV, "process %d lives outside %s", (int)pid, class_->record.group);
     if (class_->job.manager == PLACEMENT_SLURM)
         return 0;
+    // A program without one is not what the script waits for: a server, say, beside others.
+    if (class_->job.manager == PLACEMENT_SCRIPT)
+        return placement_is_launched(line, inside)
+                   ? 0
+                   : error_set(err, EXDEV, "no launcher in %s has started process %d",
+                               class_->record.group, (int)pid);
     const struct placement_process *top = &line[inside - 1];
     if (inside == LINE_MAX_PROCESSES || placement_line(line, count, inside) == 0)
         return not_alone(class_, top, err);
@@ -469,36 +470,20 @@ static int in_place_expel(class_t *base, pid_t pid, struct error *err)
     return 0;
 }
 
-// Somebody else may have changed the limit since we did: that is the group's own from now on. Who
-// has set a quota and left the period that we have set meant the one that was there.
+// Somebody else may have changed the limit since we did: that is the group's own from now on.
 static int learn_own(struct in_place *class_, const struct limit *now, struct error *err)
 {
     struct limit_record *record = &class_->record;
     if (limit_same(now, &record->own) || limit_is_ours(record, now))
         return 0;
-    record->own.quota_us = now->quota_us;
-    if (now->period_us != record->set[1].period_us)
-        record->own.period_us = now->period_us;
-    record->set[0] = record->set[1] = *now;
+    record->own = record->set[0] = record->set[1] = *now;
     return note(class_, err);
-}
-
-// A group with a limit of its own keeps its periods, and a job's group does: they are its
-// manager's.
-static uint64_t period_of_share(const struct in_place *class_, uint32_t share_ppm)
-{
-    const struct limit *own = &class_->record.own;
-    if (class_->job.manager != PLACEMENT_NAMED || own->quota_us != LIMIT_NONE ||
-        own->period_us >= NAMED_PERIOD_LONGEST_US)
-        return own->period_us;
-    return backend_period_of_quota_us(share_ppm, class_->backend->cpus, own->period_us, PIECE_US,
-                                      NAMED_PERIOD_LONGEST_US);
 }
 
 // The smaller of the group's own limit and the share, which is never below what the kernel takes.
 static struct limit limit_of_share(const struct in_place *class_, uint32_t share_ppm)
 {
-    struct limit limit = {class_->record.own.quota_us, period_of_share(class_, share_ppm)};
+    struct limit limit = class_->record.own;
     uint64_t quota_us = backend_quota_us(share_ppm, class_->backend->cpus, limit.period_us);
     if (quota_us < limit.quota_us)
         limit.quota_us = quota_us;
@@ -544,11 +529,13 @@ static int in_place_set_share(class_t *base, uint32_t share_ppm, struct error *e
     return change(class_, &now, &limit, err);
 }
 
-// A group with a limit of its own has periods all the time.
+// A group with a limit of its own has periods all the time. Any other keeps their length, however
+// small the share: a manager that sets a quota and no period means the one that was there.
 static uint64_t in_place_period_us(const class_t *base, uint32_t share_ppm)
 {
-    const struct in_place *class_ = (const struct in_place *)base;
-    return class_->record.own.quota_us == LIMIT_NONE ? period_of_share(class_, share_ppm) : 0;
+    (void)share_ppm;
+    const struct limit *own = &((const struct in_place *)base)->record.own;
+    return own->quota_us == LIMIT_NONE ? own->period_us : 0;
 }
 
 static int in_place_begin_periods(class_t *base, uint32_t share_ppm, struct error *err)

@@ -117,11 +117,8 @@ int limit_write(const struct limit_files *files, const char *path, const struct 
 // Or one on the way between the two, see put_in_pieces().
 bool limit_is_ours(const struct limit_record *record, const struct limit *limit)
 {
-    bool on_the_way = limit->period_us == BACKEND_SHORTEST_PERIOD_US ||
-                      (limit->period_us != record->own.period_us &&
-                       (limit->period_us == record->set[0].period_us ||
-                        limit->period_us == record->set[1].period_us));
-    return limit_record_has_set(record, limit) || (limit->quota_us == LIMIT_NONE && on_the_way);
+    return limit_record_has_set(record, limit) ||
+           (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
 }
 
 int limit_restore(const struct limit_files *files, const char *path,

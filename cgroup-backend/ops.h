@@ -87,10 +87,6 @@ bool backend_name_valid(const char *name);
 // one: the first of 1, 2, 5, 10, 20, ... times `period_us` that is long enough, at most 1 s.
 uint64_t backend_period_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);
 
-// The same for a share that is to have `quota_us` at once, and at most `longest_us`.
-uint64_t backend_period_of_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us,
-                                    uint64_t quota_us, uint64_t longest_us);
-
 // The quota in us per period of `period_us` that gives share_ppm of `cpus` CPUs: rounded down, at
 // least the kernel's minimum, at most all CPUs.
 uint64_t backend_quota_us(uint32_t share_ppm, unsigned cpus, uint64_t period_us);

@@ -73,9 +73,9 @@ static bool is_step(struct component one)
     return is_numbered(step, "step_", NULL) && is_numbered(part, "+", NULL);
 }
 
-// "[uid_N/]JOB/STEP[/user]"; true when the path is one of Slurm's. *numbered: of what one srun has
-// launched. A batch script's is one job's, too, whatever the script starts on its node.
-static bool find_step(const char *path, uid_t uid, size_t *length, bool *numbered)
+// "[uid_N/]JOB/STEP[/user]"; false when the path is none of Slurm's. *manager: UNKNOWN where the
+// step holds more than a job's.
+static bool find_step(const char *path, uid_t uid, size_t *length, enum placement_manager *manager)
 {
     struct component before = {0}, job = {0};
     unsigned long owner;
@@ -90,9 +90,10 @@ static bool find_step(const char *path, uid_t uid, size_t *length, bool *numbere
         const char *end = at;
         if (is_word(next_component(&at), "user"))
             end = at;
-        *numbered = is_step(one);
-        bool of_one_job = *numbered || is_word(one, "step_batch");
-        *length = mine && of_one_job ? (size_t)(end - path) : 0;
+        *manager = is_step(one)                 ? PLACEMENT_SLURM
+                   : is_word(one, "step_batch") ? PLACEMENT_SCRIPT
+                                                : PLACEMENT_UNKNOWN;
+        *length = mine && *manager != PLACEMENT_UNKNOWN ? (size_t)(end - path) : 0;
         return true;
     }
     return false;
@@ -122,18 +123,18 @@ static bool find_unit(const char *path, size_t *length)
 
 enum placement_manager placement_find(const char *path, uid_t uid, size_t *length)
 {
-    bool numbered;
+    enum placement_manager manager = PLACEMENT_UNKNOWN;
     *length = 0;
-    if (find_step(path, uid, length, &numbered))
-        return PLACEMENT_SLURM;
+    if (find_step(path, uid, length, &manager))
+        return manager == PLACEMENT_UNKNOWN ? PLACEMENT_SLURM : manager;
     return find_unit(path, length) ? PLACEMENT_SYSTEMD : PLACEMENT_UNKNOWN;
 }
 
 bool placement_is_kept(const char *path)
 {
     size_t length = 0;
-    bool numbered = false;
-    return find_step(path, 0, &length, &numbered) && numbered;
+    enum placement_manager manager = PLACEMENT_UNKNOWN;
+    return find_step(path, 0, &length, &manager) && manager == PLACEMENT_SLURM;
 }
 
 bool placement_is_launcher(const char *name)
@@ -170,13 +171,22 @@ size_t placement_line(const struct placement_process *chain, size_t count, size_
     return known >= inside ? inside : 0;
 }
 
+bool placement_is_launched(const struct placement_process *chain, size_t inside)
+{
+    for (size_t i = 1; i < inside; i++) {
+        if (placement_is_launcher(chain[i].name))
+            return true;
+    }
+    return false;
+}
+
 bool placement_accepts(const struct placement_job *job, const struct placement_process *process,
                        bool inside)
 {
     if (process->uid != job->uid)
         return false;
     // The step's daemon, which is root's, is no part of root's job either.
-    if (job->manager == PLACEMENT_SLURM)
+    if (job->manager == PLACEMENT_SLURM || job->manager == PLACEMENT_SCRIPT)
         return strcmp(process->name, "slurmstepd") != 0;
     if (inside || process->pid == job->top)
         return true;

@@ -23,7 +23,9 @@ enum placement_manager {
     PLACEMENT_UNKNOWN,
     PLACEMENT_SLURM,
     PLACEMENT_SYSTEMD,
-    PLACEMENT_NAMED, // nobody's job: the admin has named the group, whoever lives in it
+    PLACEMENT_NAMED,  // nobody's job: the admin has named the group, whoever lives in it
+    PLACEMENT_SCRIPT, // Slurm's, of a batch script, which may launch several jobs
+    PLACEMENT_MANAGERS
 };
 
 // Who made the group `path` (as in /proc/PID/cgroup, "/a/b"), or one above it. *length gets how
@@ -45,6 +47,9 @@ size_t placement_family(const struct placement_process *chain, size_t count);
 // - or 0, unless each of the first `inside`, which live in the job's group, is the process, a
 //   wrapper below a launcher, or a launcher.
 size_t placement_line(const struct placement_process *chain, size_t count, size_t inside);
+
+// Whether one of the first `inside`, but the process itself, is a launcher.
+bool placement_is_launched(const struct placement_process *chain, size_t inside);
 
 // What is known of the job whose group it is.
 struct placement_job {

@@ -115,6 +115,13 @@ class Placed(Grouped):
         self.clients.append(client)
         return client
 
+    def launched(self, group, *way, job="a"):
+        """A job's process; the whole of `way`, by which it was started, lives in the group."""
+        make(group)
+        client = self.started([sys.executable, "-B", __file__, "enter", group, daemonkit.ROOT, *way])
+        self.assertEqual(client.register(job)["status"], 0)
+        return client
+
     def launcher(self, name="hydra_pmi_proxy"):
         """A program of this name that runs what it is given, as a child."""
         path = os.path.join(self.folder, name)

@@ -9,13 +9,11 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import unittest
 
 import daemonkit
 import groupkit
-import placekit
-from daemonkit import CLASSD, EXIT, NOBODY, ROOT, SCHEDULED, TIMERD, V1_CPU, classes, members, quota
+from daemonkit import CLASSD, EXIT, NOBODY, SCHEDULED, TIMERD, V1_CPU, classes, members, quota
 from groupkit import NONE, enter, limit, live_in, make, path_of, read, remove_all, set_limit, write
 from placekit import BATCH, SCOPE, STEP, Placed, children_of
 
@@ -274,25 +272,6 @@ class NotAlone(Placed):
         self.assert_moved(first, SCOPE)
         self.assertEqual(sorted(members("a")), sorted([first.pid, second.pid]))
 
-    def test_what_a_batch_script_starts_is_limited_with_it(self):
-        make(BATCH)
-        script = self.stranger(BATCH, uid=0)
-        first = self.inhabit(BATCH)
-        self.assert_in_place(BATCH)
-        self.job("b")
-        self.switch()
-        self.assertEqual(limit(BATCH)[0], "1000")
-        self.assertEqual(sorted(live_in(BATCH)), sorted([script.pid, first.pid]))
-        self.assertEqual(first.simple(EXIT), 0)
-        self.assertEqual((limit(BATCH), self.records()), (NONE, []))
-        self.assertEqual(self.inhabit(BATCH, "c").simple(EXIT), 0)  # the script goes on
-
-    def test_a_second_job_of_a_batch_script(self):
-        first = self.inhabit(BATCH)
-        second = self.inhabit(BATCH, "b")
-        self.assertEqual((self.records(), live_in(BATCH)), (["job-0-a"], [first.pid]))
-        self.assertIn(second.pid, members("b"))
-
     def test_steps_that_hold_more_than_a_job(self):
         for name in ("step_extern", "step_interactive"):
             with self.subTest(name):
@@ -383,17 +362,49 @@ class Kept(Placed):
         client.kill()
 
 
-class Units(Placed):
-    def launched(self, *way, group=SCOPE):
-        """The whole of `way` lives in the group."""
-        make(group)
-        enter_first = [sys.executable, "-B", placekit.__file__, "enter", group, ROOT]
-        client = self.started([*enter_first, *way])
-        self.assertEqual(client.register("a")["status"], 0)
-        return client
+class Scripts(Placed):
+    """Slurm's batch scripts, and what MPIs start in them without srun."""
 
+    def script(self, job="a"):
+        return self.launched(BATCH, *self.launcher("slurm_script"), *self.launcher("mpirun"), job=job)
+
+    def test_a_job_is_limited_with_its_script(self):
+        first = self.script()
+        self.assert_in_place(BATCH)
+        self.job("b")
+        self.switch()
+        self.assertEqual(limit(BATCH)[0], "1000")
+        self.assertEqual(len(live_in(BATCH)), 3)
+        self.assertEqual(first.simple(EXIT), 0)
+        self.assertEqual((limit(BATCH), self.records()), (NONE, []))
+        self.script("c")  # the next one
+        self.assertEqual(self.records(), ["job-0-c"])
+
+    def test_a_second_job_at_the_same_time(self):
+        first, second = self.script(), self.script("b")
+        self.assertEqual(self.records(), ["job-0-a"])
+        self.assertIn(first.pid, live_in(BATCH))
+        self.assertEqual(members("b"), [second.pid])
+        self.assertEqual(len(live_in(BATCH)), 5)  # with both scripts and launchers
+
+    def test_what_no_launcher_has_started(self):
+        """A notebook's server, say, whose programs are jobs of one process."""
+        self.assert_moved(self.launched(BATCH, *self.launcher("slurm_script")), BATCH)
+
+    def test_another_user_comes(self):
+        client = self.script()
+        self.job("b")
+        self.switch()
+        stranger = self.stranger(BATCH)
+        self.switch()
+        self.assertEqual(limit(BATCH), NONE)
+        self.assertIn(client.pid, members("a"))
+        self.assertNotIn(stranger.pid, members("a"))
+
+
+class Units(Placed):
     def test_a_launcher_in_a_scope_of_its_own(self):
-        self.launched(*self.launcher("mpiexec"), *self.launcher(), "env")
+        self.launched(SCOPE, *self.launcher("mpiexec"), *self.launcher(), "env")
         self.assert_in_place(SCOPE)
         self.assertEqual(len(live_in(SCOPE)), 3)
         self.job("b")
@@ -401,7 +412,7 @@ class Units(Placed):
         self.assertEqual(limit(SCOPE)[0], "1000")
 
     def test_a_script_that_may_start_more(self):
-        client = self.launched(*self.launcher("job_script"), *self.launcher("mpiexec"))
+        client = self.launched(SCOPE, *self.launcher("job_script"), *self.launcher("mpiexec"))
         self.assert_moved(client, SCOPE)
 
     def test_another_program_in_the_unit(self):
@@ -412,7 +423,7 @@ class Units(Placed):
         inner, = children_of(other.pid)
         enter(SCOPE, inner)
         try:
-            self.assert_moved(self.launched(*self.launcher("mpiexec")), SCOPE)
+            self.assert_moved(self.launched(SCOPE, *self.launcher("mpiexec")), SCOPE)
         finally:
             os.kill(inner, signal.SIGKILL)
 

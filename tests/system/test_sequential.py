@@ -18,8 +18,6 @@ from groupkit import NONE, TOP, Grouped, enter, limit, make, remove_all, set_lim
 
 SESSIONS = "sessions"
 OWN = ("70000", "100000")
-INTERACTIVE = ("25000", "500000")  # 5 % of a CPU
-INTERACTIVE_OF_OWN = ("5000", "100000")  # a group with a limit of its own keeps its periods
 BURN = "while True: pass"
 PAUSE_S = 2.5  # a few of classd's looks, which come once a second
 
@@ -28,10 +26,6 @@ def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def interactive():
-    return limit(SESSIONS) in (INTERACTIVE, INTERACTIVE_OF_OWN)
 
 
 class Mixed(Grouped):
@@ -61,7 +55,7 @@ class Mixed(Grouped):
         """A busy process, and a job that has the node; the job's client and the process."""
         process = self.busy()
         client = self.job("a")
-        self.eventually(interactive, "the group is limited")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "the group is limited")
         return client, process
 
 
@@ -73,7 +67,7 @@ class Turns(Mixed):
         self.assertEqual((limit(SESSIONS), quota("a")), (NONE, 1000))
         self.assertEqual(client.flags(), CONTENDED)
         self.switch()
-        self.assertEqual((limit(SESSIONS), quota("a")), (INTERACTIVE, -1))
+        self.assertEqual((limit(SESSIONS)[0], quota("a")), ("5000", -1))
         self.assertEqual(client.flags(), SCHEDULED | CONTENDED)
         self.assertEqual(client.read_page()["degree"], 2)
 
@@ -101,7 +95,7 @@ class Turns(Mixed):
         self.limited()
         self.configure(sequential__interactive_share="10%")
         self.assertEqual(self.ctl("reload").returncode, 0)
-        self.assertEqual(limit(SESSIONS), ("20000", "200000"))
+        self.assertEqual(limit(SESSIONS)[0], "10000")
 
     def test_the_groups_are_fixed_while_classd_runs(self):
         self.configure(sequential__groups="elsewhere")
@@ -116,7 +110,7 @@ class Peace(Mixed):
         time.sleep(PAUSE_S)
         self.assertEqual(limit(SESSIONS), NONE)
         client = self.job("a")
-        self.eventually(interactive, "they take turns with a job")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "they take turns with a job")
         client.kill()
         self.eventually(lambda: limit(SESSIONS) == NONE, "the last job's end lifts the limit")
 
@@ -147,18 +141,18 @@ class Quiet(Mixed):
         self.assertEqual((limit(SESSIONS), quota("a")), (NONE, -1))
         self.assertEqual(client.flags(), SCHEDULED)
         self.busy()
-        self.eventually(interactive, "they compute again")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "they compute again")
 
     def test_a_hung_classd_limits_nobody(self):
         set_limit(SESSIONS, *map(int, OWN))
         self.limited()
         self.start(TIMERD)
-        self.eventually(interactive, "their slot is over")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "their slot is over")
         self.classd.send_signal(signal.SIGSTOP)
         self.eventually(lambda: (limit(SESSIONS), quota("a")) == (OWN, -1), "timerd lifts the limits")
         self.eventually(lambda: "classd is silent" in self.log_text(), "a line")
         self.classd.send_signal(signal.SIGCONT)
-        self.eventually(interactive, "the woken classd limits again")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "the woken classd limits again")
 
 
 class Ends(Mixed):
@@ -169,7 +163,7 @@ class Ends(Mixed):
     def test_release_restores_what_a_killed_classd_left(self):
         self.limited()
         self.kill_classd()
-        self.assertTrue(interactive())
+        self.assertEqual(limit(SESSIONS)[0], "5000")
         subprocess.run([CLASSD, "--config", self.config, "--release"], check=True)
         self.assertEqual(limit(SESSIONS), OWN)
 
@@ -178,7 +172,7 @@ class Ends(Mixed):
         self.kill_classd()
         self.classd = self.start_classd()
         self.assertEqual(self.ctl_json("status")["jobs"], 1)
-        self.eventually(interactive, "they take turns again")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "they take turns again")
         self.classd.terminate()
         self.classd.wait(daemonkit.DEADLINE_S)
         self.assertEqual(limit(SESSIONS), OWN)
@@ -212,7 +206,7 @@ class Later(Mixed):
         make(SESSIONS)
         self.busy()
         self.switch()
-        self.eventually(interactive, "it is found")
+        self.eventually(lambda: limit(SESSIONS)[0] == "5000", "it is found")
 
     def test_a_group_without_which_classd_starts(self):
         self.assertEqual(self.ctl("shutdown").returncode, 0)

@@ -21,8 +21,7 @@ static char records[32];
 
 static void open_with_records(void)
 {
-    struct backend_settings settings = {version->kind, root,  2,    100 * NS_PER_MS,
-                                        records,       false, false};
+    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records, false, false};
     backend_close(backend);
     assert_ok(backend_open(&settings, &backend, &err));
 }
@@ -45,20 +44,6 @@ static void own_limit_from(int quota_us)
     char text[32];
     snprintf(text, sizeof text, version == &v1 ? "%d" : "%d 100000", quota_us);
     write_text(origin(), version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
-}
-
-// As somebody does who sets no period.
-static void own_quota_from(int quota_us)
-{
-    char text[32];
-    snprintf(text, sizeof text, version == &v2 && quota_us < 0 ? "max" : "%d", quota_us);
-    write_text(origin(), version == &v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
-}
-
-static void assert_limit_from(int64_t quota_us, uint64_t period_us)
-{
-    assert_int_equal(limit_from().quota_us, quota_us);
-    assert_int_equal(limit_from().period_us, period_us);
 }
 
 // A process in a group of its own, and the backend of a daemon with a runtime directory.
@@ -351,40 +336,31 @@ static void the_periods_of_a_group_in_place(void **state)
     live_elsewhere(from);
     class_t *a = NULL;
     assert_ok(class_open_named(backend, "sequential-0", from, &a, &err));
-    assert_int_equal(class_period_ns(a, 20000), 500 * NS_PER_MS);
+    assert_int_equal(class_period_ns(a, 20000), 100 * NS_PER_MS);
     assert_int_equal(class_begin_periods(a, 50000, &err), 1);
-    assert_limit_from(20000, 200000);
+    assert_int_equal(limit_from().quota_us, 10000);
+    assert_int_equal(limit_from().period_us, 100000);
     assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
-    assert_limit_from(-1, 100000);
-    // A small share's are longer, for 20 ms at once, or as much as that is in half a second.
+    assert_int_equal(limit_from().quota_us, -1);
+    // A small share's are as long.
     assert_ok(class_set_share(a, 2000, &err));
-    assert_limit_from(2000, 500000);
-    assert_ok(class_set_share(a, 200000, &err));
-    assert_limit_from(40000, 100000);
-    // A quota that somebody has set alone is one of the group's own periods.
-    assert_ok(class_set_share(a, 50000, &err));
-    own_quota_from(70000);
-    assert_ok(class_set_share(a, 40000, &err));
-    assert_limit_from(8000, 100000);
-    assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
-    assert_limit_from(70000, 100000);
-    own_quota_from(-1);
+    assert_int_equal(limit_from().quota_us, 1000);
+    assert_int_equal(limit_from().period_us, 100000);
     assert_ok(class_set_share(a, BACKEND_UNLIMITED, &err));
     // A daemon was killed between the two writes, at each of the places where that can be.
-    const char *const v2_left[] = {"20000 1000"};
-    const char *const v1_left[][2] = {{"1000", "20000"}, {"1000", "-1"}, {"200000", "-1"}};
-    for (unsigned i = 0; i < (version == &v1 ? 3 : 1); i++) {
+    const char *const v2_left[] = {"10000 1000"};
+    const char *const v1_left[] = {"10000", "-1"};
+    for (unsigned i = 0; i < (version == &v1 ? 2 : 1); i++) {
         assert_int_equal(class_begin_periods(a, 50000, &err), 1);
         class_close(a);
-        if (version == &v1) {
-            write_text(origin(), "cpu.cfs_period_us", v1_left[i][0]);
-            write_text(origin(), "cpu.cfs_quota_us", v1_left[i][1]);
-        } else {
-            write_text(origin(), "cpu.max", v2_left[i]);
-        }
+        if (version == &v1)
+            write_text(origin(), "cpu.cfs_period_us", "1000");
+        write_text(origin(), version == &v1 ? "cpu.cfs_quota_us" : "cpu.max",
+                   version == &v1 ? v1_left[i] : v2_left[i]);
         open_with_records();
         assert_ok(backend_release_all(backend, NULL, &err));
-        assert_limit_from(-1, 100000);
+        assert_int_equal(limit_from().quota_us, -1);
+        assert_int_equal(limit_from().period_us, 100000);
         a = open_class("sequential-0");
     }
     // One that has a limit of its own keeps its periods.

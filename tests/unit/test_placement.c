@@ -18,7 +18,7 @@
 // What placement_find() says for user 7: "manager:group".
 static void assert_found(const char *path, const char *expected)
 {
-    static const char *const managers[] = {"unknown", "slurm", "systemd"};
+    static const char *const managers[] = {"unknown", "slurm", "systemd", "named", "script"};
     char text[256];
     size_t length;
     enum placement_manager manager = placement_find(path, 7, &length);
@@ -38,8 +38,8 @@ static void groups_of_slurm(void **state)
     assert_found("/system.slice/slurmstepd.scope/job_3/step_0/slurm",
                  "slurm:/system.slice/slurmstepd.scope/job_3/step_0");
     assert_found("/slurm/uid_8/job_3/step_0", "slurm:");
-    assert_found("/slurm/uid_7/job_3/step_batch/task_0", "slurm:/slurm/uid_7/job_3/step_batch");
-    assert_found("/slurm/uid_8/job_3/step_batch", "slurm:");
+    assert_found("/slurm/uid_7/job_3/step_batch/task_0", "script:/slurm/uid_7/job_3/step_batch");
+    assert_found("/slurm/uid_8/job_3/step_batch", "script:");
     assert_found("/slurm/uid_7/job_3/step_extern", "slurm:");
     assert_found("/slurm/uid_7/job_3/step_interactive", "slurm:");
     // Several programs of one srun.
@@ -50,7 +50,7 @@ static void groups_of_slurm(void **state)
     assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_0",
                  "slurm:/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user");
     assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user/task_0",
-                 "slurm:/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user");
+                 "script:/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user");
     assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batches/user", "slurm:");
     assert_found("/system.slice/slurmstepd.scope/sEKNKTV3WPV50/step_0/user", "systemd:");
     assert_found("/system.slice/slurmstepd.scope/system", "systemd:");
@@ -145,6 +145,18 @@ static void lines_of_launchers_and_wrappers(void **state)
     assert_int_equal(placement_line(line, 5, 5), 0); // a script that may start other things
 }
 
+static void who_was_launched(void **state)
+{
+    (void)state;
+    const struct placement_process line[] = {one(ME, 9, 7, "rank"), one(9, 8, 7, "mpirun"),
+                                             one(8, 3, 7, "slurm_script"),
+                                             one(3, 1, 0, "slurmstepd")};
+    assert_true(placement_is_launched(line, 3));
+    assert_true(placement_is_launched(line, 2));
+    assert_false(placement_is_launched(line, 1));     // the launcher is outside
+    assert_false(placement_is_launched(line + 2, 1)); // what the script does itself
+}
+
 static void who_is_of_the_job(void **state)
 {
     (void)state;
@@ -175,6 +187,10 @@ static void who_is_of_the_job(void **state)
     assert_true(placement_accepts(&job, &process, false));
     process = one(30, 2, 7, "slurmstepd"); // nor does root limit it with its own jobs
     assert_false(placement_accepts(&job, &process, true));
+    job.manager = PLACEMENT_SCRIPT;
+    assert_false(placement_accepts(&job, &process, true));
+    process = one(30, 2, 7, "x");
+    assert_true(placement_accepts(&job, &process, false));
     job = (struct placement_job){PLACEMENT_UNKNOWN, .uid = 7};
     process = one(30, 0, 7, "x"); // its parent cannot be seen, and no starter is known
     assert_false(placement_accepts(&job, &process, false));
@@ -297,7 +313,7 @@ static void rubbish_is_no_record(void **state)
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup a\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a/../../etc\n");
-    assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 4\ngroup /a\n");
+    assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 5\ngroup /a\n");
     assert_rubbish("set 1 2 3 4\nown 1 0\ninode 3\nuid 4\nmanager 1\ngroup /a\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a\nmore\n");
     assert_rubbish("set 1 2 3\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a\n");
@@ -324,6 +340,7 @@ int main(void)
         cmocka_unit_test(launchers),
         cmocka_unit_test(families_end_at_the_launcher),
         cmocka_unit_test(lines_of_launchers_and_wrappers),
+        cmocka_unit_test(who_was_launched),
         cmocka_unit_test(who_is_of_the_job),
         FILES(a_record_comes_back_as_it_was),
         FILES(records_are_listed),
