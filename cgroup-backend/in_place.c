@@ -122,6 +122,20 @@ static int not_alone(const struct in_place *class_, const struct placement_proce
                      class_->record.group);
 }
 
+// A program without one is not what the script waits for: a server, say, beside others.
+static int check_launcher(struct in_place *class_, const struct placement_process *line,
+                          size_t inside, struct error *err)
+{
+    size_t at = placement_launcher(line, inside);
+    if (at == 0)
+        return error_set(err, EXDEV, "no launcher in %s has started process %d",
+                         class_->record.group, (int)line->pid);
+    if (class_->job.top != 0 && class_->job.top != line[at].pid)
+        return not_alone(class_, &line[at], err);
+    class_->job.top = line[at].pid;
+    return 0;
+}
+
 // A process that registers must live in the group, and whoever is above it there must be of the
 // job.
 static int check_line(struct in_place *class_, pid_t pid, const struct pid_list *members,
@@ -136,12 +150,8 @@ static int check_line(struct in_place *class_, pid_t pid, const struct pid_list 
         return error_set(err, EXDEV, "process %d lives outside %s", (int)pid, class_->record.group);
     if (class_->job.manager == PLACEMENT_SLURM)
         return 0;
-    // A program without one is not what the script waits for: a server, say, beside others.
     if (class_->job.manager == PLACEMENT_SCRIPT)
-        return placement_is_launched(line, inside)
-                   ? 0
-                   : error_set(err, EXDEV, "no launcher in %s has started process %d",
-                               class_->record.group, (int)pid);
+        return check_launcher(class_, line, inside, err);
     const struct placement_process *top = &line[inside - 1];
     if (inside == LINE_MAX_PROCESSES || placement_line(line, count, inside) == 0)
         return not_alone(class_, top, err);
@@ -182,6 +192,16 @@ static bool is_known(const struct in_place *class_, pid_t pid)
     return pid_list_has(&class_->known, pid) && in_place_holds(&class_->base, pid);
 }
 
+static bool accepts(const struct in_place *class_, const struct placement_process *process,
+                    const struct pid_list *members)
+{
+    struct placement_process parent;
+    bool ask = class_->job.manager == PLACEMENT_SCRIPT && placement_is_launcher(process->name) &&
+               processes_look("/proc", process->parent, &parent);
+    return placement_accepts(&class_->job, process, pid_list_has(members, process->parent),
+                             ask ? parent.name : NULL);
+}
+
 // Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
 // The kernel gives a number again only after all others, so whom we know stays known.
 static int check(struct in_place *class_, pid_t pid, struct error *err)
@@ -211,8 +231,7 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
             return error_set(err, fault.code, "%s", fault.text);
         if (process.parent == 1) // of nobody else it is asked
             process.start_time = processes_start_time("/proc", process.pid);
-        if (process.pid == getpid() ||
-            !placement_accepts(&class_->job, &process, pid_list_has(&members, process.parent)))
+        if (process.pid == getpid() || !accepts(class_, &process, &members))
             return not_alone(class_, &process, err);
     }
     pid_list_free(&class_->known);

@@ -171,23 +171,33 @@ size_t placement_line(const struct placement_process *chain, size_t count, size_
     return known >= inside ? inside : 0;
 }
 
-bool placement_is_launched(const struct placement_process *chain, size_t inside)
+size_t placement_launcher(const struct placement_process *chain, size_t inside)
 {
-    for (size_t i = 1; i < inside; i++) {
+    for (size_t i = inside; i-- > 1;) {
         if (placement_is_launcher(chain[i].name))
-            return true;
+            return i;
     }
-    return false;
+    return 0;
+}
+
+// A launcher that none has started is another job of the script's, whom the first one's limit would
+// hold up; mpiexec has proxies, and mpirun srun.
+static bool script_accepts(const struct placement_job *job, const struct placement_process *process,
+                           const char *parent)
+{
+    return !placement_is_launcher(process->name) || process->pid == job->top ||
+           (parent != NULL && placement_is_launcher(parent));
 }
 
 bool placement_accepts(const struct placement_job *job, const struct placement_process *process,
-                       bool inside)
+                       bool inside, const char *parent)
 {
     if (process->uid != job->uid)
         return false;
     // The step's daemon, which is root's, is no part of root's job either.
     if (job->manager == PLACEMENT_SLURM || job->manager == PLACEMENT_SCRIPT)
-        return strcmp(process->name, "slurmstepd") != 0;
+        return strcmp(process->name, "slurmstepd") != 0 &&
+               (job->manager == PLACEMENT_SLURM || script_accepts(job, process, parent));
     if (inside || process->pid == job->top)
         return true;
     // Started as the job was, or an orphan of the job's; but another launcher is another job, and

@@ -48,21 +48,24 @@ size_t placement_family(const struct placement_process *chain, size_t count);
 //   wrapper below a launcher, or a launcher.
 size_t placement_line(const struct placement_process *chain, size_t count, size_t inside);
 
-// Whether one of the first `inside`, but the process itself, is a launcher.
-bool placement_is_launched(const struct placement_process *chain, size_t inside);
+// Where in chain[] the highest launcher is of those that live in the job's group, the first
+// `inside`; 0: there is none.
+size_t placement_launcher(const struct placement_process *chain, size_t inside);
 
 // What is known of the job whose group it is.
 struct placement_job {
     enum placement_manager manager;
     uid_t uid;
-    pid_t top;           // the highest process of the group above a registered one; 0: not known
+    pid_t top;           // the highest process of the group above a registered one, in a script's
+                         // the highest launcher; 0: not known
     pid_t starter;       // its parent, outside the group
     uint64_t start_time; // of `top`, or of an earlier one; 0: not known
 };
 
 // Whether a process of the group is of this job. `inside`: its parent is in the group, too, and is
-// judged by itself.
+// judged by itself. `parent`: the parent's name, of a launcher in a script's group, else it may be
+// null.
 bool placement_accepts(const struct placement_job *job, const struct placement_process *process,
-                       bool inside);
+                       bool inside, const char *parent);
 
 #endif

@@ -377,15 +377,20 @@ class Scripts(Placed):
         self.assertEqual(len(live_in(BATCH)), 3)
         self.assertEqual(first.simple(EXIT), 0)
         self.assertEqual((limit(BATCH), self.records()), (NONE, []))
+        first.kill()
+        self.eventually(lambda: live_in(BATCH) == [], "its launcher ends")
         self.script("c")  # the next one
         self.assertEqual(self.records(), ["job-0-c"])
 
     def test_a_second_job_at_the_same_time(self):
-        first, second = self.script(), self.script("b")
+        """Its launcher would wait for the first one's turns."""
+        first = self.script()
         self.assertEqual(self.records(), ["job-0-a"])
-        self.assertIn(first.pid, live_in(BATCH))
-        self.assertEqual(members("b"), [second.pid])
-        self.assertEqual(len(live_in(BATCH)), 5)  # with both scripts and launchers
+        second = self.script("b")
+        self.switch()
+        self.assertEqual((limit(BATCH), self.records()), (NONE, []))
+        self.assertEqual((members("a"), members("b")), ([first.pid], [second.pid]))
+        self.assertEqual(len(live_in(BATCH)), 4)  # scripts and launchers
 
     def test_what_no_launcher_has_started(self):
         """A notebook's server, say, whose programs are jobs of one process."""
