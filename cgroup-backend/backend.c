@@ -174,6 +174,11 @@ bool backend_keeps(backend_t *backend, pid_t pid)
     return backend->ops->keeps(backend, pid);
 }
 
+bool class_is_of_script(const class_t *class_)
+{
+    return class_->ops->is_of_script != NULL && class_->ops->is_of_script(class_);
+}
+
 bool class_is_stopped_by_manager(const class_t *class_)
 {
     return class_is_in_place(class_) && class_->ops->is_stopped(class_);

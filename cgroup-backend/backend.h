@@ -97,6 +97,9 @@ bool backend_keeps(backend_t *backend, pid_t pid);
 // that cannot be known.
 bool class_is_stopped_by_manager(const class_t *class_);
 
+// Whether the class is in place in the group of a batch script, which may launch other jobs there.
+bool class_is_of_script(const class_t *class_);
+
 // Makes the class one of its own below the root, still without processes, and gives the group back
 // as it was. On error the class stays in place.
 int class_displace(class_t **class_, struct error *err);

@@ -31,6 +31,7 @@ struct in_place {
     int usage_fd;
     struct placement_job job;
     struct pid_list known; // members that were found to be of the job, sorted
+    bool opening;          // a script's group: other launchers in it are other jobs'
 };
 
 static const struct backend_ops in_place_ops, named_ops;
@@ -196,10 +197,15 @@ static bool accepts(const struct in_place *class_, const struct placement_proces
                     const struct pid_list *members)
 {
     struct placement_process parent;
-    bool ask = class_->job.manager == PLACEMENT_SCRIPT && placement_is_launcher(process->name) &&
-               processes_look("/proc", process->parent, &parent);
-    return placement_accepts(&class_->job, process, pid_list_has(members, process->parent),
-                             ask ? parent.name : NULL);
+    bool inside = pid_list_has(members, process->parent);
+    if (!placement_accepts(&class_->job, process, inside))
+        return false;
+    if (!class_->opening || !placement_is_launcher(process->name) ||
+        process->pid == class_->job.top)
+        return true;
+    // mpiexec has proxies, and mpirun srun.
+    return inside && processes_look("/proc", process->parent, &parent) &&
+           placement_is_launcher(parent.name);
 }
 
 // Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
@@ -254,6 +260,13 @@ static void in_place_close(class_t *base)
     free(class_);
 }
 
+static enum placement_manager manager_of(const struct limit_record *record)
+{
+    size_t length;
+    return record->manager == PLACEMENT_SLURM ? placement_find(record->group, record->uid, &length)
+                                              : record->manager;
+}
+
 // Takes *path, also when there is no memory.
 static struct in_place *new_class(struct cgroup_backend *backend, const char *name, char **path,
                                   const struct limit_record *record)
@@ -269,7 +282,7 @@ static struct in_place *new_class(struct cgroup_backend *backend, const char *na
         class_->path = *path;
         class_->record = *record;
         class_->record_fd = class_->usage_fd = class_->files.quota = class_->files.period = -1;
-        class_->job = (struct placement_job){.manager = record->manager, .uid = record->uid};
+        class_->job = (struct placement_job){.manager = manager_of(record), .uid = record->uid};
     }
     *path = NULL;
     return class_;
@@ -349,7 +362,10 @@ static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error 
         return -1;
     if (fresh)
         class_->record.set[0] = class_->record.set[1] = class_->record.own;
-    return check(class_, pid, err) == 0 ? note(class_, err) : -1;
+    class_->opening = class_->job.manager == PLACEMENT_SCRIPT;
+    int rc = check(class_, pid, err);
+    class_->opening = false;
+    return rc == 0 ? note(class_, err) : -1;
 }
 
 // The class of record->group; its inode and limits are still to be found out. `pid` registers in
@@ -398,9 +414,11 @@ int in_place_open(backend_t *base, const char *name, const struct class_home *ho
     struct limit_record record = {.uid = home->uid};
     if (backend->records == NULL)
         return no_records(err);
-    cleanup_free char *group = find_group(backend, home, &record.manager, err);
+    enum placement_manager manager = PLACEMENT_UNKNOWN;
+    cleanup_free char *group = find_group(backend, home, &manager, err);
     if (group == NULL)
         return -1;
+    record.manager = manager == PLACEMENT_SCRIPT ? PLACEMENT_SLURM : manager;
     snprintf(record.group, sizeof record.group, "%s", group);
     return open_group(backend, name, &record, home->pid, opened, err);
 }
@@ -683,6 +701,11 @@ static bool in_place_is_stopped(const class_t *base)
            strncmp(text, "FROZEN", strlen("FROZEN")) == 0;
 }
 
+static bool in_place_is_of_script(const class_t *base)
+{
+    return ((const struct in_place *)base)->job.manager == PLACEMENT_SCRIPT;
+}
+
 static const struct backend_ops in_place_ops = {
     .name = "in place",
     .close = in_place_close,
@@ -700,6 +723,7 @@ static const struct backend_ops in_place_ops = {
     .remove_step = in_place_remove,
     .displace = in_place_displace,
     .is_stopped = in_place_is_stopped,
+    .is_of_script = in_place_is_of_script,
 };
 
 static const struct backend_ops named_ops = {

@@ -23,6 +23,7 @@ struct backend_ops {
     bool (*keeps)(backend_t *backend, pid_t pid);
     int (*displace)(class_t **class_, struct error *err); // of classes in place only
     bool (*is_stopped)(const class_t *class_);            // likewise
+    bool (*is_of_script)(const class_t *class_);          // null: none is
     void (*close)(class_t *class_);
     int (*place)(class_t *class_, pid_t pid, uint64_t start_time, struct error *err);
     int (*place_others)(class_t *class_, const struct process_id *whom, size_t count,

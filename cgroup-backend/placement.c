@@ -180,24 +180,14 @@ size_t placement_launcher(const struct placement_process *chain, size_t inside)
     return 0;
 }
 
-// A launcher that none has started is another job of the script's, whom the first one's limit would
-// hold up; mpiexec has proxies, and mpirun srun.
-static bool script_accepts(const struct placement_job *job, const struct placement_process *process,
-                           const char *parent)
-{
-    return !placement_is_launcher(process->name) || process->pid == job->top ||
-           (parent != NULL && placement_is_launcher(parent));
-}
-
 bool placement_accepts(const struct placement_job *job, const struct placement_process *process,
-                       bool inside, const char *parent)
+                       bool inside)
 {
     if (process->uid != job->uid)
         return false;
     // The step's daemon, which is root's, is no part of root's job either.
     if (job->manager == PLACEMENT_SLURM || job->manager == PLACEMENT_SCRIPT)
-        return strcmp(process->name, "slurmstepd") != 0 &&
-               (job->manager == PLACEMENT_SLURM || script_accepts(job, process, parent));
+        return strcmp(process->name, "slurmstepd") != 0;
     if (inside || process->pid == job->top)
         return true;
     // Started as the job was, or an orphan of the job's; but another launcher is another job, and

@@ -24,8 +24,8 @@ enum placement_manager {
     PLACEMENT_SLURM,
     PLACEMENT_SYSTEMD,
     PLACEMENT_NAMED,  // nobody's job: the admin has named the group, whoever lives in it
-    PLACEMENT_SCRIPT, // Slurm's, of a batch script, which may launch several jobs
-    PLACEMENT_MANAGERS
+    PLACEMENT_SCRIPT, // Slurm's, of a batch script, which may launch several jobs; PLACEMENT_SLURM
+                      // in records, as older programs read them
 };
 
 // Who made the group `path` (as in /proc/PID/cgroup, "/a/b"), or one above it. *length gets how
@@ -63,9 +63,8 @@ struct placement_job {
 };
 
 // Whether a process of the group is of this job. `inside`: its parent is in the group, too, and is
-// judged by itself. `parent`: the parent's name, of a launcher in a script's group, else it may be
-// null.
+// judged by itself.
 bool placement_accepts(const struct placement_job *job, const struct placement_process *process,
-                       bool inside, const char *parent);
+                       bool inside);
 
 #endif

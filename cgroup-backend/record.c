@@ -17,7 +17,7 @@ int record_read(const char *directory, const char *name, struct limit_record *re
         return 0;
     if (file_read(directory, name, text, sizeof text, &fault) != 0)
         return fault.code == ENOENT ? 0 : error_set(err, fault.code, "%s", fault.text);
-    if (limit_record_parse(text, record) != 0 || record->manager >= PLACEMENT_MANAGERS)
+    if (limit_record_parse(text, record) != 0 || record->manager > PLACEMENT_NAMED)
         return error_set(err, EBADMSG, "%s/%s is not what classd writes there", directory, name);
     return 1;
 }

@@ -164,6 +164,15 @@ int job_class_place(const struct config *config, backend_t *backend, struct job 
                                : error_set(err, fault.code, "%s", fault.text);
 }
 
+bool job_class_give_way(const struct config *config, backend_t *backend, struct job *job, pid_t pid)
+{
+    struct error why;
+    if (job->class_ == NULL || !class_is_of_script(job->class_) || !class_holds(job->class_, pid))
+        return false;
+    error_set(&why, EXDEV, "process %d in it is of another job", (int)pid);
+    return displace(config, backend, job, &why);
+}
+
 bool job_class_limit(const struct config *config, backend_t *backend,
                      const struct phase_moment *moment, struct job *job, bool limited,
                      uint32_t share_ppm)

@@ -32,6 +32,12 @@ int job_class_remove(class_t *class_, unsigned *waits, struct error *err);
 int job_class_place(const struct config *config, backend_t *backend, struct job *job, pid_t pid,
                     uint64_t start_time, struct error *err);
 
+// A process of a new job lives in the group of a batch script in which this job is in place: the
+// limit would hold up that one's launcher. Moves the job to a class of its own, if [cgroup]
+// placement and its manager allow that: true, and the limit is to be set anew.
+bool job_class_give_way(const struct config *config, backend_t *backend, struct job *job,
+                        pid_t pid);
+
 // Sets or lifts the limit; fails open. Returns false when the job must go unlimited because the
 // limit could not be set. A kernel that refused one write may accept a later one, so a job whose
 // limit could not even be lifted is marked as stuck, to be tried again every turn.

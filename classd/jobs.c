@@ -113,11 +113,21 @@ static int check_jobs(const struct scheduler *scheduler, uid_t uid, const char *
     return 0;
 }
 
+static void make_room(struct scheduler *scheduler, pid_t pid)
+{
+    for (size_t i = 0; i < table_job_count(scheduler->table); i++) {
+        struct job *other = table_job_at(scheduler->table, i);
+        if (job_class_give_way(scheduler->config, scheduler->backend, other, pid))
+            decisions_reassert_job(scheduler, other);
+    }
+}
+
 // `left` is what another job of the name has left, or null. A class in place would be a second one
 // of that name.
 static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, const class_t *left,
                       struct error *err)
 {
+    make_room(scheduler, pid);
     if (job_class_open(scheduler->config, scheduler->backend, job, pid, err) < 0)
         return -1;
     if (left == NULL || !class_is_in_place(job->class_))

@@ -387,10 +387,35 @@ class Scripts(Placed):
         first = self.script()
         self.assertEqual(self.records(), ["job-0-a"])
         second = self.script("b")
-        self.switch()
         self.assertEqual((limit(BATCH), self.records()), (NONE, []))
         self.assertEqual((members("a"), members("b")), ([first.pid], [second.pid]))
         self.assertEqual(len(live_in(BATCH)), 4)  # scripts and launchers
+        self.assert_shares("a", "b")
+        third = self.script("c")  # beside their launchers
+        self.assertEqual((members("c"), self.records()), ([third.pid], []))
+
+    def test_a_new_classd_and_a_second_job(self):
+        first = self.script()
+        self.job("b")
+        self.kill_classd()
+        self.classd = self.start_classd()
+        self.eventually(lambda: self.records() == ["job-0-a"], "it is taken up again")
+        second = self.script("c")
+        self.assertEqual((limit(BATCH), self.records()), (NONE, []))
+        self.assertEqual((members("a"), members("c")), ([first.pid], [second.pid]))
+
+    def test_release_restores_what_a_killed_classd_left(self):
+        self.script()
+        self.job("b")
+        self.switch()
+        self.assertEqual(limit(BATCH)[0], "1000")
+        self.kill_classd()
+        self.release()
+        self.assertEqual(limit(BATCH), NONE)
+
+    def test_proxies_are_the_jobs(self):
+        self.launched(BATCH, *self.launcher("slurm_script"), *self.launcher("mpiexec"), *self.launcher())
+        self.assert_in_place(BATCH)
 
     def test_what_no_launcher_has_started(self):
         """A notebook's server, say, whose programs are jobs of one process."""
@@ -400,6 +425,7 @@ class Scripts(Placed):
         client = self.script()
         self.job("b")
         self.switch()
+        self.assertEqual(limit(BATCH)[0], "1000")
         stranger = self.stranger(BATCH)
         self.switch()
         self.assertEqual(limit(BATCH), NONE)

@@ -157,57 +157,43 @@ static void the_launcher_of_a_script(void **state)
     assert_int_equal(placement_launcher(line + 3, 1), 0); // what the script does itself
 }
 
-static void a_script_launches_one_job_at_a_time(void **state)
-{
-    (void)state;
-    struct placement_job job = {PLACEMENT_SCRIPT, .uid = 7, .top = 8};
-    struct placement_process launcher = one(8, 5, 7, "mpirun"), rank = one(30, 2, 7, "x");
-    assert_true(placement_accepts(&job, &launcher, true, "slurm_script"));
-    assert_true(placement_accepts(&job, &rank, false, NULL));
-    launcher.pid = 20; // a second one
-    assert_false(placement_accepts(&job, &launcher, true, "slurm_script"));
-    assert_false(placement_accepts(&job, &launcher, true, NULL));
-    launcher = one(20, 8, 7, "srun"); // the first one's, for its other nodes
-    assert_true(placement_accepts(&job, &launcher, true, "mpirun"));
-}
-
 static void who_is_of_the_job(void **state)
 {
     (void)state;
     struct placement_job job = {PLACEMENT_SYSTEMD, .uid = 7, .top = 20, .starter = 15};
     struct placement_process process = one(30, 20, 7, "x");
-    assert_true(placement_accepts(&job, &process, true, NULL));
-    assert_false(placement_accepts(&job, &process, false, NULL)); // started from elsewhere
+    assert_true(placement_accepts(&job, &process, true));
+    assert_false(placement_accepts(&job, &process, false)); // started from elsewhere
     process.parent = 15;
-    assert_true(placement_accepts(&job, &process, false, NULL));
+    assert_true(placement_accepts(&job, &process, false));
     process.parent = 1; // an orphan
-    assert_true(placement_accepts(&job, &process, false, NULL));
+    assert_true(placement_accepts(&job, &process, false));
     job.starter = 1; // the job is of a service's program that has ended, or was made a daemon
     job.start_time = process.start_time = 500;
-    assert_true(placement_accepts(&job, &process, false, NULL));
+    assert_true(placement_accepts(&job, &process, false));
     process.start_time = 499; // the service's main program
-    assert_false(placement_accepts(&job, &process, false, NULL));
+    assert_false(placement_accepts(&job, &process, false));
     job.starter = 15;
-    assert_false(placement_accepts(&job, &process, false, NULL));
+    assert_false(placement_accepts(&job, &process, false));
     process = one(30, 1, 7, "mpiexec");
-    assert_false(placement_accepts(&job, &process, false, NULL)); // another job
+    assert_false(placement_accepts(&job, &process, false)); // another job
     process = one(20, 2, 7, "mpiexec");
-    assert_true(placement_accepts(&job, &process, false, NULL)); // this one's
+    assert_true(placement_accepts(&job, &process, false)); // this one's
     process.uid = 8;
-    assert_false(placement_accepts(&job, &process, true, NULL));
+    assert_false(placement_accepts(&job, &process, true));
     job.manager = PLACEMENT_SLURM;
-    assert_false(placement_accepts(&job, &process, true, NULL));
+    assert_false(placement_accepts(&job, &process, true));
     process = one(30, 2, 7, "x");
-    assert_true(placement_accepts(&job, &process, false, NULL));
+    assert_true(placement_accepts(&job, &process, false));
     process = one(30, 2, 7, "slurmstepd"); // nor does root limit it with its own jobs
-    assert_false(placement_accepts(&job, &process, true, NULL));
+    assert_false(placement_accepts(&job, &process, true));
     job.manager = PLACEMENT_SCRIPT;
-    assert_false(placement_accepts(&job, &process, true, NULL));
+    assert_false(placement_accepts(&job, &process, true));
     process = one(30, 2, 7, "x");
-    assert_true(placement_accepts(&job, &process, false, NULL));
+    assert_true(placement_accepts(&job, &process, false));
     job = (struct placement_job){PLACEMENT_UNKNOWN, .uid = 7};
     process = one(30, 0, 7, "x"); // its parent cannot be seen, and no starter is known
-    assert_false(placement_accepts(&job, &process, false, NULL));
+    assert_false(placement_accepts(&job, &process, false));
 }
 
 // ---- records
@@ -327,7 +313,7 @@ static void rubbish_is_no_record(void **state)
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup a\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a/../../etc\n");
-    assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 5\ngroup /a\n");
+    assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 4\ngroup /a\n");
     assert_rubbish("set 1 2 3 4\nown 1 0\ninode 3\nuid 4\nmanager 1\ngroup /a\n");
     assert_rubbish("set 1 2 3 4\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a\nmore\n");
     assert_rubbish("set 1 2 3\nown 1 2\ninode 3\nuid 4\nmanager 1\ngroup /a\n");
@@ -355,7 +341,6 @@ int main(void)
         cmocka_unit_test(families_end_at_the_launcher),
         cmocka_unit_test(lines_of_launchers_and_wrappers),
         cmocka_unit_test(the_launcher_of_a_script),
-        cmocka_unit_test(a_script_launches_one_job_at_a_time),
         cmocka_unit_test(who_is_of_the_job),
         FILES(a_record_comes_back_as_it_was),
         FILES(records_are_listed),
