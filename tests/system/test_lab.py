@@ -189,7 +189,7 @@ class Mpi(LabTest):
             report = self.reported()
             self.assertEqual((report["hung_in_finalize"], report["timed_out"]), (1, False))
             self.assertLess(report["response_s"], 3)
-            lab(*mpiexec, "--timeout", "2", "--done-pattern", "^done", "--grace", "60", "-n", "2", "sh", "-c",
+            lab(*mpiexec, "--timeout", "4", "--done-pattern", "^done", "--grace", "60", "-n", "2", "sh", "-c",
                 "echo done; sleep 60")
             report = self.reported()
             self.assertEqual((report["hung_in_finalize"], report["timed_out"]), (1, False))
