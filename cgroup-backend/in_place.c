@@ -31,7 +31,6 @@ struct in_place {
     int usage_fd;
     struct placement_job job;
     struct pid_list known; // members that were found to be of the job, sorted
-    bool opening;          // a script's group: other launchers in it are other jobs'
 };
 
 static const struct backend_ops in_place_ops, named_ops;
@@ -193,21 +192,6 @@ static bool is_known(const struct in_place *class_, pid_t pid)
     return pid_list_has(&class_->known, pid) && in_place_holds(&class_->base, pid);
 }
 
-static bool accepts(const struct in_place *class_, const struct placement_process *process,
-                    const struct pid_list *members)
-{
-    struct placement_process parent;
-    bool inside = pid_list_has(members, process->parent);
-    if (!placement_accepts(&class_->job, process, inside))
-        return false;
-    if (!class_->opening || !placement_is_launcher(process->name) ||
-        process->pid == class_->job.top)
-        return true;
-    // mpiexec has proxies, and mpirun srun.
-    return inside && processes_look("/proc", process->parent, &parent) &&
-           placement_is_launcher(parent.name);
-}
-
 // Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
 // The kernel gives a number again only after all others, so whom we know stays known.
 static int check(struct in_place *class_, pid_t pid, struct error *err)
@@ -237,12 +221,35 @@ static int check(struct in_place *class_, pid_t pid, struct error *err)
             return error_set(err, fault.code, "%s", fault.text);
         if (process.parent == 1) // of nobody else it is asked
             process.start_time = processes_start_time("/proc", process.pid);
-        if (process.pid == getpid() || !accepts(class_, &process, &members))
+        if (process.pid == getpid() ||
+            !placement_accepts(&class_->job, &process, pid_list_has(&members, process.parent)))
             return not_alone(class_, &process, err);
     }
     pid_list_free(&class_->known);
     class_->known = members;
     members = (struct pid_list){0};
+    return 0;
+}
+
+// Started by a launcher that lives in the group, too: mpiexec has proxies, and mpirun srun.
+static bool is_below_launcher(const struct in_place *class_,
+                              const struct placement_process *process)
+{
+    struct placement_process parent;
+    return pid_list_has(&class_->known, process->parent) &&
+           processes_look("/proc", process->parent, &parent) && placement_is_launcher(parent.name);
+}
+
+// Another launcher in a script's group is another job's.
+static int check_other_launchers(const struct in_place *class_, struct error *err)
+{
+    for (size_t i = 0; i < class_->known.count; i++) {
+        struct placement_process process;
+        if (class_->known.pids[i] != class_->job.top &&
+            processes_look("/proc", class_->known.pids[i], &process) &&
+            placement_is_launcher(process.name) && !is_below_launcher(class_, &process))
+            return not_alone(class_, &process, err);
+    }
     return 0;
 }
 
@@ -362,10 +369,10 @@ static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error 
         return -1;
     if (fresh)
         class_->record.set[0] = class_->record.set[1] = class_->record.own;
-    class_->opening = class_->job.manager == PLACEMENT_SCRIPT;
-    int rc = check(class_, pid, err);
-    class_->opening = false;
-    return rc == 0 ? note(class_, err) : -1;
+    if (check(class_, pid, err) != 0 ||
+        (class_->job.manager == PLACEMENT_SCRIPT && check_other_launchers(class_, err) != 0))
+        return -1;
+    return note(class_, err);
 }
 
 // The class of record->group; its inode and limits are still to be found out. `pid` registers in

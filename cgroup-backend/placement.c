@@ -73,9 +73,15 @@ static bool is_step(struct component one)
     return is_numbered(step, "step_", NULL) && is_numbered(part, "+", NULL);
 }
 
-// "[uid_N/]JOB/STEP[/user]"; false when the path is none of Slurm's. *manager: UNKNOWN where the
-// step holds more than a job's.
-static bool find_step(const char *path, uid_t uid, size_t *length, enum placement_manager *manager)
+enum step { NO_STEP, NUMBERED_STEP, SCRIPTS_STEP, OTHER_STEP };
+
+static enum step kind_of(struct component step)
+{
+    return is_step(step) ? NUMBERED_STEP : is_word(step, "step_batch") ? SCRIPTS_STEP : OTHER_STEP;
+}
+
+// "[uid_N/]JOB/STEP[/user]". *length: as of placement_find().
+static enum step find_step(const char *path, uid_t uid, size_t *length)
 {
     struct component before = {0}, job = {0};
     unsigned long owner;
@@ -90,13 +96,10 @@ static bool find_step(const char *path, uid_t uid, size_t *length, enum placemen
         const char *end = at;
         if (is_word(next_component(&at), "user"))
             end = at;
-        *manager = is_step(one)                 ? PLACEMENT_SLURM
-                   : is_word(one, "step_batch") ? PLACEMENT_SCRIPT
-                                                : PLACEMENT_UNKNOWN;
-        *length = mine && *manager != PLACEMENT_UNKNOWN ? (size_t)(end - path) : 0;
-        return true;
+        *length = mine && kind_of(one) != OTHER_STEP ? (size_t)(end - path) : 0;
+        return kind_of(one);
     }
-    return false;
+    return NO_STEP;
 }
 
 // Of what systemd, or PBS and Slurm in its manner, have made around the processes of many jobs.
@@ -123,18 +126,17 @@ static bool find_unit(const char *path, size_t *length)
 
 enum placement_manager placement_find(const char *path, uid_t uid, size_t *length)
 {
-    enum placement_manager manager = PLACEMENT_UNKNOWN;
     *length = 0;
-    if (find_step(path, uid, length, &manager))
-        return manager == PLACEMENT_UNKNOWN ? PLACEMENT_SLURM : manager;
+    enum step step = find_step(path, uid, length);
+    if (step != NO_STEP)
+        return step == SCRIPTS_STEP ? PLACEMENT_SCRIPT : PLACEMENT_SLURM;
     return find_unit(path, length) ? PLACEMENT_SYSTEMD : PLACEMENT_UNKNOWN;
 }
 
 bool placement_is_kept(const char *path)
 {
     size_t length = 0;
-    enum placement_manager manager = PLACEMENT_UNKNOWN;
-    return find_step(path, 0, &length, &manager) && manager == PLACEMENT_SLURM;
+    return find_step(path, 0, &length) == NUMBERED_STEP;
 }
 
 bool placement_is_launcher(const char *name)
