@@ -2,6 +2,7 @@
 
 #include "cgroup-backend/files.h"
 #include "cgroup-backend/limit.h"
+#include "cgroup-backend/occupants.h"
 #include "cgroup-backend/record.h"
 #include "common/cleanup.h"
 #include "common/group_list.h"
@@ -16,11 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    LINE_MAX_PROCESSES = 64, // from a rank up to its launcher there are a few
-    LOOKS_MAX = 4096,        // at new members: whoever may make some could make them without end
-};
-
 struct in_place {
     struct backend_class base;
     struct cgroup_backend *backend;
@@ -29,8 +25,7 @@ struct in_place {
     int record_fd;
     struct limit_files files;
     int usage_fd;
-    struct placement_job job;
-    struct pid_list known; // members that were found to be of the job, sorted
+    struct occupants occupants;
 };
 
 static const struct backend_ops in_place_ops, named_ops;
@@ -103,156 +98,6 @@ static int overlaps(const char *name, void *user)
             group_encloses(overlap->group, record.group));
 }
 
-// ---- who lives there
-
-static size_t count_inside(const struct placement_process *line, size_t count,
-                           const struct pid_list *members)
-{
-    size_t inside = 0;
-    while (inside < count && pid_list_has(members, line[inside].pid))
-        inside++;
-    return inside;
-}
-
-static int not_alone(const struct in_place *class_, const struct placement_process *stranger,
-                     struct error *err)
-{
-    return error_set(err, EXDEV, "process %d (%s) of user %u in %s is not of this job",
-                     (int)stranger->pid, stranger->name, (unsigned)stranger->uid,
-                     class_->record.group);
-}
-
-// A program without one is not what the script waits for: a server, say, beside others.
-static int check_launcher(struct in_place *class_, const struct placement_process *line,
-                          size_t inside, struct error *err)
-{
-    size_t at = placement_launcher(line, inside);
-    if (at == 0)
-        return error_set(err, EXDEV, "no launcher in %s has started process %d",
-                         class_->record.group, (int)line->pid);
-    if (class_->job.top != 0 && class_->job.top != line[at].pid)
-        return not_alone(class_, &line[at], err);
-    class_->job.top = line[at].pid;
-    return 0;
-}
-
-// A process that registers must live in the group, and whoever is above it there must be of the
-// job.
-static int check_line(struct in_place *class_, pid_t pid, const struct pid_list *members,
-                      struct error *err)
-{
-    struct placement_process line[LINE_MAX_PROCESSES];
-    size_t count = processes_line("/proc", pid, line, LINE_MAX_PROCESSES);
-    if (count == 0)
-        return error_set(err, ESRCH, "process %d is gone", (int)pid);
-    size_t inside = count_inside(line, count, members);
-    if (inside == 0)
-        return error_set(err, EXDEV, "process %d lives outside %s", (int)pid, class_->record.group);
-    if (class_->job.manager == PLACEMENT_SLURM)
-        return 0;
-    if (class_->job.manager == PLACEMENT_SCRIPT)
-        return check_launcher(class_, line, inside, err);
-    const struct placement_process *top = &line[inside - 1];
-    if (inside == LINE_MAX_PROCESSES || placement_line(line, count, inside) == 0)
-        return not_alone(class_, top, err);
-    if (class_->job.starter != 0 && class_->job.starter != top->parent &&
-        class_->job.top != top->pid)
-        return not_alone(class_, top, err);
-    class_->job.top = top->pid;
-    class_->job.starter = top->parent;
-    uint64_t start_time = processes_start_time("/proc", top->pid);
-    if (class_->job.start_time == 0 || start_time < class_->job.start_time)
-        class_->job.start_time = start_time;
-    return 0;
-}
-
-// The daemon must not wait for its own limit.
-static int check_self(const struct in_place *class_, struct error *err)
-{
-    cleanup_free char *own =
-        process_group_path("/proc", getpid(), class_->backend->hierarchies[0].controller);
-    if (own == NULL || !group_encloses(class_->record.group, own))
-        return 0;
-    return error_set(err, EBUSY, "this program lives in %s itself", class_->record.group);
-}
-
-static bool in_place_holds(const class_t *base, pid_t pid)
-{
-    const struct in_place *class_ = (const struct in_place *)base;
-    cleanup_free char *group =
-        process_group_path("/proc", pid, class_->backend->hierarchies[0].controller);
-    return group != NULL && group_encloses(class_->record.group, group);
-}
-
-// One that was found to be of the job, and has not gone elsewhere. Of a thousand ranks that
-// register not each asks about all: whether a stranger has come since is asked before a limit is
-// set.
-static bool is_known(const struct in_place *class_, pid_t pid)
-{
-    return pid_list_has(&class_->known, pid) && in_place_holds(&class_->base, pid);
-}
-
-// Whether the group is the job's alone, with `pid` in it if that is not 0: EXDEV when it is not.
-// The kernel gives a number again only after all others, so whom we know stays known.
-static int check(struct in_place *class_, pid_t pid, struct error *err)
-{
-    cleanup_pids struct pid_list members = {0};
-    if (class_->job.manager == PLACEMENT_NAMED)
-        return check_self(class_, err);
-    if (pid != 0 && is_known(class_, pid))
-        return check_line(class_, pid, &class_->known, err);
-    if (processes_of_subtree(class_->path, &members, err) != 0)
-        return -1;
-    pid_list_sort(&members);
-    if (pid != 0 && check_line(class_, pid, &members, err) != 0)
-        return -1;
-    for (size_t i = 0, looks = 0; i < members.count; i++) {
-        struct placement_process process;
-        struct error fault = {0};
-        if (pid_list_has(&class_->known, members.pids[i]))
-            continue;
-        if (++looks > LOOKS_MAX)
-            return error_set(err, EXDEV, "%s has more than %d new processes", class_->record.group,
-                             LOOKS_MAX);
-        int rc = processes_look_at("/proc", members.pids[i], &process, &fault);
-        if (rc != 0 && fault.code == ESRCH)
-            continue;
-        if (rc != 0)
-            return error_set(err, fault.code, "%s", fault.text);
-        if (process.parent == 1) // of nobody else it is asked
-            process.start_time = processes_start_time("/proc", process.pid);
-        if (process.pid == getpid() ||
-            !placement_accepts(&class_->job, &process, pid_list_has(&members, process.parent)))
-            return not_alone(class_, &process, err);
-    }
-    pid_list_free(&class_->known);
-    class_->known = members;
-    members = (struct pid_list){0};
-    return 0;
-}
-
-// Started by a launcher that lives in the group, too: mpiexec has proxies, and mpirun srun.
-static bool is_below_launcher(const struct in_place *class_,
-                              const struct placement_process *process)
-{
-    struct placement_process parent;
-    return pid_list_has(&class_->known, process->parent) &&
-           processes_look("/proc", process->parent, &parent) && placement_is_launcher(parent.name);
-}
-
-// Another launcher in a script's group is another job's.
-static int check_other_launchers(const struct in_place *class_, struct error *err)
-{
-    for (size_t i = 0; i < class_->known.count; i++) {
-        struct placement_process process;
-        if (class_->known.pids[i] != class_->job.top &&
-            processes_look("/proc", class_->known.pids[i], &process) &&
-            placement_is_launcher(process.name) && !is_below_launcher(class_, &process))
-            return not_alone(class_, &process, err);
-    }
-    return 0;
-}
-
 // ---- opening and closing
 
 static void in_place_close(class_t *base)
@@ -261,7 +106,7 @@ static void in_place_close(class_t *base)
     limit_close(&class_->files);
     drop(&class_->usage_fd);
     drop(&class_->record_fd);
-    pid_list_free(&class_->known);
+    occupants_forget(&class_->occupants);
     tracking_close(&class_->base);
     free(class_->path);
     free(class_);
@@ -289,7 +134,11 @@ static struct in_place *new_class(struct cgroup_backend *backend, const char *na
         class_->path = *path;
         class_->record = *record;
         class_->record_fd = class_->usage_fd = class_->files.quota = class_->files.period = -1;
-        class_->job = (struct placement_job){.manager = manager_of(record), .uid = record->uid};
+        class_->occupants =
+            (struct occupants){.group = class_->record.group,
+                               .path = *path,
+                               .controller = backend->hierarchies[0].controller,
+                               .job = {.manager = manager_of(record), .uid = record->uid}};
     }
     *path = NULL;
     return class_;
@@ -361,6 +210,11 @@ static char *find_group(const struct cgroup_backend *backend, const struct class
     return strndup(path, length);
 }
 
+static bool in_place_is_of_script(const class_t *base)
+{
+    return ((const struct in_place *)base)->occupants.job.manager == PLACEMENT_SCRIPT;
+}
+
 static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error *err)
 {
     if (open_class(class_, err) != 0 || check_files(class_, err) != 0)
@@ -369,8 +223,9 @@ static int prepare(struct in_place *class_, pid_t pid, bool fresh, struct error 
         return -1;
     if (fresh)
         class_->record.set[0] = class_->record.set[1] = class_->record.own;
-    if (check(class_, pid, err) != 0 ||
-        (class_->job.manager == PLACEMENT_SCRIPT && check_other_launchers(class_, err) != 0))
+    if (occupants_check(&class_->occupants, pid, err) != 0 ||
+        (in_place_is_of_script(&class_->base) &&
+         occupants_check_launchers(&class_->occupants, err) != 0))
         return -1;
     return note(class_, err);
 }
@@ -445,19 +300,6 @@ int in_place_open_named(backend_t *base, const char *name, const char *group, cl
     return open_group(backend, name, &record, 0, opened, err);
 }
 
-// Those who live there now were there under the last daemon's eyes, or were forked by them since.
-static void know_members(struct in_place *class_)
-{
-    cleanup_pids struct pid_list members = {0};
-    struct placement_process process;
-    if (processes_of_subtree(class_->path, &members, NULL) != 0 || members.count > LOOKS_MAX)
-        return;
-    for (size_t i = 0; i < members.count; i++)
-        if (processes_look("/proc", members.pids[i], &process) && process.uid == class_->job.uid)
-            pid_list_add(&class_->known, process.pid, NULL);
-    pid_list_sort(&class_->known);
-}
-
 int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **opened,
                    struct error *err)
 {
@@ -475,7 +317,7 @@ int in_place_adopt(struct cgroup_backend *backend, const char *name, class_t **o
         return error_context(err, "class %s", name);
     }
     if (record.manager != PLACEMENT_NAMED)
-        know_members(class_);
+        occupants_know(&class_->occupants);
     *opened = &class_->base;
     return 1;
 }
@@ -501,10 +343,15 @@ int in_place_release(struct cgroup_backend *backend, const char *name, struct er
 static int in_place_place(class_t *base, pid_t pid, uint64_t start_time, struct error *err)
 {
     struct error fault = {0};
-    int rc = check((struct in_place *)base, pid, &fault);
+    int rc = occupants_check(&((struct in_place *)base)->occupants, pid, &fault);
     if (start_time != 0 && processes_start_time("/proc", pid) != start_time)
         return error_set(err, ESRCH, "process %d is gone", (int)pid);
     return rc == 0 ? 0 : error_set(err, fault.code, "%s", fault.text);
+}
+
+static bool in_place_holds(const class_t *base, pid_t pid)
+{
+    return occupants_hold(&((const struct in_place *)base)->occupants, pid);
 }
 
 // It lives where its manager has put it.
@@ -537,7 +384,7 @@ static struct limit limit_of_share(const struct in_place *class_, uint32_t share
 // The limit in force, once it is known that the group may be given another one.
 static int look(struct in_place *class_, uint32_t share_ppm, struct limit *now, struct error *err)
 {
-    if (share_ppm != BACKEND_UNLIMITED && check(class_, 0, err) != 0) {
+    if (share_ppm != BACKEND_UNLIMITED && occupants_check(&class_->occupants, 0, err) != 0) {
         limit_restore(&class_->files, class_->path, &class_->record, NULL);
         return -1;
     }
@@ -706,11 +553,6 @@ static bool in_place_is_stopped(const class_t *base)
         group_path(&backend->hierarchies[backend->freezer], class_->record.group);
     return path != NULL && file_read(path, "freezer.state", text, sizeof text, NULL) == 0 &&
            strncmp(text, "FROZEN", strlen("FROZEN")) == 0;
-}
-
-static bool in_place_is_of_script(const class_t *base)
-{
-    return ((const struct in_place *)base)->job.manager == PLACEMENT_SCRIPT;
 }
 
 static const struct backend_ops in_place_ops = {

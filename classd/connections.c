@@ -41,11 +41,13 @@ void connection_say_turn(struct connection *connection, const struct protocol_re
     connection->turn_bytes = unread_bytes(connection);
 }
 
-static void close_socket(struct server *server, int socket_fd)
+// False: not yet.
+static bool close_socket(struct server *server, int socket_fd)
 {
-    inbox_close(socket_fd, server->sealed, &server->left);
+    bool done = inbox_close(socket_fd, server->sealed, &server->left);
     if (server->left.count > 0 && !ev_is_active(&server->left_pause))
         ev_timer_again(server->loop, &server->left_pause);
+    return done;
 }
 
 static void on_left_pause_over(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -55,6 +57,17 @@ static void on_left_pause_over(struct ev_loop *loop, ev_timer *watcher, int even
     inbox_close_left(&server->left);
     if (server->left.count == 0)
         ev_timer_stop(loop, watcher);
+}
+
+static void park(struct connection *connection)
+{
+    struct server *server = connection->server;
+    connection->parked = true;
+    connection->switch_.header.command = 0;
+    ev_io_stop(server->loop, &connection->readable);
+    line_leave(connection);
+    if (!ev_is_active(&server->parked))
+        ev_timer_again(server->loop, &server->parked);
 }
 
 static void connection_free(struct connection *connection)
@@ -70,25 +83,34 @@ static void connection_free(struct connection *connection)
     server->connection_count--;
     users_leave(&server->users, connection->user, server->config->max_requests_per_second,
                 clock_now_ns());
-    ev_io_stop(server->loop, &connection->readable);
-    close_socket(server, connection->caller.socket_fd);
     free(connection);
+}
+
+static bool connection_close_socket(struct connection *connection)
+{
+    ev_io_stop(connection->server->loop, &connection->readable);
+    return close_socket(connection->server, connection->caller.socket_fd);
+}
+
+// False: it stays, parked, for want of somebody who would wait for what is in its socket.
+static bool connection_end(struct connection *connection)
+{
+    bool done = connection_close_socket(connection);
+    if (done)
+        connection_free(connection);
+    else
+        park(connection);
+    return done;
 }
 
 void connection_close(struct connection *connection)
 {
-    struct server *server = connection->server;
     if (!connection_has_unread(connection)) {
-        connection_free(connection);
+        connection_end(connection);
         return;
     }
-    connection->parked = true;
-    connection->switch_.header.command = 0;
     shutdown(connection->caller.socket_fd, SHUT_RDWR);
-    ev_io_stop(server->loop, &connection->readable);
-    line_leave(connection);
-    if (!ev_is_active(&server->parked))
-        ev_timer_again(server->loop, &server->parked);
+    park(connection);
 }
 
 static void on_look_at_parked(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -100,10 +122,7 @@ static void on_look_at_parked(struct ev_loop *loop, ev_timer *watcher, int event
         next = c->next;
         if (!c->parked)
             continue;
-        if (connection_has_unread(c))
-            more = true;
-        else
-            connection_free(c);
+        more |= connection_has_unread(c) || !connection_end(c);
     }
     if (!more)
         ev_timer_stop(loop, watcher);
@@ -198,7 +217,8 @@ void connections_watch(struct server *server)
 
 void connections_close(struct server *server)
 {
-    while (server->connections != NULL)
+    while (server->connections != NULL) {
+        connection_close_socket(server->connections);
         connection_free(server->connections);
-    inbox_close_left(&server->left);
+    }
 }

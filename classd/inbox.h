@@ -18,16 +18,26 @@ bool inbox_seal(int listener_fd);
 // ECONNRESET, said once, when the client has hung up and left something unread: packets may follow.
 ssize_t inbox_take(int socket_fd, bool sealed, void *bytes, size_t size);
 
-// Connections whose closing may have to wait for what is in them.
-enum { INBOX_LEFT_MAX = 128 };
+// Sockets whose closing may have to wait for what is in them, and the processes that wait for
+// others. What is passed may be a file of the client's own file system: then a process waits for as
+// long as the client likes, and cannot be killed. All zeros at first.
+enum { INBOX_LEFT_MAX = 128, INBOX_CLOSERS_MAX = 8 };
 struct inbox_left {
     int fds[INBOX_LEFT_MAX];
     size_t count;
+    pid_t closers[INBOX_CLOSERS_MAX]; // 0: none
 };
 
 // Closes the connection with all that is in it; or adds it to *left, when that may take long. Those
-// are closed when there is no more room, or by inbox_close_left().
-void inbox_close(int socket_fd, bool sealed, struct inbox_left *left);
+// are closed when there is no more room, or by inbox_close_left(). False when there is no room for
+// it, as all processes wait: it is still open, and the caller's.
+bool inbox_close(int socket_fd, bool sealed, struct inbox_left *left);
+
+// The same of any socket: false when there is no room for it.
+bool inbox_leave(int socket_fd, struct inbox_left *left);
+
+// Whether there is room for one more. Makes some, where that can be done.
+bool inbox_has_room(struct inbox_left *left);
 
 // Closes them in a process of their own. That costs classd as much for all as for one, and clients
 // can have it done at will: so it is not to be called often. Who stays, as there can be no such

@@ -364,6 +364,20 @@ static uint64_t first_turn_of(const struct scheduler *scheduler,
     return wish->starts_ns / slice_ns + (wish->starts_ns % slice_ns != 0);
 }
 
+// A job that is moved for it has another class from then on, of which the kernel knows no limit.
+static int place(struct scheduler *scheduler, struct job *job, const struct applicant *applicant,
+                 uint64_t now_ns, struct error *err)
+{
+    bool in_place = class_is_in_place(job->class_);
+    int rc = job_class_place(scheduler->config, scheduler->backend, job, applicant->pid,
+                             applicant->start_time, err);
+    if (in_place && !class_is_in_place(job->class_)) {
+        decisions_date(scheduler, now_ns);
+        decisions_reassert_job(scheduler, job);
+    }
+    return rc;
+}
+
 static struct process *join(struct scheduler *scheduler, struct job *job,
                             const struct applicant *applicant, uint64_t now_ns, struct error *err)
 {
@@ -378,9 +392,7 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
             jobs_end(scheduler, job, now_ns);
         return NULL;
     }
-    if (job_class_place(scheduler->config, scheduler->backend, job, applicant->pid,
-                        applicant->start_time, err) == 0 &&
-        check_alive(applicant, err) == 0)
+    if (place(scheduler, job, applicant, now_ns, err) == 0 && check_alive(applicant, err) == 0)
         process = jobs_enter(scheduler, job, &member, &world, applicant->pidfd, err);
     if (process == NULL) {
         withdraw(scheduler, job, applicant->pid, now_ns);

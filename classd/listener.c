@@ -18,6 +18,15 @@ static void pause_accepting(struct server *server, double seconds)
     ev_timer_again(server->loop, &server->accept_pause);
 }
 
+// EBUSY: who would be refused could not be closed.
+static int take(struct server *server)
+{
+    errno = EBUSY;
+    return inbox_has_room(&server->left)
+               ? accept4(server->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)
+               : -1;
+}
+
 static void on_connect(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop;
@@ -25,7 +34,7 @@ static void on_connect(struct ev_loop *loop, ev_io *watcher, int events)
     struct server *server = watcher->data;
     bool refused = false;
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        int fd = accept4(server->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = take(server);
         if (fd >= 0) {
             refused |= !connection_open(server, fd);
             continue;
@@ -35,7 +44,9 @@ static void on_connect(struct ev_loop *loop, ev_io *watcher, int events)
         // Out of descriptors or memory: the client stays in the queue; trying again at once would
         // only burn the CPU.
         if (log_valve_open(&server->valve, clock_now_ns()))
-            log_line(LOG_WARNING, "connections wait: %s", strerror(errno));
+            log_line(LOG_WARNING, "connections wait: %s",
+                     errno == EBUSY ? "files that clients have passed do not close"
+                                    : strerror(errno));
         pause_accepting(server, ACCEPT_PAUSE_S);
         return;
     }
@@ -110,6 +121,9 @@ void listener_close(struct server *server)
 {
     if (socket_is_there(server))
         unlink(server->path);
-    if (server->listener_fd >= 0)
+    if (server->listener_fd >= 0 && server->sealed)
         close(server->listener_fd);
+    else if (server->listener_fd >= 0) // with what is in those that nobody has taken
+        inbox_leave(server->listener_fd, &server->left);
+    inbox_close_left(&server->left);
 }

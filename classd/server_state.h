@@ -76,7 +76,7 @@ int listener_open(struct server *server, struct error *err);
 // Lets clients in, and ends the loop when somebody has removed the socket.
 void listener_watch(struct server *server);
 
-// Removes the socket, if it is its own still.
+// Removes the socket, if it is its own still. The last of what is closed.
 void listener_close(struct server *server);
 
 // ---- connections.c

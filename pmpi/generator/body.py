@@ -240,7 +240,8 @@ class Body:
         if f.role == "waitall":
             direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"])
             return [f"if (!wait_for_all(next, {', '.join(arguments)}, &rc)) {{", *indent(direct), "}"]
-        lines, unfinished = ["struct wait wait = wait_new();"], "*outcount == 0"
+        first = "wait_new()" if f.role == "wait" else "wait_new_looking_first(PEERS_UNKNOWN)"
+        lines, unfinished = [f"struct wait wait = {first};"], "*outcount == 0"
         if f.role != "waitsome":
             at = {"probe": 3, "mprobe": 3, "wait": 1, "waitany": 3}[f.role]
             arguments.insert(at, "&flag")

@@ -11,6 +11,7 @@ enum {
     CONTACTS_MAX = 64, // told at once; further peers are told before the next message to them
     OUTBOX_SLOTS = 256,
     REPEATS_MAX = 64, // to a peer that says nothing
+    NEWS_MAX = 1024,  // likewise: of hours, unless slices are short
 };
 
 // How long a word from a scheduled peer is worth acting on without a message: twice the time
@@ -170,6 +171,12 @@ static bool knows(const struct carrier_peer *peer, bool scheduled, uint16_t turn
            (!scheduled || turn == peer->told_turn);
 }
 
+// Its node's scheduler has ended, perhaps: then it looks at nothing that it is told.
+static bool is_deaf(const struct carrier_peer *peer)
+{
+    return peer->heard_scheduled && peer->news >= NEWS_MAX;
+}
+
 // Brings a peer up to date; the caller holds the flag. An idle peer reads what it is told; one
 // whose status never changes does not, and its MPI keeps every repeat for as long as the job runs.
 static void tell(int peer, uint64_t word, bool repeat)
@@ -179,13 +186,15 @@ static void tell(int peer, uint64_t word, bool repeat)
     uint16_t turn = carrier_turn(word);
     uint64_t slots = carrier_slots ? session_slots() : to->told_slots;
     bool news = !knows(to, scheduled, turn, slots);
+    bool deaf = is_deaf(to);
     if (news && !to->heard_scheduled)
         to->repeats = 0;
-    if (to->remote && (news || (repeat && to->repeats < REPEATS_MAX))) {
+    if (to->remote && !deaf && (news || (repeat && to->repeats < REPEATS_MAX))) {
         send_notice(peer, scheduled, turn, slots);
         to->repeats += !news;
+        to->news += news;
     }
-    if (!to->remote || knows(to, scheduled, turn, slots))
+    if (!to->remote || deaf || knows(to, scheduled, turn, slots))
         atomic_store_explicit(&to->told_epoch, status_word_epoch(word), memory_order_relaxed);
 }
 
@@ -271,7 +280,13 @@ static void learn_turn(uint16_t turn)
 static void hear(int peer, bool scheduled, uint16_t turn)
 {
     struct carrier_peer *from = &carrier.peers[peer];
+    if (is_deaf(from)) { // it lacks what it was not told
+        atomic_store_explicit(&from->told_epoch, status_word_epoch(session_word()) - 1,
+                              memory_order_relaxed);
+        atomic_store_explicit(&carrier.settled, 0, memory_order_relaxed);
+    }
     from->repeats = 0;
+    from->news = 0;
     learn_turn(turn);
     atomic_store_explicit(&from->heard_turn, turn, memory_order_relaxed);
     bool before = atomic_exchange_explicit(&from->heard_scheduled, scheduled, memory_order_relaxed);

@@ -3,7 +3,8 @@
 // seat, and who may have moved something for it rings there. Nobody asleep: one load, no system
 // call.
 //
-// No ring is lost. The sleeper says that it sleeps and then polls once more; the ringer moves the
+// No ring is lost. The sleeper says that it sleeps and then polls once more (twice, where a poll
+// looks before it makes progress: wait.h); the ringer moves the
 // message and then looks who sleeps; a full barrier stands between the two steps on either side, so
 // at least one of them sees what the other did (Dekker). And the seat's bell is a futex that counts
 // rings: a ring between that last poll and the sleep is seen by the kernel. Every sleep is bounded

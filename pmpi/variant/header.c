@@ -441,35 +441,69 @@ void header_register(struct wire *out, struct wire *in, int rc, MPI_Request requ
 
 // --- completion ----------------------------------------------------------------------------------
 
-static bool orphans_take(void)
+static void orphans_take(void)
 {
-    return !atomic_flag_test_and_set_explicit(&orphans.busy, memory_order_acquire);
+    while (atomic_flag_test_and_set_explicit(&orphans.busy, memory_order_acquire))
+        sched_yield();
 }
 
-void header_look_after_orphans(void)
+static void orphans_give_back(void)
 {
-    if (!atomic_load_explicit(&header_orphans, memory_order_relaxed) || !orphans_take())
-        return;
-    for (struct wire **at = &orphans.first; *at != NULL;) {
+    atomic_store_explicit(&header_orphans, orphans.first != NULL, memory_order_relaxed);
+    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
+}
+
+// Those of the list that are complete go; returns how many.
+static unsigned release_complete(struct wire **at)
+{
+    unsigned gone = 0;
+    while (*at != NULL) {
         struct wire *wire = *at;
+        bool was_left = wire->request == MPI_REQUEST_NULL;
         int flag = 0;
         MPI_Status status;
-        int rc = mpi_next[1].Test(&wire->request, &flag, &status);
-        if (rc == MPI_SUCCESS && !flag) {
+        int rc = was_left ? MPI_SUCCESS : mpi_next[1].Test(&wire->request, &flag, &status);
+        if (rc == MPI_SUCCESS && !flag && !was_left) {
             at = &wire->next;
             continue;
         }
         *at = wire->next;
-        orphans.count--;
-        if (wire->incoming)
+        gone++;
+        if (wire->incoming && !was_left)
             header_arrived(wire, rc, &status);
         if (wire->request != MPI_REQUEST_NULL)
             mpi_next[1].Request_free(&wire->request);
         header_release(wire);
     }
-    orphans.look_at = 2 * orphans.count + ORPHANS_AT_ONCE; // each look costs as much as there are
-    atomic_store_explicit(&header_orphans, orphans.first != NULL, memory_order_relaxed);
+    return gone;
+}
+
+static struct wire **end_of(struct wire **at)
+{
+    while (*at != NULL)
+        at = &(*at)->next;
+    return at;
+}
+
+// An error handler of the program's may leave the MPI by a jump: what it leaves here is for the
+// next look.
+void header_look_after_orphans(void)
+{
+    static _Thread_local struct wire *looked_at;
+    if (!atomic_load_explicit(&header_orphans, memory_order_relaxed))
+        return;
+    orphans_take();
+    *end_of(&looked_at) = orphans.first;
+    orphans.first = NULL;
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
+    unsigned gone = release_complete(&looked_at);
+    orphans_take();
+    *end_of(&looked_at) = orphans.first;
+    orphans.first = looked_at;
+    looked_at = NULL;
+    orphans.count -= gone;
+    orphans.look_at = 2 * orphans.count + ORPHANS_AT_ONCE; // each look costs as much as there are
+    orphans_give_back();
 }
 
 void header_stop(void)
@@ -484,14 +518,12 @@ void header_stop(void)
 // program make any call that looks after it but those that send and free.
 static void orphan(struct wire *wire, MPI_Request *request)
 {
-    while (!orphans_take())
-        sched_yield();
+    orphans_take();
     wire->request = *request;
     wire->next = orphans.first;
     orphans.first = wire;
     bool many = ++orphans.count >= orphans.look_at;
-    atomic_store_explicit(&header_orphans, true, memory_order_relaxed);
-    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
+    orphans_give_back();
     *request = MPI_REQUEST_NULL;
     if (many)
         header_look_after_orphans();

@@ -1,5 +1,6 @@
 #include "pmpi/variant/peers.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,17 +8,30 @@
 // Communicators in use at once. Far more than an MPI has; memory is touched only where it is used.
 #define SLOTS (1u << 17)
 
-enum { AT_ONCE = 64 }; // ranks translated
+enum {
+    AT_ONCE = 64,      // ranks translated
+    UNASKED = INT_MIN, // a rank that the MPI was not asked about
+    SPANS = 1,         // members on several nodes, all of them of MPI_COMM_WORLD
+    OURS = 2,          // no member is outside of MPI_COMM_WORLD
+    ALL_ASKED = 4,
+};
+
+// Whom the ranks of some communicators with the same members mean. Some MPIs take a step for each
+// pair of members to tell it of all, so that they are asked about those only who are talked to.
+struct roster {
+    unsigned uses;   // entries; under the lock
+    MPI_Group group; // MPI_GROUP_NULL: nothing is to be asked
+    int size;
+    _Atomic int is; // SPANS, OURS, ALL_ASKED
+    _Atomic int world_ranks[];
+};
 
 // What is known of a communicator. Entries are added under the lock and read without it: the key is
 // published last. An entry is removed only with its communicator, which no other thread may then be
 // using.
 struct entry {
     _Atomic uintptr_t key; // the handle's bits + 1; 0: free, REMOVED: was used
-    int size;
-    int *world_ranks; // of those whom ranks in this communicator mean
-    bool spans;
-    bool ours; // no member is outside of MPI_COMM_WORLD
+    struct roster *roster;
     bool inter;
     _Atomic bool neighbours_done;
     struct entry *taken_before; // of those that were ever taken
@@ -60,49 +74,113 @@ static struct entry *find(MPI_Comm comm)
     return NULL;
 }
 
-// The world ranks of a group's members. Null on any failure.
-static int *translate(MPI_Group group, int *size)
+static int translate(MPI_Group group, int count, const int *ranks, int *world_ranks)
 {
-    const struct mpi_next *mpi = &mpi_next[1];
-    if (mpi->Group_size(group, size) != MPI_SUCCESS || *size <= 0)
-        return NULL;
-    int *ranks = malloc((size_t)*size * sizeof *ranks);
-    int *numbers = malloc((size_t)*size * sizeof *numbers);
-    for (int i = 0; numbers != NULL && i < *size; i++)
-        numbers[i] = i;
-    if (ranks == NULL || numbers == NULL ||
-        mpi->Group_translate_ranks(group, *size, numbers, world_group, ranks) != MPI_SUCCESS) {
-        free(ranks);
-        ranks = NULL;
+    int rc = mpi_next[1].Group_translate_ranks(group, count, ranks, world_group, world_ranks);
+    for (int i = 0; i < count; i++) {
+        if (rc != MPI_SUCCESS || world_ranks[i] == MPI_UNDEFINED)
+            world_ranks[i] = PEERS_UNKNOWN;
     }
-    for (int i = 0; ranks != NULL && i < *size; i++) {
-        if (ranks[i] == MPI_UNDEFINED)
-            ranks[i] = PEERS_UNKNOWN;
-    }
-    free(numbers);
-    return ranks;
+    return rc;
 }
 
-static int *world_ranks_of(int (*get_group)(MPI_Comm, MPI_Group *), MPI_Comm comm, int *size)
+static int ask(struct roster *roster, int rank)
 {
-    MPI_Group group = MPI_GROUP_NULL;
-    if (get_group(comm, &group) != MPI_SUCCESS)
-        return NULL;
-    int *ranks = translate(group, size);
-    mpi_next[1].Group_free(&group);
-    return ranks;
+    int world_rank = PEERS_UNKNOWN;
+    translate(roster->group, 1, &rank, &world_rank);
+    atomic_store_explicit(&roster->world_ranks[rank], world_rank, memory_order_relaxed);
+    return world_rank;
 }
 
-// Looks whether all ranks are known and on one node: *node starts as -1.
-static bool known(const int *ranks, int size, int *node, bool *differ)
+static int world_rank_of(struct roster *roster, int rank)
 {
-    for (int i = 0; i < size; i++) {
-        if (ranks[i] < 0 || ranks[i] >= peers_world_size)
+    int world_rank = atomic_load_explicit(&roster->world_ranks[rank], memory_order_relaxed);
+    return world_rank == UNASKED ? ask(roster, rank) : world_rank;
+}
+
+// Some at once, as one by one takes an MPI longer that goes through a list each time.
+static void ask_about_all(struct roster *roster)
+{
+    int ranks[AT_ONCE], world_ranks[AT_ONCE];
+    for (int first = 0; first < roster->size; first += AT_ONCE) {
+        int count = roster->size - first < AT_ONCE ? roster->size - first : AT_ONCE;
+        for (int i = 0; i < count; i++)
+            ranks[i] = first + i;
+        translate(roster->group, count, ranks, world_ranks);
+        for (int i = 0; i < count; i++)
+            atomic_store_explicit(&roster->world_ranks[first + i], world_ranks[i],
+                                  memory_order_relaxed);
+    }
+}
+
+// Whether all ranks are known and on one node: *node starts as -1.
+static bool known(struct roster *roster, int *node, bool *differ)
+{
+    for (int i = 0; i < roster->size; i++) {
+        int rank = world_rank_of(roster, i);
+        if (rank < 0 || rank >= peers_world_size)
             return false;
-        *differ = *differ || (*node >= 0 && *node != nodes[ranks[i]]);
-        *node = nodes[ranks[i]];
+        *differ = *differ || (*node >= 0 && *node != nodes[rank]);
+        *node = nodes[rank];
     }
     return true;
+}
+
+static int what_is(bool all_known, bool differ)
+{
+    return ALL_ASKED | (all_known ? OURS : 0) | (all_known && differ ? SPANS : 0);
+}
+
+static bool is(const struct entry *entry, int what)
+{
+    struct roster *roster = entry->roster;
+    int found = atomic_load_explicit(&roster->is, memory_order_relaxed);
+    if (!(found & ALL_ASKED)) {
+        int node = -1;
+        bool differ = false;
+        ask_about_all(roster);
+        bool all_known = known(roster, &node, &differ);
+        found = what_is(all_known, differ);
+        atomic_store_explicit(&roster->is, found, memory_order_relaxed);
+    }
+    return found & what;
+}
+
+// Of as many as the group has; null without memory. The group is the roster's then.
+static struct roster *roster_new(MPI_Group group, int size)
+{
+    struct roster *roster = malloc(sizeof *roster + (size_t)size * sizeof *roster->world_ranks);
+    if (roster == NULL)
+        return NULL;
+    *roster = (struct roster){.group = group, .size = size};
+    for (int i = 0; i < size; i++)
+        roster->world_ranks[i] = group == MPI_GROUP_NULL ? i : UNASKED;
+    return roster;
+}
+
+static struct roster *roster_of(int (*get_group)(MPI_Comm, MPI_Group *), MPI_Comm comm)
+{
+    const struct mpi_next *mpi = &mpi_next[1];
+    MPI_Group group = MPI_GROUP_NULL;
+    struct roster *roster = NULL;
+    int size = 0;
+    if (get_group(comm, &group) != MPI_SUCCESS)
+        return NULL;
+    if (mpi->Group_size(group, &size) == MPI_SUCCESS && size > 0)
+        roster = roster_new(group, size);
+    if (roster == NULL)
+        mpi->Group_free(&group);
+    return roster;
+}
+
+// One use less; the caller holds the lock, or nobody else is there.
+static void roster_let_go(struct roster *roster)
+{
+    if (roster == NULL || (roster->uses > 0 && --roster->uses > 0))
+        return;
+    if (roster->group != MPI_GROUP_NULL)
+        mpi_next[1].Group_free(&roster->group);
+    free(roster);
 }
 
 static void note_taken(struct entry *entry)
@@ -114,8 +192,8 @@ static void note_taken(struct entry *entry)
     last_taken = entry;
 }
 
-// Takes `ranks`; all else is as in `is`.
-static void add(MPI_Comm comm, int *ranks, const struct entry *is)
+// Takes one use of the roster.
+static void add(MPI_Comm comm, struct roster *roster, bool inter)
 {
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
@@ -129,57 +207,60 @@ static void add(MPI_Comm comm, int *ranks, const struct entry *is)
         }
         slot = (slot + 1) % SLOTS;
     }
+    roster->uses++;
     if (entry != NULL) { // one that is known already was freed where the library did not see it
-        free(entry->world_ranks);
-        entry->size = is->size;
-        entry->world_ranks = ranks;
-        entry->spans = is->spans;
-        entry->ours = is->ours;
-        entry->inter = is->inter;
+        struct roster *before = entry->roster;
+        entry->roster = roster;
+        entry->inter = inter;
         atomic_store_explicit(&entry->neighbours_done, false, memory_order_relaxed);
         atomic_store_explicit(&entry->key, key_of(comm), memory_order_release);
-        ranks = NULL;
+        roster = before;
     }
+    roster_let_go(roster);
     pthread_mutex_unlock(&lock);
-    free(ranks);
 }
 
-// Without asking MPI, some of which compare each rank of a group with each of the other.
+// Without asking MPI.
 static void learn_world(void)
 {
     int node = -1;
     bool differ = false;
-    int *ranks = malloc((size_t)peers_world_size * sizeof *ranks);
-    for (int i = 0; ranks != NULL && i < peers_world_size; i++)
-        ranks[i] = i;
-    if (ranks != NULL)
-        add(MPI_COMM_WORLD, ranks,
-            &(struct entry){.size = peers_world_size,
-                            .spans = known(ranks, peers_world_size, &node, &differ) && differ,
-                            .ours = true});
+    struct roster *roster = roster_new(MPI_GROUP_NULL, peers_world_size);
+    if (roster == NULL)
+        return;
+    bool all_known = known(roster, &node, &differ);
+    atomic_store_explicit(&roster->is, what_is(all_known, differ), memory_order_relaxed);
+    add(MPI_COMM_WORLD, roster, false);
+}
+
+// The local group counts as well. All are asked about at once: there are few such communicators.
+static void look_at_both_sides(MPI_Comm comm, struct roster *remote)
+{
+    int node = -1;
+    bool differ = false, all_known = false;
+    struct roster *local = roster_of(mpi_next[1].Comm_group, comm);
+    if (local != NULL) {
+        ask_about_all(local);
+        all_known = known(local, &node, &differ);
+        roster_let_go(local);
+    }
+    ask_about_all(remote);
+    all_known = all_known && known(remote, &node, &differ);
+    atomic_store_explicit(&remote->is, what_is(all_known, differ), memory_order_relaxed);
 }
 
 void peers_learn(MPI_Comm comm)
 {
     const struct mpi_next *mpi = &mpi_next[1];
-    int inter = 0, size = 0, node = -1;
-    bool differ = false;
+    int inter = 0;
     if (entries == NULL || comm == MPI_COMM_NULL ||
         mpi->Comm_test_inter(comm, &inter) != MPI_SUCCESS)
         return;
-    int *ranks = world_ranks_of(mpi->Comm_group, comm, &size);
-    bool all_known = ranks != NULL && known(ranks, size, &node, &differ);
-    if (inter) {
-        free(ranks);
-        ranks = world_ranks_of(mpi->Comm_remote_group, comm, &size);
-        all_known = all_known && ranks != NULL && known(ranks, size, &node, &differ);
-    }
-    if (ranks != NULL)
-        add(comm, ranks,
-            &(struct entry){.size = size,
-                            .spans = all_known && differ,
-                            .ours = all_known,
-                            .inter = inter != 0});
+    struct roster *roster = roster_of(inter ? mpi->Comm_remote_group : mpi->Comm_group, comm);
+    if (roster != NULL && inter)
+        look_at_both_sides(comm, roster);
+    if (roster != NULL)
+        add(comm, roster, inter != 0);
 }
 
 // False where `like` is not known.
@@ -188,11 +269,7 @@ static bool learn_like(MPI_Comm comm, MPI_Comm like)
     const struct entry *model = find(like);
     if (model == NULL || comm == MPI_COMM_NULL)
         return false;
-    int *ranks = malloc((size_t)model->size * sizeof *ranks);
-    for (int i = 0; ranks != NULL && i < model->size; i++)
-        ranks[i] = model->world_ranks[i];
-    if (ranks != NULL)
-        add(comm, ranks, model);
+    add(comm, model->roster, model->inter);
     return true;
 }
 
@@ -232,11 +309,11 @@ int peers_start(const int *node_of, int size)
 
 void peers_stop(void)
 {
+    for (struct entry *entry = last_taken; entry != NULL; entry = entry->taken_before)
+        roster_let_go(entry->roster);
     if (has_world_group)
         mpi_next[1].Group_free(&world_group);
     has_world_group = false;
-    for (struct entry *entry = last_taken; entry != NULL; entry = entry->taken_before)
-        free(entry->world_ranks);
     last_taken = NULL;
     used = 0;
     free(entries);
@@ -248,13 +325,14 @@ void peers_stop(void)
 int peers_find(MPI_Comm comm, int rank)
 {
     const struct entry *entry = find(comm);
-    return entry != NULL && rank < entry->size ? entry->world_ranks[rank] : PEERS_UNKNOWN;
+    return entry != NULL && rank < entry->roster->size ? world_rank_of(entry->roster, rank)
+                                                       : PEERS_UNKNOWN;
 }
 
 bool peers_find_spans(MPI_Comm comm)
 {
     const struct entry *entry = find(comm);
-    return entry != NULL && entry->spans;
+    return entry != NULL && is(entry, SPANS);
 }
 
 bool peers_intra(MPI_Comm comm)
@@ -314,7 +392,7 @@ static bool ask_whether_ours(MPI_Comm comm)
 bool peers_ours(MPI_Comm comm)
 {
     const struct entry *entry = find(comm);
-    return entry != NULL ? entry->ours : ask_whether_ours(comm);
+    return entry != NULL ? is(entry, OURS) : ask_whether_ours(comm);
 }
 
 bool peers_neighbours_once(MPI_Comm comm, bool (*each)(int world_rank))
@@ -325,10 +403,12 @@ bool peers_neighbours_once(MPI_Comm comm, bool (*each)(int world_rank))
     if (entry == NULL || atomic_load_explicit(&entry->neighbours_done, memory_order_relaxed) ||
         mpi_next[1].Comm_rank(comm, &rank) != MPI_SUCCESS)
         return true;
-    for (int bit = 1; bit < entry->size; bit *= 2) {
+    for (int bit = 1; bit < entry->roster->size; bit *= 2) {
         int neighbour = rank ^ bit;
-        if (neighbour < entry->size && entry->world_ranks[neighbour] >= 0)
-            all = each(entry->world_ranks[neighbour]) && all;
+        int world_rank = neighbour < entry->roster->size ? world_rank_of(entry->roster, neighbour)
+                                                         : PEERS_UNKNOWN;
+        if (world_rank >= 0)
+            all = each(world_rank) && all;
     }
     atomic_store_explicit(&entry->neighbours_done, all, memory_order_relaxed);
     return all;
@@ -352,8 +432,8 @@ bool peers_forget(MPI_Comm comm)
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
     if (entry != NULL) {
-        free(entry->world_ranks);
-        entry->world_ranks = NULL;
+        roster_let_go(entry->roster);
+        entry->roster = NULL;
         used--;
         atomic_store_explicit(&entry->key, REMOVED, memory_order_relaxed);
         clear_removed((unsigned)(entry - entries));

@@ -226,10 +226,20 @@ static void give_away(struct wait *wait, bool sleeps)
         yield_by_courtesy();
 }
 
+// True: first it is looked whether the last poll has brought what is waited for. Else the CPU would
+// be given away beside a message that is there, and a sleeper not be rung that has not slept yet.
+static bool is_to_look_again(struct wait *wait)
+{
+    wait->looked = wait->looks_first && !wait->looked;
+    return wait->looked;
+}
+
 void wait_pause(struct wait *wait)
 {
-    bool sleeps = wait_sleeps_now();
     wait->polls++;
+    if (is_to_look_again(wait))
+        return;
+    bool sleeps = wait_sleeps_now();
     if (carrier.on) {
         carrier_look();
         if (session_word_idle(session_word()))
@@ -413,7 +423,7 @@ static bool may_be_persistent(void)
 bool wait_for_any(const struct mpi_next *next, int count, MPI_Request *requests, int *index,
                   MPI_Status *status, int *rc)
 {
-    struct wait wait = wait_new();
+    struct wait wait = wait_new_looking_first(PEERS_UNKNOWN);
     bool active = may_be_persistent() && requests != NULL && index != NULL;
     while (active) {
         active = false;
@@ -441,7 +451,7 @@ bool wait_for_any(const struct mpi_next *next, int count, MPI_Request *requests,
 static bool complete_all(const struct mpi_next *next, int count, MPI_Request *requests,
                          MPI_Status *statuses, int *rc)
 {
-    struct wait wait = wait_new();
+    struct wait wait = wait_new_looking_first(PEERS_UNKNOWN);
     bool failed = false;
     for (int i = 0; i < count; i++) {
         enum found found;
@@ -562,7 +572,7 @@ int wait_send(const struct mpi_next *next, MPI_Request *request, MPI_Comm comm, 
 static int wait_received(const struct mpi_next *next, MPI_Request *request, MPI_Status *status,
                          int peer)
 {
-    struct wait wait = wait_new_for(peer);
+    struct wait wait = wait_new_looking_first(peer);
     MPI_Status own;
     enum found found;
     int rc;
@@ -626,7 +636,7 @@ static uint64_t large_that_fits(const struct mpi_next *next, const MPI_Status *s
 int wait_for_message(const struct mpi_next *next, MPI_Request *trial, int source, int tag,
                      MPI_Comm comm, MPI_Count count, MPI_Datatype type, bool *apart)
 {
-    struct wait wait = wait_new_for(peers_world_rank(comm, source));
+    struct wait wait = wait_new_looking_first(peers_world_rank(comm, source));
     MPI_Status status;
     int flag = 0, rc;
     next->Request_free(trial);

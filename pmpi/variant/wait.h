@@ -22,6 +22,9 @@ struct wait {
     uint64_t yielded_ns; // under wait_adapts: when the last yield ended; 0: unset
     uint32_t napped;     // of an idle rank: `polls` at its last nap
     bool overslept;      // nothing came in that
+    bool looks_first;    // its polls look, and then make progress: what the last one has brought
+                         // only the next one finds
+    bool looked;         // of the two polls before a pause then, the first one was made
     struct block_wait block;
 };
 
@@ -47,6 +50,12 @@ static inline struct wait wait_new_for(int peer)
 static inline struct wait wait_new(void)
 {
     return wait_new_for(PEERS_UNKNOWN);
+}
+
+// Of polls by probes, by MPI_Testsome, and by Open MPI's MPI_Testany.
+static inline struct wait wait_new_looking_first(int peer)
+{
+    return (struct wait){.peer = peer, .looks_first = true};
 }
 
 // Should a blocking call be made of polls now? While a node is not contended and nobody yields, the

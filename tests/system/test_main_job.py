@@ -94,10 +94,6 @@ class MainJob(unittest.TestCase):
     def up(self, *settings):
         lab("up", "--build", BUILD, *FAST, *settings)
 
-    def start(self, family, repeat, ranks=2):
-        program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
-        self.start_program(family, [program, "A", "--repeat", str(repeat)], ranks)
-
     def start_program(self, family, command, ranks=2, *options):
         path = os.path.join(self.folder, f"job{len(self.running)}")
         with open(path, "w", encoding="utf-8") as output:
@@ -133,8 +129,8 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up()
-                self.start(family, 4)
-                self.start(family, 4)
+                self.start_for(family, 5)
+                self.start_for(family, 5)
                 self.eventually(self.both_registered, "both jobs are on both nodes")
                 together = samples = 0
                 holders = set()
@@ -166,8 +162,8 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up("--set=scheduler.policy=gang", "--set=gang.slot=300ms")
-                self.start(family, 3)
-                self.start(family, 3)
+                self.start_for(family, 8)
+                self.start_for(family, 8)
                 self.eventually(lambda: self.both_registered() and all(
                     job["slots"] for jobs in jobs_by_node() for job in jobs.values()), "both have slots")
                 self.eventually(self.sets_agree, "sets are the same on both nodes, and disjoint")
@@ -323,7 +319,7 @@ class MainJob(unittest.TestCase):
     def take_turns(self, family, command, *options):
         """Runs the command beside CG; each must have been the idle one at some time, on both nodes."""
         self.start_program(family, command, 2, *options)
-        self.start(family, 5)
+        self.start_for(family, 4)
         self.eventually(self.both_registered, "both jobs are on both nodes")
         idle = set()
         while all(process.poll() is None for process, _ in self.running):
@@ -372,8 +368,8 @@ class MainJob(unittest.TestCase):
             with self.subTest(mpi=family):
                 self.up()
                 lab("daemons", "kill", "--only", "timerd", "--node", "node1")
-                self.start(family, 4)
-                self.start(family, 4)
+                self.start_for(family, 5)
+                self.start_for(family, 5)
                 self.eventually(self.both_registered, "both jobs are on both nodes")
                 self.eventually(lambda: schedulers()[1]["requests_granted"] > 1,
                                 "node1 has scheduled a job because of a message")
@@ -384,7 +380,7 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up()
-                self.start(family, 2)
+                self.start_for(family, 2)
                 self.eventually(quotas, "the job has registered")
                 while self.running[0][0].poll() is None:
                     self.assertEqual(limited(), [])
@@ -411,33 +407,12 @@ class MainJob(unittest.TestCase):
         self.assertEqual(most, 3)
         lab("down")
 
-    def test_killed_classd_leaves_nobody_limited_and_a_new_one_takes_over(self):
-        """With one MPI: the campaign (tests/faults) does it with both."""
-        for family in FAMILIES[-1:]:
-            with self.subTest(mpi=family):
-                self.up()
-                self.start(family, 6)
-                self.start(family, 6)
-                self.eventually(self.both_registered, "both jobs are on both nodes")
-                before = [set(jobs) for jobs in jobs_by_node()]
-                self.eventually(limited, "the idle jobs are limited")
-                lab("daemons", "kill", "--only", "classd")
-                self.eventually(lambda: not limited(), "timerd lifts the limits")
-                self.assertTrue(all(process.poll() is None for process, _ in self.running))
-                lab("daemons", "start", "--only", "classd")
-                self.assertEqual([set(jobs) for jobs in jobs_by_node()], before)
-                generations = [scheduler["generation"] for scheduler in schedulers()]
-                self.assertEqual(generations, [2, 2])
-                self.eventually(limited, "the new classd schedules them")
-                self.finish()
-                lab("down")
-
     def test_a_node_without_classd_is_named_and_the_job_runs(self):
         for family in FAMILIES:
             with self.subTest(mpi=family):
                 self.up()
                 lab("daemons", "stop", "--node", "node1")
-                self.start(family, 1)
+                self.start_for(family, 1)
                 text, = self.finish()
                 self.assertRegex(text, r"1 of 2 ranks have no scheduler \(rank 1 on node1: .*\)")
                 self.assertIn("carrier off", text)

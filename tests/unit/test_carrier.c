@@ -306,6 +306,34 @@ static void who_says_nothing_is_not_told_for_ever(void **state)
     assert_int_equal(repeats(1000), 0);
 }
 
+static int told_in_slices(int first, int slices)
+{
+    struct carrier_notice notice;
+    int count = 0;
+    for (int turn = first; turn < first + slices; turn++) {
+        mock_turn((uint16_t)turn);
+        call();
+        while (told(&notice))
+            count++;
+    }
+    return count;
+}
+
+// Nor news, of which a job of days has many. Who says something again is told what it has missed.
+static void who_says_nothing_is_told_news_for_so_long(void **state)
+{
+    (void)state;
+    begin();
+    mock_status(OUT);
+    int first = told_in_slices(1, 3000);
+    assert_in_range(first, 100, 2000);
+    assert_int_equal(told_in_slices(3001, 100), 0);
+    peer_says(false, 3100, 0);
+    assert_int_equal(told_in_slices(3101, 100), 100);
+    peer_says(true, 3200, 0);
+    assert_int_equal(told_in_slices(3201, 100), 100);
+}
+
 // It may have asked for the CPU in vain. While it is idle it looks at what comes.
 static void who_is_idle_is_told_in_every_slice(void **state)
 {
@@ -502,6 +530,7 @@ int main(void)
         TEST(where_numbers_tell_nothing_all_is_heeded),
         TEST(headers_have_the_slice_too),
         TEST(who_says_nothing_is_not_told_for_ever),
+        TEST(who_says_nothing_is_told_news_for_so_long),
         TEST(who_is_idle_is_told_in_every_slice),
         TEST(lost_slots_are_told_at_the_next_call),
         TEST(who_says_more_is_told_again),

@@ -21,7 +21,8 @@ static char records[32];
 
 static void open_with_records(void)
 {
-    struct backend_settings settings = {version->kind, root, 2, 100 * NS_PER_MS, records, false, false};
+    struct backend_settings settings = {version->kind, root,  2,    100 * NS_PER_MS,
+                                        records,       false, false};
     backend_close(backend);
     assert_ok(backend_open(&settings, &backend, &err));
 }
@@ -134,6 +135,46 @@ ssize_t __wrap_pwrite(int fd, const void *bytes, size_t count, off_t offset)
 }
 
 // Nobody else would try once more while the daemon lives.
+int __real_processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
+int __wrap_processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
+
+enum { NOBODY = 5000001 }; // from here on the kernel has no numbers
+
+static int ghosts; // members of the group that have ended when they are looked at
+
+int __wrap_processes_of_subtree(const char *directory, struct pid_list *list, struct error *why)
+{
+    int rc = __real_processes_of_subtree(directory, list, why);
+    for (int i = 0; i < ghosts; i++)
+        pid_list_add(list, NOBODY + i, NULL);
+    return rc;
+}
+
+// A turn looks at so many new ones; a job without a limit for good would have other jobs' turns.
+static void a_group_that_grows_fast_is_limited_soon(void **state)
+{
+    (void)state;
+    char from[128];
+    struct class_home home = {.pid = live_elsewhere(from), .any = true};
+    class_t *a = limited_in_place(&home);
+    ghosts = 10000;
+    int failed = 0;
+    while (class_set_share(a, 20000, &err) != 0) {
+        assert_int_equal(err.code, EXDEV);
+        assert_int_equal(limit_from().quota_us, 50000);
+        assert_true(++failed < 3);
+    }
+    assert_int_equal(failed, 2);
+    assert_int_equal(limit_from().quota_us, 4000);
+    a = find_after_a_crash(a, "a", 50000);
+    for (failed = 0; class_set_share(a, 20000, &err) != 0; failed++)
+        assert_true(failed < 3);
+    assert_int_equal(limit_from().quota_us, 4000);
+    ghosts = 0;
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(rmdir(records), 0);
+}
+
 static void a_limit_that_cannot_be_given_back_is_given_back_later(void **state)
 {
     (void)state;
@@ -380,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         real(a_group_is_limited_in_place_and_given_back),
+        real(a_group_that_grows_fast_is_limited_soon),
         real(a_limit_that_cannot_be_given_back_is_given_back_later),
         real(where_the_own_limit_is_refused_there_is_none_rather_than_ours),
         real(a_limit_that_the_kernel_doubled_is_not_the_groups_own),

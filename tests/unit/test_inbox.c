@@ -4,8 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,20 +99,42 @@ static struct pair pass_lingering(struct pair pair, size_t length)
 }
 
 static unsigned forks;
+static bool hang; // as one that waits for a file system of the client's
+static pid_t hanging[INBOX_CLOSERS_MAX + 1];
+static bool refuse;
 
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
 
 pid_t __wrap_fork(void)
 {
-    forks++;
-    return __real_fork();
+    if (refuse) {
+        errno = EAGAIN;
+        return -1;
+    }
+    pid_t child = __real_fork();
+    while (child == 0 && hang)
+        pause();
+    hanging[forks++ % (INBOX_CLOSERS_MAX + 1)] = child;
+    return child;
+}
+
+static bool hang_at_exit;
+
+void __real__exit(int status) __attribute__((noreturn));
+void __wrap__exit(int status) __attribute__((noreturn));
+
+void __wrap__exit(int status)
+{
+    while (hang_at_exit)
+        pause();
+    __real__exit(status);
 }
 
 static void close_now(int socket_fd, bool sealed)
 {
     struct inbox_left left = {.count = 0};
-    inbox_close(socket_fd, sealed, &left);
+    assert_true(inbox_close(socket_fd, sealed, &left));
     inbox_close_left(&left);
     assert_int_equal(left.count, 0);
 }
@@ -266,6 +290,106 @@ static void one_process_closes_many(void **state)
     }
 }
 
+static void leave_one(struct inbox_left *left, int *end, bool taken)
+{
+    struct pair pair = old_kernel_pair();
+    assert_int_equal(pass(pair.client, STDIN_FILENO, 1), 0);
+    assert_int_equal(inbox_close(pair.server, false, left), taken);
+    *end = taken ? pair.client : pair.server;
+    if (!taken)
+        close(pair.client);
+}
+
+// They stay their owners', and are not lost.
+static void what_nobody_can_close_is_refused(void **state)
+{
+    struct inbox_left left = {.count = 0};
+    int ends[INBOX_LEFT_MAX], last;
+    (void)state;
+    refuse = true;
+    for (size_t i = 0; i < INBOX_LEFT_MAX; i++)
+        leave_one(&left, &ends[i], true);
+    assert_false(inbox_has_room(&left));
+    leave_one(&left, &last, false);
+    refuse = false;
+    assert_true(inbox_close(last, false, &left));
+    inbox_close_left(&left);
+    assert_int_equal(left.count, 0);
+    for (size_t i = 0; i < INBOX_LEFT_MAX; i++) {
+        assert_ended(ends[i]);
+        close(ends[i]);
+    }
+}
+
+static void so_many_processes_wait_and_no_more(void **state)
+{
+    struct inbox_left left = {.count = 0};
+    unsigned before = forks;
+    int end;
+    (void)state;
+    hang = true;
+    for (size_t i = 0; i <= INBOX_CLOSERS_MAX; i++) {
+        leave_one(&left, &end, true);
+        inbox_close_left(&left);
+        close(end);
+    }
+    assert_int_equal(forks - before, INBOX_CLOSERS_MAX);
+    assert_int_equal(left.count, 1);
+    hang = false;
+    for (unsigned i = before; i < forks; i++)
+        kill(hanging[i % (INBOX_CLOSERS_MAX + 1)], SIGKILL);
+    while (left.count > 0) // until one of them has died
+        inbox_close_left(&left);
+    assert_int_equal(forks - before, INBOX_CLOSERS_MAX + 1);
+}
+
+// Nor does whoever waits hold what is others'.
+static void who_waits_keeps_nothing_else_open(void **state)
+{
+    struct inbox_left left = {.count = 0};
+    char byte;
+    int other[2], end;
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, other), 0);
+    int high = fcntl(other[0], F_DUPFD_CLOEXEC, 500); // an exit closes the lowest first
+    close(other[0]);
+    hang_at_exit = true;
+    leave_one(&left, &end, true);
+    inbox_close_left(&left);
+    hang_at_exit = false;
+    close(high);
+    alarm(PATIENCE_S);
+    assert_int_equal(recv(other[1], &byte, sizeof byte, 0), 0);
+    alarm(0);
+    kill(left.closers[0], SIGKILL);
+    assert_ended(end);
+    close(end);
+    close(other[1]);
+}
+
+// Of whom the listener has not let in yet.
+static void nobody_waits_for_a_listener(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct inbox_left left = {.count = 0};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct pair pair = {socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), listener};
+    (void)state;
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address.sun_family), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    assert_int_equal(connect(pair.client, (struct sockaddr *)&address, size), 0);
+    struct pair tcp = pass_lingering(pair, 1);
+    close(pair.client);
+    alarm(PATIENCE_S);
+    assert_true(inbox_leave(listener, &left));
+    inbox_close_left(&left);
+    alarm(0);
+    assert_int_equal(left.count, 0);
+    close(tcp.server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +401,10 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_what_lingers_in_line),
         cmocka_unit_test(nobody_waits_for_what_lingers_behind_an_answer),
         cmocka_unit_test(one_process_closes_many),
+        cmocka_unit_test(what_nobody_can_close_is_refused),
+        cmocka_unit_test(so_many_processes_wait_and_no_more),
+        cmocka_unit_test(who_waits_keeps_nothing_else_open),
+        cmocka_unit_test(nobody_waits_for_a_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// Ranks of communicators are those of MPI_COMM_WORLD as MPI says, and it is asked for the fewest:
-// some need a step for each pair of members.
+// Ranks of communicators are those of MPI_COMM_WORLD as MPI says, and it is asked about the fewest:
+// some take a step for each member of either group.
 #include "pmpi/variant/peers.h"
 #include "tests/unit/mock_mpi.h"
 
@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-static int translated; // groups
+static int translated; // ranks
 static int (*mock_translate)(MPI_Group, int, const int[], MPI_Group, int[]);
 
 // Ranks of all communicators but MPI_COMM_WORLD are the other way round.
 static int translate(MPI_Group one, int count, const int ranks[], MPI_Group other, int result[])
 {
-    translated++;
+    translated += count;
     int rc = mock_translate(one, count, ranks, other, result);
     for (int i = 0; i < count; i++)
         result[i] = MOCK_SIZE - 1 - result[i];
@@ -28,6 +28,22 @@ static int taken(void)
     int count = translated;
     translated = 0;
     return count;
+}
+
+static int groups; // that were not freed
+static int (*mock_group)(MPI_Comm, MPI_Group *);
+static int (*mock_group_free)(MPI_Group *);
+
+static int group_of(MPI_Comm comm, MPI_Group *group)
+{
+    groups++;
+    return mock_group(comm, group);
+}
+
+static int free_group(MPI_Group *group)
+{
+    groups--;
+    return mock_group_free(group);
 }
 
 static int duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *made)
@@ -49,8 +65,12 @@ static int start(void **state)
     (void)state;
     mock_start(MPI_THREAD_SINGLE);
     mock_translate = mpi_next[1].Group_translate_ranks;
+    mock_group = mpi_next[1].Comm_group;
+    mock_group_free = mpi_next[1].Group_free;
     for (int entry = 0; entry < 2; entry++) {
         mpi_next[entry].Group_translate_ranks = translate;
+        mpi_next[entry].Comm_group = group_of;
+        mpi_next[entry].Group_free = free_group;
         mpi_next[entry].Comm_dup_with_info = duplicate_with_info;
         mpi_next[entry].Comm_split = split;
     }
@@ -63,7 +83,7 @@ static int stop(void **state)
     (void)state;
     core_active = false;
     peers_stop();
-    return 0;
+    return groups;
 }
 
 static void assert_known(MPI_Comm comm, bool as_world)
@@ -77,10 +97,45 @@ static void assert_known(MPI_Comm comm, bool as_world)
 static void the_world_is_not_asked_for(void **state)
 {
     (void)state;
-    assert_int_equal(taken(), 1); // MPI_COMM_SELF
+    assert_int_equal(taken(), 0);
     assert_known(MPI_COMM_WORLD, true);
     assert_int_equal(peers_find(MPI_COMM_WORLD, 1), 1);
     assert_true(peers_find_spans(MPI_COMM_WORLD));
+    assert_int_equal(taken(), 0);
+}
+
+static void who_is_talked_to_is_asked_about_once(void **state)
+{
+    MPI_Comm made;
+    (void)state;
+    assert_int_equal(lib.Comm_split(MPI_COMM_WORLD, 0, 0, &made), MPI_SUCCESS);
+    assert_int_equal(taken(), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(peers_world_rank(made, 0), MOCK_SIZE - 1);
+    assert_int_equal(taken(), 1);
+    assert_true(peers_ours(made));
+    assert_true(peers_spans(made));
+    assert_int_equal(taken(), MOCK_SIZE);
+    assert_known(made, false);
+    assert_int_equal(taken(), 0);
+    assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
+}
+
+// However many are made, and in whatever order they go.
+static void the_group_goes_with_the_last_one(void **state)
+{
+    MPI_Comm made[3];
+    int before = groups;
+    (void)state;
+    assert_int_equal(lib.Comm_split(MPI_COMM_WORLD, 0, 0, &made[0]), MPI_SUCCESS);
+    assert_int_equal(lib.Comm_dup(made[0], &made[1]), MPI_SUCCESS);
+    assert_int_equal(lib.Comm_dup(made[1], &made[2]), MPI_SUCCESS);
+    assert_int_equal(groups - before, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(groups - before, 1);
+        assert_int_equal(lib.Comm_free(&made[i]), MPI_SUCCESS);
+    }
+    assert_int_equal(groups - before, 0);
 }
 
 static void duplicates_are_as_what_they_are_of(void **state)
@@ -91,12 +146,12 @@ static void duplicates_are_as_what_they_are_of(void **state)
     assert_int_equal(taken(), 0);
     assert_known(world, true);
     assert_int_equal(lib.Comm_split(world, 0, 0, &made), MPI_SUCCESS);
-    assert_int_equal(taken(), 1);
     assert_known(made, false);
+    taken();
     assert_int_equal(lib.Comm_dup_with_info(made, MPI_INFO_NULL, &again), MPI_SUCCESS);
     assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
-    assert_int_equal(taken(), 0);
     assert_known(again, false);
+    assert_int_equal(taken(), 0);
     assert_int_equal(lib.Comm_free(&again), MPI_SUCCESS);
     assert_int_equal(lib.Comm_free(&world), MPI_SUCCESS);
 }
@@ -108,7 +163,6 @@ static void duplicates_of_unknown_ones_are_asked_for(void **state)
     (void)state;
     assert_int_equal(peers_world_rank(unknown, 0), PEERS_UNKNOWN);
     assert_int_equal(lib.Comm_dup(unknown, &made), MPI_SUCCESS);
-    assert_int_equal(taken(), 1);
     assert_known(made, false);
     assert_int_equal(lib.Comm_free(&made), MPI_SUCCESS);
 }
@@ -188,6 +242,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_world_is_not_asked_for),
+        cmocka_unit_test(who_is_talked_to_is_asked_about_once),
+        cmocka_unit_test(the_group_goes_with_the_last_one),
         cmocka_unit_test(duplicates_are_as_what_they_are_of),
         cmocka_unit_test(duplicates_of_unknown_ones_are_asked_for),
         cmocka_unit_test(one_that_is_not_freed_stays_known),

@@ -4,7 +4,6 @@
 #include "tests/unit/mock_mpi.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -150,9 +150,9 @@ static int receive(void *buf, int count, MPI_Datatype type, int source, int tag,
 static void *take_late(void *unused)
 {
     while (!atomic_load(&has_received))
-        sched_yield();
+        usleep(100);
     while (mock_peer_receive(MPI_COMM_WORLD, TAG, taken, sizeof taken) < 0)
-        sched_yield();
+        usleep(100);
     return unused;
 }
 
@@ -225,6 +225,47 @@ static void a_send_that_is_left_keeps_its_copy(void **state)
         MPI_SUCCESS);
     header_look_after_orphans();
     assert_false(header_orphans);
+}
+
+// ---- messages that are there
+
+static int yields;
+static bool brought; // into the MPI
+static __typeof__(mpi_next[1].Iprobe) mock_iprobe;
+
+int __wrap_sched_yield(void);
+
+int __wrap_sched_yield(void)
+{
+    yields++;
+    return 0;
+}
+
+// As MPIs do it, which then make progress. The message comes when the CPU was given to its sender.
+static int look_first(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    bool found = brought;
+    brought = yields > 0;
+    *flag = 0;
+    return found ? mock_iprobe(source, tag, comm, flag, status) : MPI_SUCCESS;
+}
+
+static void nobody_gives_the_cpu_away_beside_a_message(void **state)
+{
+    char byte = 0;
+    (void)state;
+    mock_iprobe = mpi_next[1].Iprobe;
+    mpi_next[0].Iprobe = mpi_next[1].Iprobe = look_first;
+    yields = 0;
+    mock_peer_send(MPI_COMM_WORLD, TAG, "x", 1);
+    lib.Probe(MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    assert_int_equal(yields, 1);
+    brought = false;
+    yields = 0;
+    lib.Recv(&byte, 1, MPI_CHAR, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    assert_int_equal(yields, 1);
+    assert_int_equal(byte, 'x');
+    mpi_next[0].Iprobe = mpi_next[1].Iprobe = mock_iprobe;
 }
 
 // ---- several requests
@@ -331,6 +372,7 @@ int main(void)
         cmocka_unit_test(only_the_mpi_reads_what_may_be_a_devices),
         cmocka_unit_test(a_message_too_long_ends_no_send),
         cmocka_unit_test(a_send_that_is_left_keeps_its_copy),
+        cmocka_unit_test(nobody_gives_the_cpu_away_beside_a_message),
         cmocka_unit_test(a_fault_is_told_when_all_are_complete),
         cmocka_unit_test(partitioned_requests_are_waited_for_one_by_one),
         cmocka_unit_test(what_is_not_polled_is_seen_before_the_job_begins),

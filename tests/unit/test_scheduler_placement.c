@@ -173,6 +173,31 @@ static void a_rank_that_lives_elsewhere_makes_it_move(void **state)
     assert_int_equal(second->job->process_count, 2);
 }
 
+// Its new class is as limited as it was, whether the rank comes into it or not.
+static void who_moves_for_a_rank_while_idle_stays_limited(void **state)
+{
+    struct node *node = *state;
+    struct process *process;
+    const char *limited = "share job-0-b 10000\n";
+    test_backend_offer_place(node->backend, true);
+    come(node, "a", A);
+    come(node, "b", B);
+    clear(node);
+    test_backend_fail(node->backend, "check", EXDEV, 1);
+    come(node, "b", B2);
+    const char *moved = strstr(test_backend_log(node->backend), "displace job-0-b\n");
+    assert_non_null(moved);
+    assert_non_null(strstr(moved, limited));
+    come(node, "c", C);
+    clear(node);
+    test_backend_fail(node->backend, "check", EXDEV, 1);
+    test_backend_fail(node->backend, "place", E2BIG, 9);
+    assert_int_equal(try(node, "c", D, &process), E2BIG);
+    test_backend_fail(node->backend, "place", E2BIG, 0);
+    assert_non_null(strstr(test_backend_log(node->backend), "displace job-0-c\n"));
+    assert_non_null(strstr(test_backend_log(node->backend), "share job-0-c 10000\n"));
+}
+
 static void what_cannot_move_is_not_limited(void **state)
 {
     struct node *node = *state;
@@ -287,6 +312,7 @@ int main(void)
         TEST(who_is_frozen_by_its_manager_stays_until_the_thaw),
         TEST(a_group_without_a_limit_makes_it_move),
         TEST(a_rank_that_lives_elsewhere_makes_it_move),
+        TEST(who_moves_for_a_rank_while_idle_stays_limited),
         TEST(what_cannot_move_is_not_limited),
         TEST(an_idle_job_in_place_is_looked_at_every_turn),
         TEST(whom_his_manager_has_frozen_has_no_turns),

@@ -25,18 +25,13 @@ SILENCE_S = 180
 CGROUP_TESTS = ("classes", "in_place", "limits", "periods", "placing")
 FAMILY_PROGRAMS = ("tracking", "tracking_subtrees", "tracking_order", "tracking_calls", "tracking_escapes")
 
-# What the kernel decides. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup; that timerd
-# lifts what a killed classd leaves is seen in Slurm, too.
-DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_exit_gives_the_node_back",
-                "Shares.test_death_gives_the_node_back", "Shares.test_helpers_of_a_dead_job_live_on_elsewhere")
-FAIL_OPEN_TESTS = ("Ends.test_release_lifts_what_a_killed_classd_left",
-                   "Ends.test_shutdown_removes_classes_and_pages", "Adoption.test_after_kill",
-                   "Timer.test_a_killed_classd_limits_nobody")
+# What the kernel decides, and is not seen in Systemd or Slurm, whose daemons are killed, stopped and restarted beside real
+# limits. The rest of test_daemons.py and test_fail_open.py is the same on any version of cgroup.
+DAEMON_TESTS = ("Shares.test_two_jobs_share_99_to_1", "Shares.test_death_gives_the_node_back",
+                "Shares.test_helpers_of_a_dead_job_live_on_elsewhere")
 
-# Those in which the kernel has a say; emulated, one takes up to half a minute.
-IN_PLACE_TESTS = ("InPlace.test_a_step_is_limited_where_it_is", "InPlace.test_tasks_below_the_step_are_of_it",
-                  "InPlace.test_release_restores_what_a_killed_classd_left",
-                  "InPlace.test_a_restarted_classd_adopts_it", "Timer.test_a_hung_classd_limits_nobody")
+# Those in which the kernel has a say and which are not Slurm's to show; emulated, one takes up to half a minute.
+IN_PLACE_TESTS = ("InPlace.test_release_restores_what_a_killed_classd_left", "Timer.test_a_hung_classd_limits_nobody")
 STRANGER_TESTS = ("Kept.test_another_users_process_that_comes_later",
                   "NotAlone.test_another_users_process_that_comes_later",
                   "NotAlone.test_a_limit_that_the_user_could_lift", "Units.test_a_launcher_in_a_scope_of_its_own")
@@ -81,22 +76,16 @@ class Guest(unittest.TestCase):
 
 
 class Backend(Guest):
-    def test_the_backend(self):
+    def test_the_backend_and_the_daemons(self):
         programs = [os.path.join(BUILD, "cgroup-backend", f"test_cgroup_{name}") for name in CGROUP_TESTS]
-        text = self.run_in_guest(" && ".join(f"COSCHED_TEST_EMULATED=1 {program} 2>&1" for program in programs))
+        text = self.run_in_guest(" && ".join(f"COSCHED_TEST_EMULATED=1 {program} 2>&1" for program in programs) + " && "
+                                 + python("tests/system/test_daemons.py", "-v", *DAEMON_TESTS))
         self.assertIn("v2_root_passes_cpu_on", text)
-
-    def test_the_daemons(self):
-        self.run_in_guest(python("tests/system/test_daemons.py", "-v", *DAEMON_TESTS) + " && "
-                          + python("tests/system/test_fail_open.py", "-v", *FAIL_OPEN_TESTS))
 
 
 class Placement(Guest):
-    def test_in_place(self):
-        self.run_in_guest(python("tests/system/test_placement.py", "-v", *IN_PLACE_TESTS))
-
-    def test_strangers_and_families(self):
-        self.run_in_guest(python("tests/system/test_placement.py", "-v", *STRANGER_TESTS) + " && "
+    def test_where_processes_are(self):
+        self.run_in_guest(python("tests/system/test_placement.py", "-v", *IN_PLACE_TESTS, *STRANGER_TESTS) + " && "
                           + python("tests/system/test_families.py", "-v", *FAMILY_TESTS))
 
 
