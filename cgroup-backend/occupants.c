@@ -108,7 +108,7 @@ static void learn(struct occupants *occupants, struct pid_list *members, size_t 
 }
 
 // The kernel gives a number again only after all others, so whom we know stays known. Of too many
-// new ones some are known at the next call, so that it comes to an end however many they are.
+// new ones some are known at the next call: a class that stays open comes to an end with them.
 int occupants_check(struct occupants *occupants, pid_t pid, struct error *err)
 {
     cleanup_pids struct pid_list members = {0};

@@ -26,8 +26,8 @@ int occupants_check_launchers(const struct occupants *occupants, struct error *e
 
 bool occupants_hold(const struct occupants *occupants, pid_t pid);
 
-// Takes those of the job's user who live there now for known: they were there under the last
-// daemon's eyes, or were forked by them since.
+// Takes those of the job's user who live there now for known, or some thousands of them: they were
+// there under the last daemon's eyes, or were forked by them since.
 void occupants_know(struct occupants *occupants);
 
 void occupants_forget(struct occupants *occupants);

@@ -217,6 +217,7 @@ void connections_watch(struct server *server)
 
 void connections_close(struct server *server)
 {
+    inbox_end(&server->left);
     while (server->connections != NULL) {
         connection_close_socket(server->connections);
         connection_free(server->connections);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -111,6 +112,11 @@ void inbox_close_left(struct inbox_left *left)
         close(left->fds[--left->count]);
     close(gate[0]);
     close(gate[1]); // the child holds the last references from here on
+}
+
+void inbox_end(struct inbox_left *left)
+{
+    memset(left->closers, 0, sizeof left->closers);
 }
 
 bool inbox_has_room(struct inbox_left *left)

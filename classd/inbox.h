@@ -44,4 +44,8 @@ bool inbox_has_room(struct inbox_left *left);
 // process now, is for the next time.
 void inbox_close_left(struct inbox_left *left);
 
+// From now on there may be further processes than those that wait: else classd, when it ends, would
+// drop the last references itself.
+void inbox_end(struct inbox_left *left);
+
 #endif

@@ -21,10 +21,10 @@ static void pause_accepting(struct server *server, double seconds)
 // EBUSY: who would be refused could not be closed.
 static int take(struct server *server)
 {
+    if (inbox_has_room(&server->left))
+        return accept4(server->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     errno = EBUSY;
-    return inbox_has_room(&server->left)
-               ? accept4(server->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)
-               : -1;
+    return -1;
 }
 
 static void on_connect(struct ev_loop *loop, ev_io *watcher, int events)

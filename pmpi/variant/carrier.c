@@ -141,7 +141,8 @@ int carrier_receive(void *bytes, int room, int tag)
     return source;
 }
 
-static void send_notice(int peer, bool scheduled, uint16_t turn, uint64_t slots)
+// False: it will be told later.
+static bool send_notice(int peer, bool scheduled, uint16_t turn, uint64_t slots)
 {
     const struct mpi_next *mpi = &mpi_next[1];
     struct outgoing *out = &own.outbox[own.next_out];
@@ -149,19 +150,20 @@ static void send_notice(int peer, bool scheduled, uint16_t turn, uint64_t slots)
     if (out->request != MPI_REQUEST_NULL)
         mpi->Test(&out->request, &done, MPI_STATUS_IGNORE);
     if (!done)
-        return; // the peer is far behind; it will be told later
+        return false; // a peer is far behind
     memset(&out->notice, 0, sizeof out->notice);
     out->notice.scheduled = scheduled;
     out->notice.turn = turn;
     out->notice.slots = slots;
     int bytes = (int)(carrier_slots ? sizeof out->notice : CARRIER_NOTICE_BYTES);
     if (!carrier_isend(&out->notice, bytes, peer, CARRIER_NOTICE_TAG, &out->request))
-        return;
+        return false;
     own.next_out = (own.next_out + 1) % OUTBOX_SLOTS;
     atomic_store_explicit(&carrier.peers[peer].told_scheduled, scheduled, memory_order_relaxed);
     carrier.peers[peer].told_turn = turn;
     carrier.peers[peer].told_slots = slots;
     stats_add(STATS_NOTICES, 1);
+    return true;
 }
 
 // Whoever was told "idle" need not know for how long.
@@ -189,8 +191,8 @@ static void tell(int peer, uint64_t word, bool repeat)
     bool deaf = is_deaf(to);
     if (news && !to->heard_scheduled)
         to->repeats = 0;
-    if (to->remote && !deaf && (news || (repeat && to->repeats < REPEATS_MAX))) {
-        send_notice(peer, scheduled, turn, slots);
+    if (to->remote && !deaf && (news || (repeat && to->repeats < REPEATS_MAX)) &&
+        send_notice(peer, scheduled, turn, slots)) {
         to->repeats += !news;
         to->news += news;
     }

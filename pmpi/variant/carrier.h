@@ -54,7 +54,7 @@ struct carrier_peer {
     _Atomic bool contact; // is among those that are told at once
     bool remote;
     uint8_t repeats;             // told since it was last heard; whoever holds the flag
-    uint16_t news;               // likewise, while it says that it is scheduled
+    uint16_t news;               // likewise; counts for something while it says "scheduled"
     uint16_t told_turn;          // in which slice; 0: none, as this node was not contended
     _Atomic uint16_t heard_turn; // likewise
     uint64_t told_slots; // what it was told is left of the job's here; whoever holds the flag

@@ -449,14 +449,13 @@ static void orphans_take(void)
 
 static void orphans_give_back(void)
 {
-    atomic_store_explicit(&header_orphans, orphans.first != NULL, memory_order_relaxed);
+    atomic_store_explicit(&header_orphans, orphans.count != 0, memory_order_relaxed);
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
 }
 
-// Those of the list that are complete go; returns how many.
-static unsigned release_complete(struct wire **at)
+// Those of the list that are complete go, and are counted.
+static void release_complete(struct wire **at, unsigned *gone)
 {
-    unsigned gone = 0;
     while (*at != NULL) {
         struct wire *wire = *at;
         bool was_left = wire->request == MPI_REQUEST_NULL;
@@ -468,14 +467,13 @@ static unsigned release_complete(struct wire **at)
             continue;
         }
         *at = wire->next;
-        gone++;
+        ++*gone;
         if (wire->incoming && !was_left)
             header_arrived(wire, rc, &status);
         if (wire->request != MPI_REQUEST_NULL)
             mpi_next[1].Request_free(&wire->request);
         header_release(wire);
     }
-    return gone;
 }
 
 static struct wire **end_of(struct wire **at)
@@ -486,22 +484,24 @@ static struct wire **end_of(struct wire **at)
 }
 
 // An error handler of the program's may leave the MPI by a jump: what it leaves here is for the
-// next look.
+// thread's next look.
 void header_look_after_orphans(void)
 {
     static _Thread_local struct wire *looked_at;
+    static _Thread_local unsigned gone;
     if (!atomic_load_explicit(&header_orphans, memory_order_relaxed))
         return;
     orphans_take();
     *end_of(&looked_at) = orphans.first;
     orphans.first = NULL;
     atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
-    unsigned gone = release_complete(&looked_at);
+    release_complete(&looked_at, &gone);
     orphans_take();
     *end_of(&looked_at) = orphans.first;
     orphans.first = looked_at;
     looked_at = NULL;
     orphans.count -= gone;
+    gone = 0;
     orphans.look_at = 2 * orphans.count + ORPHANS_AT_ONCE; // each look costs as much as there are
     orphans_give_back();
 }

@@ -113,7 +113,7 @@ static void ask_about_all(struct roster *roster)
     }
 }
 
-// Whether all ranks are known and on one node: *node starts as -1.
+// Whether all ranks are known, and in *differ, whether on several nodes: *node starts as -1.
 static bool known(struct roster *roster, int *node, bool *differ)
 {
     for (int i = 0; i < roster->size; i++) {
@@ -173,10 +173,16 @@ static struct roster *roster_of(int (*get_group)(MPI_Comm, MPI_Group *), MPI_Com
     return roster;
 }
 
-// One use less; the caller holds the lock, or nobody else is there.
-static void roster_let_go(struct roster *roster)
+// One use less; the caller holds the lock, or nobody else is there. Returns what is to be freed
+// without it, as that calls MPI.
+static struct roster *roster_let_go(struct roster *roster)
 {
-    if (roster == NULL || (roster->uses > 0 && --roster->uses > 0))
+    return roster != NULL && --roster->uses == 0 ? roster : NULL;
+}
+
+static void roster_free(struct roster *roster)
+{
+    if (roster == NULL)
         return;
     if (roster->group != MPI_GROUP_NULL)
         mpi_next[1].Group_free(&roster->group);
@@ -216,8 +222,9 @@ static void add(MPI_Comm comm, struct roster *roster, bool inter)
         atomic_store_explicit(&entry->key, key_of(comm), memory_order_release);
         roster = before;
     }
-    roster_let_go(roster);
+    roster = roster_let_go(roster);
     pthread_mutex_unlock(&lock);
+    roster_free(roster);
 }
 
 // Without asking MPI.
@@ -242,7 +249,7 @@ static void look_at_both_sides(MPI_Comm comm, struct roster *remote)
     if (local != NULL) {
         ask_about_all(local);
         all_known = known(local, &node, &differ);
-        roster_let_go(local);
+        roster_free(local);
     }
     ask_about_all(remote);
     all_known = all_known && known(remote, &node, &differ);
@@ -310,7 +317,7 @@ int peers_start(const int *node_of, int size)
 void peers_stop(void)
 {
     for (struct entry *entry = last_taken; entry != NULL; entry = entry->taken_before)
-        roster_let_go(entry->roster);
+        roster_free(roster_let_go(entry->roster));
     if (has_world_group)
         mpi_next[1].Group_free(&world_group);
     has_world_group = false;
@@ -427,17 +434,19 @@ static void clear_removed(unsigned slot)
 
 bool peers_forget(MPI_Comm comm)
 {
+    struct roster *last = NULL;
     if (comm == MPI_COMM_NULL)
         return false;
     pthread_mutex_lock(&lock);
     struct entry *entry = find(comm);
     if (entry != NULL) {
-        roster_let_go(entry->roster);
+        last = roster_let_go(entry->roster);
         entry->roster = NULL;
         used--;
         atomic_store_explicit(&entry->key, REMOVED, memory_order_relaxed);
         clear_removed((unsigned)(entry - entries));
     }
     pthread_mutex_unlock(&lock);
+    roster_free(last);
     return entry != NULL;
 }

@@ -22,8 +22,7 @@ void peers_learn(MPI_Comm comm);
 // The same for one that may not be used yet (MPI_Comm_idup): it has the members of `like`.
 void peers_learn_like(MPI_Comm comm, MPI_Comm like);
 
-// The same for one that may: where `of` is known, without asking MPI, which may take it a step for
-// each pair of members.
+// The same for one that may: where `of` is known, without asking MPI about anybody again.
 void peers_learn_duplicate(MPI_Comm comm, MPI_Comm of);
 
 // The look-up for communicators other than MPI_COMM_WORLD. No lock and no allocation.

@@ -456,6 +456,7 @@ static bool complete_all(const struct mpi_next *next, int count, MPI_Request *re
     for (int i = 0; i < count; i++) {
         enum found found;
         int flag;
+        wait.looked = false;
         while ((found = complete_one(next, &requests[i], &statuses[i], rc)) == UNDER_WAY)
             wait_pause(&wait);
         if (found == BROKEN)

@@ -52,7 +52,7 @@ static inline struct wait wait_new(void)
     return wait_new_for(PEERS_UNKNOWN);
 }
 
-// Of polls by probes, by MPI_Testsome, and by Open MPI's MPI_Testany.
+// Of polls by probes, by MPI_Testsome, and by MPI_Testany, of which that is true of Open MPI's.
 static inline struct wait wait_new_looking_first(int peer)
 {
     return (struct wait){.peer = peer, .looks_first = true};

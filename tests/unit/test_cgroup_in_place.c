@@ -134,7 +134,6 @@ ssize_t __wrap_pwrite(int fd, const void *bytes, size_t count, off_t offset)
     return refuses || invalid ? -1 : __real_pwrite(fd, bytes, count, offset);
 }
 
-// Nobody else would try once more while the daemon lives.
 int __real_processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
 int __wrap_processes_of_subtree(const char *directory, struct pid_list *list, struct error *err);
 
@@ -175,6 +174,7 @@ static void a_group_that_grows_fast_is_limited_soon(void **state)
     assert_int_equal(rmdir(records), 0);
 }
 
+// Nobody else would try once more while the daemon lives.
 static void a_limit_that_cannot_be_given_back_is_given_back_later(void **state)
 {
     (void)state;

@@ -100,7 +100,7 @@ static struct pair pass_lingering(struct pair pair, size_t length)
 
 static unsigned forks;
 static bool hang; // as one that waits for a file system of the client's
-static pid_t hanging[INBOX_CLOSERS_MAX + 1];
+static pid_t hanging[INBOX_CLOSERS_MAX + 2];
 static bool refuse;
 
 pid_t __real_fork(void);
@@ -115,7 +115,7 @@ pid_t __wrap_fork(void)
     pid_t child = __real_fork();
     while (child == 0 && hang)
         pause();
-    hanging[forks++ % (INBOX_CLOSERS_MAX + 1)] = child;
+    hanging[forks++ % (INBOX_CLOSERS_MAX + 2)] = child;
     return child;
 }
 
@@ -336,11 +336,19 @@ static void so_many_processes_wait_and_no_more(void **state)
     assert_int_equal(forks - before, INBOX_CLOSERS_MAX);
     assert_int_equal(left.count, 1);
     hang = false;
-    for (unsigned i = before; i < forks; i++)
-        kill(hanging[i % (INBOX_CLOSERS_MAX + 1)], SIGKILL);
-    while (left.count > 0) // until one of them has died
+    kill(hanging[before % (INBOX_CLOSERS_MAX + 2)], SIGKILL);
+    while (left.count > 0) // until it has died
         inbox_close_left(&left);
     assert_int_equal(forks - before, INBOX_CLOSERS_MAX + 1);
+    // At the end classd must not be the one who waits.
+    inbox_end(&left);
+    leave_one(&left, &end, true);
+    inbox_close_left(&left);
+    assert_int_equal(left.count, 0);
+    assert_int_equal(forks - before, INBOX_CLOSERS_MAX + 2);
+    close(end);
+    for (unsigned i = before + 1; i < before + INBOX_CLOSERS_MAX; i++)
+        kill(hanging[i % (INBOX_CLOSERS_MAX + 2)], SIGKILL);
 }
 
 // Nor does whoever waits hold what is others'.
