@@ -26,6 +26,7 @@
 
 #include "pmpi/variant/core.h"
 #include "pmpi/variant/header.h"
+#include "pmpi/variant/orphans.h"
 #include "pmpi/variant/peers.h"
 #include "pmpi/variant/session.h"
 
@@ -185,8 +186,8 @@ static inline void carrier_collective(MPI_Comm comm)
 
 static inline void carrier_finish_freed(void)
 {
-    if (atomic_load_explicit(&header_orphans, memory_order_relaxed))
-        header_look_after_orphans();
+    if (atomic_load_explicit(&orphans_exist, memory_order_relaxed))
+        orphans_look();
 }
 
 // A communicator is about to be freed. True: it was known.

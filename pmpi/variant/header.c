@@ -1,6 +1,7 @@
 #include "pmpi/variant/header.h"
 
 #include "pmpi/variant/carrier.h"
+#include "pmpi/variant/orphans.h"
 #include "pmpi/variant/requests.h"
 #include "pmpi/variant/wire.h"
 
@@ -9,17 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How long MPI_Finalize waits for requests that the program freed while they were active.
-#define ORPHANS_NS UINT64_C(1000000000)
-
-enum { ORPHANS_AT_ONCE = 64 };
-
 enum { BSEND_ALIGNMENT = 16 }; // what an MPI may add to the header of each buffered message
 
 enum { PLACE_TAG = 2 }; // on the private communicator, from this process to itself
 
 bool header_on;
-_Atomic bool header_orphans;
 
 static MPI_Comm private_comm;
 static int private_rank;
@@ -28,13 +23,6 @@ static atomic_flag placing = ATOMIC_FLAG_INIT;
 static struct requests requests = {.busy = ATOMIC_FLAG_INIT};
 static struct requests messages = {.busy = ATOMIC_FLAG_INIT};
 static int message_mark; // its address stands for "this message has a header"
-
-static struct {
-    struct wire *first; // of requests that the program freed
-    unsigned count;
-    unsigned look_at; // from so many on those that free some look after them
-    atomic_flag busy;
-} orphans = {.look_at = ORPHANS_AT_ONCE, .busy = ATOMIC_FLAG_INIT};
 
 static struct {
     void *users;
@@ -441,92 +429,10 @@ void header_register(struct wire *out, struct wire *in, int rc, MPI_Request requ
 
 // --- completion ----------------------------------------------------------------------------------
 
-static void orphans_take(void)
-{
-    while (atomic_flag_test_and_set_explicit(&orphans.busy, memory_order_acquire))
-        sched_yield();
-}
-
-static void orphans_give_back(void)
-{
-    atomic_store_explicit(&header_orphans, orphans.count != 0, memory_order_relaxed);
-    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
-}
-
-// Those of the list that are complete go, and are counted.
-static void release_complete(struct wire **at, unsigned *gone)
-{
-    while (*at != NULL) {
-        struct wire *wire = *at;
-        bool was_left = wire->request == MPI_REQUEST_NULL;
-        int flag = 0;
-        MPI_Status status;
-        int rc = was_left ? MPI_SUCCESS : mpi_next[1].Test(&wire->request, &flag, &status);
-        if (rc == MPI_SUCCESS && !flag && !was_left) {
-            at = &wire->next;
-            continue;
-        }
-        *at = wire->next;
-        ++*gone;
-        if (wire->incoming && !was_left)
-            header_arrived(wire, rc, &status);
-        if (wire->request != MPI_REQUEST_NULL)
-            mpi_next[1].Request_free(&wire->request);
-        header_release(wire);
-    }
-}
-
-static struct wire **end_of(struct wire **at)
-{
-    while (*at != NULL)
-        at = &(*at)->next;
-    return at;
-}
-
-// An error handler of the program's may leave the MPI by a jump: what it leaves here is for the
-// thread's next look.
-void header_look_after_orphans(void)
-{
-    static _Thread_local struct wire *looked_at;
-    static _Thread_local unsigned gone;
-    if (!atomic_load_explicit(&header_orphans, memory_order_relaxed))
-        return;
-    orphans_take();
-    *end_of(&looked_at) = orphans.first;
-    orphans.first = NULL;
-    atomic_flag_clear_explicit(&orphans.busy, memory_order_release);
-    release_complete(&looked_at, &gone);
-    orphans_take();
-    *end_of(&looked_at) = orphans.first;
-    orphans.first = looked_at;
-    looked_at = NULL;
-    orphans.count -= gone;
-    gone = 0;
-    orphans.look_at = 2 * orphans.count + ORPHANS_AT_ONCE; // each look costs as much as there are
-    orphans_give_back();
-}
-
 void header_stop(void)
 {
-    uint64_t deadline = clock_now_ns() + ORPHANS_NS;
-    while (atomic_load_explicit(&header_orphans, memory_order_relaxed) && clock_now_ns() < deadline)
-        header_look_after_orphans();
+    orphans_wait();
     header_on = false;
-}
-
-// The memory is in use until the request is complete, which nobody will wait for. Nor may the
-// program make any call that looks after it but those that send and free.
-static void orphan(struct wire *wire, MPI_Request *request)
-{
-    orphans_take();
-    wire->request = *request;
-    wire->next = orphans.first;
-    orphans.first = wire;
-    bool many = ++orphans.count >= orphans.look_at;
-    orphans_give_back();
-    *request = MPI_REQUEST_NULL;
-    if (many)
-        header_look_after_orphans();
 }
 
 void header_leave(struct parcel *out, MPI_Request *request)
@@ -534,7 +440,7 @@ void header_leave(struct parcel *out, MPI_Request *request)
     if (out->wire == NULL)
         mpi_next[1].Request_free(request);
     else
-        orphan(out->wire, request);
+        orphans_add(out->wire, request);
     out->wire = NULL;
 }
 
@@ -547,7 +453,7 @@ int header_request_free(const struct mpi_next *next, MPI_Request *request)
         header_release(wire);
         return next->Request_free(request);
     }
-    orphan(wire, request);
+    orphans_add(wire, request);
     return MPI_SUCCESS;
 }
 
@@ -563,7 +469,7 @@ int header_get_status(const struct mpi_next *next, MPI_Request request, int *fla
     int rc = next->Request_get_status(request, flag, status);
     if (rc == MPI_SUCCESS && *flag)
         header_arrived(wire, rc, status);
-    header_look_after_orphans();
+    orphans_look();
     return rc;
 }
 
@@ -668,7 +574,7 @@ void header_give_all(struct header_batch *batch, int rc, bool done, int outcount
         give_back(wire, request);
     }
     free(batch->memory);
-    header_look_after_orphans();
+    orphans_look();
 }
 
 // --- persistent requests -------------------------------------------------------------------------

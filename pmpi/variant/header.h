@@ -58,15 +58,8 @@ struct header_batch {
 // The same on all ranks; set at MPI_Init.
 extern bool header_on HIDDEN;
 
-// There are active requests that the program has freed.
-extern _Atomic bool header_orphans HIDDEN;
-
 // `comm` is private to the library, `rank` this process's in it.
 void header_start(MPI_Comm comm, int rank);
-
-// Completes those of the freed requests that can be, as MPI itself would: the program may learn in
-// other ways that they are.
-void header_look_after_orphans(void);
 
 // Completes what is left of requests that the program freed. At MPI_Finalize.
 void header_stop(void);

@@ -456,7 +456,7 @@ static void leave_job(void)
         header_stop();
     if (carrier.on)
         finish_carrier();
-    header_look_after_orphans(); // of messages that others have sent late
+    orphans_look(); // of messages that others have sent late
     part(parts);
 }
 

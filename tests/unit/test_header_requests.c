@@ -92,7 +92,7 @@ static void a_freed_receive_is_looked_after(void **state)
             }
             assert_int_equal(lib.Request_free(&request), 0);
             assert_int_equal(request, MPI_REQUEST_NULL);
-            header_look_after_orphans();
+            orphans_look();
             assert_untouched(buf, length);
             peer_sends(TAG, length, 8);
             // The next look of the program will do.
@@ -103,7 +103,7 @@ static void a_freed_receive_is_looked_after(void **state)
             free(buf);
         }
     }
-    assert_false(header_orphans);
+    assert_false(orphans_exist);
 }
 
 // Nothing is under way any more on a communicator that is disconnected.
@@ -121,7 +121,7 @@ static void a_freed_receive_is_looked_after_when_a_communicator_goes(void **stat
     assert_untouched(buf, sizeof buf);
     assert_int_equal(lib.Comm_free(&other), 0);
     assert_filled(buf, sizeof buf, 8);
-    assert_false(header_orphans);
+    assert_false(orphans_exist);
 }
 
 static void freed_sends_arrive(void **state)
@@ -141,8 +141,8 @@ static void freed_sends_arrive(void **state)
     assert_int_equal(mock_requests_left(), 2);
     assert_peer_receives(0, sizeof bufs[0], 0);
     assert_peer_receives(2, sizeof bufs[2], 2);
-    header_look_after_orphans();
-    assert_false(header_orphans);
+    orphans_look();
+    assert_false(orphans_exist);
     assert_int_equal(mock_requests_left(), 0);
 }
 
@@ -163,6 +163,9 @@ static void a_handler_that_jumps_holds_nobody_up(void **state)
 {
     unsigned char bytes[200];
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); // what it takes along is lost
+#endif
     fill(bytes, sizeof bytes, 0);
     mock_hold_sends(MPI_COMM_WORLD);
     for (int i = 0; i < 2; i++) {
@@ -175,12 +178,12 @@ static void a_handler_that_jumps_holds_nobody_up(void **state)
         test = mpi_next[1].Test;
         if (i == 0 && setjmp(handler) == 0) {
             mpi_next[1].Test = test_and_jump;
-            header_look_after_orphans();
+            orphans_look();
             fail();
         }
     }
-    header_look_after_orphans();
-    assert_false(header_orphans);
+    orphans_look();
+    assert_false(orphans_exist);
     assert_int_equal(mock_requests_left(), 0);
 }
 
@@ -198,7 +201,7 @@ static void who_only_sends_and_frees_keeps_few(void **state)
         mock_peer_receive(MPI_COMM_WORLD, TAG, got, sizeof got);
         assert_in_range(mock_requests_left(), 0, FEW);
     }
-    header_look_after_orphans();
+    orphans_look();
     assert_int_equal(mock_requests_left(), 0);
 }
 

@@ -223,8 +223,8 @@ static void a_send_that_is_left_keeps_its_copy(void **state)
     assert_int_equal(
         lib.Recv(sent, ELEMENTS, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
         MPI_SUCCESS);
-    header_look_after_orphans();
-    assert_false(header_orphans);
+    orphans_look();
+    assert_false(orphans_exist);
 }
 
 // ---- messages that are there
