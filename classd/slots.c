@@ -58,7 +58,7 @@ static void grow_alone(struct scheduler *scheduler, struct job *job,
     stop_growth(job);
     if (slots_count(given) <= slots_count(view->slots))
         return;
-    engine_claim(scheduler->engine, job->id, given, view->term, now_ns);
+    engine_claim(scheduler->engine, job->id, given, view->term != 0 ? view->term : 1, now_ns);
     slots_publish(scheduler);
 }
 
@@ -92,11 +92,12 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
     struct engine_job_view view = {0};
     struct slots_offer offer = offer_to(scheduler, job, now_ns);
     engine_job_find(scheduler->engine, job->id, &view);
-    bool could_grow =
-        view.term != 0 && !view.suspended && !view.dormant && slots_offer_more(&offer, view.slots);
+    bool alone = jobs_is_here_alone(job);
+    bool could_grow = (view.term != 0 || alone) && !view.suspended && !view.dormant &&
+                      slots_offer_more(&offer, view.slots);
     if (!could_grow)
         stop_growth(job);
-    else if (jobs_is_here_alone(job))
+    else if (alone)
         grow_alone(scheduler, job, &offer, &view, now_ns);
     else
         tell_to_look(scheduler, job, turn);

@@ -127,6 +127,16 @@ static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t 
     return true;
 }
 
+// Whoever is left has SIGKILL pending. Frozen again at the next turn, as the job is suspended, he
+// would not die when he can.
+static void suspend_no_more(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
+{
+    struct class_suspension how;
+    struct error fault;
+    if (class_suspended(job->class_, &how) && class_resume(job->class_, &fault) == 0)
+        tracking_tell_engine(scheduler, job, false, now_ns);
+}
+
 static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,
                       struct tracking_result *result)
 {
@@ -140,6 +150,8 @@ static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now
     }
     if (is_in_time(scheduler, tracking, &fault, now_ns))
         return false;
+    if (fault.code == EAGAIN && tracking->how.root == 0)
+        suspend_no_more(scheduler, job, now_ns);
     if (fault.code == EAGAIN)
         fault.code = ETIMEDOUT;
     *result = finish(scheduler, job, &fault, now_ns);

@@ -151,6 +151,14 @@ struct slots_choice slots_choose(const struct slots_offer *offer, uint64_t seed)
     return choice;
 }
 
+bool slots_ask_again(const struct slots_offer *offer, const struct slots_choice *choice,
+                     uint64_t agreed, unsigned asked)
+{
+    bool all_answer = offer->room != 0;
+    bool has_all = choice->slots != 0 && (choice->slots & ~agreed) == 0;
+    return all_answer && !has_all && asked < SLOTS_TIMES_ASKED;
+}
+
 bool slots_offer_more(const struct slots_offer *offer, uint64_t own)
 {
     return slots_count(slots_choose(offer, 0).slots) > slots_count(own & SLOTS_ALL);

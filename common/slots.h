@@ -55,6 +55,15 @@ struct slots_choice slots_choose(const struct slots_offer *offer, uint64_t seed)
 
 unsigned slots_count(uint64_t slots);
 
+// Once the nodes have said what of the choice each could reserve, `agreed` being what all of them
+// have: is the job to ask them again, having asked so often? Not where one of them does not answer;
+// else where it has less than it chose, or could choose nothing: another job was in the way, or one
+// that is to give something had less of it than was thought. Each time it chooses with another
+// seed.
+#define SLOTS_TIMES_ASKED 3u // at most
+bool slots_ask_again(const struct slots_offer *offer, const struct slots_choice *choice,
+                     uint64_t agreed, unsigned asked);
+
 // Would a job that has `own` choose more of this offer?
 bool slots_offer_more(const struct slots_offer *offer, uint64_t own);
 

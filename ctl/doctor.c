@@ -429,6 +429,14 @@ static void check_bindings(struct doctor *doctor)
     free(bindings.list);
 }
 
+// Without a scheduler a lone job's ranks notice such processes; with one they go by what it says.
+static void check_sequential(const struct doctor *doctor)
+{
+    if (*doctor->config->sequential_groups == '\0')
+        note("[sequential] groups names nobody: processes that are no MPI jobs compete with jobs, "
+             "whose ranks spin all the same; name their cgroups, such as user.slice");
+}
+
 int doctor_run(const struct config *config)
 {
     struct doctor doctor = {.config = config};
@@ -440,6 +448,7 @@ int doctor_run(const struct config *config)
     check_library(&doctor);
     check_mpis();
     check_bindings(&doctor);
+    check_sequential(&doctor);
     if (doctor.faults > 0)
         printf("%d thing%s to mend\n", doctor.faults, doctor.faults == 1 ? "" : "s");
     else

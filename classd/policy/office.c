@@ -1,6 +1,7 @@
 // The office of Zhou, Qu & Brent with Ousterhout's rows as sets; section 3 of doc/design/gang.md.
 #include "classd/policy/office.h"
 
+#include "classd/policy/contest.h"
 #include "classd/policy/holders.h"
 #include "classd/policy/round.h"
 #include "classd/policy/standing.h"
@@ -87,8 +88,8 @@ static uint64_t within_reach(const struct policy_node *node, const struct policy
     return slots;
 }
 
-struct office_offer office_offer(const struct policy_node *node, const struct policy_job *job,
-                                 uint8_t due)
+static struct office_offer uncontested(const struct policy_node *node, const struct policy_job *job,
+                                       uint8_t due)
 {
     uint64_t promised = promised_to_others(node, job);
     uint64_t most = round_count(within_reach(node, job, ENGINE_ROUND)); // nobody has more
@@ -101,6 +102,20 @@ struct office_offer office_offer(const struct policy_node *node, const struct po
     }
     uint8_t count = round_count(slots);
     return (struct office_offer){.slots = slots, .most = most < count ? (uint8_t)most : count};
+}
+
+struct office_offer office_offer(struct policy_node *node, const struct policy_job *job,
+                                 uint8_t due)
+{
+    uint64_t counted = standing_slots(node, job);
+    struct contest contest = {.wish = ENGINE_ALL_SLOTS,
+                              .own = counted | within_reach(node, job, ENGINE_ROUND),
+                              .counted = counted,
+                              .due = part_of_jobs(node, due)};
+    contest_take(node, job, contest_won(node, job, &contest));
+    struct office_offer offer = uncontested(node, job, due);
+    contest_end(node, 0);
+    return offer;
 }
 
 // Of those that hold the slot, who has most left beyond `keep`.
@@ -159,13 +174,6 @@ static bool make_room(struct policy_node *node, const struct policy_job *job, un
     }
 }
 
-// What is taken from one job is to be spread evenly, too, and alike on all nodes.
-static unsigned nth_slot(unsigned n)
-{
-    enum { STRIDE = 37 }; // by about the golden ratio of the round, and prime to it
-    return n * STRIDE % ENGINE_ROUND;
-}
-
 static uint64_t promise_ns(const struct policy_node *node)
 {
     return OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
@@ -217,28 +225,41 @@ static unsigned longest_piece(uint64_t cut)
     return longest;
 }
 
-uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
-                        uint8_t due)
+// What of the wish can be had beside what is promised to others.
+static uint64_t give_all(struct policy_node *node, const struct policy_job *job, uint64_t wish,
+                         uint8_t due)
 {
-    due = part_of_jobs(node, due);
     uint64_t promised = promised_to_others(node, job);
-    if (!may_be_promised(node, job))
-        return 0;
-    job->promised = 0;
     uint64_t given = wish & within_reach(node, job, ENGINE_ROUND), cut = office_cut(node, job);
     cut = longest_piece(cut) <= due ? cut : ENGINE_ALL_SLOTS; // see slots_choose()
     uint64_t counted = standing_slots(node, job); // wished for or not: it can have these
     unsigned limit = standing_most(node, job);
     for (size_t i = 0; i < node->count; i++)
         node->jobs[i].taken = 0;
+    // What is taken from one job is to be spread evenly, too.
     for (unsigned n = 0; n < ENGINE_ROUND; n++) {
-        uint64_t piece = round_has(cut, nth_slot(n)) ? round_piece(cut, nth_slot(n)) : 0;
+        uint64_t piece = round_has(cut, round_nth(n)) ? round_piece(cut, round_nth(n)) : 0;
         uint64_t more = piece & wish & ~given;
         if ((more & ~job->slots) != 0 && round_count(given | job->slots | more) > limit)
             continue;
         if (give_piece(node, job, more, promised, due, round_count(given | counted)))
             given |= more;
     }
+    return given;
+}
+
+uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
+                        uint8_t due)
+{
+    if (!may_be_promised(node, job))
+        return 0;
+    job->promised = 0;
+    due = part_of_jobs(node, due);
+    uint64_t own = standing_slots(node, job) | (wish & within_reach(node, job, ENGINE_ROUND));
+    struct contest contest = {.wish = wish, .own = own, .counted = own, .due = due};
+    contest_take(node, job, contest_won(node, job, &contest));
+    uint64_t given = give_all(node, job, wish, due);
+    contest_end(node, given);
     job->promised = given & ~job->slots; // its own are its own, and others may be given of them
     if (job->promised != 0 && !in_promise_period(node, job)) {
         job->promised_since_ns = node->now_ns;

@@ -15,7 +15,8 @@
 #define OFFICE_PROMISE_ROUNDS 2
 
 struct office_offer {
-    uint64_t slots; // that are free for the job, or held by jobs with more than they are to keep
+    uint64_t slots; // that are free for the job, promised to others from whom it would win them, or
+                    // held by jobs with more than they are to keep
     uint8_t most;   // of these, how many can be had at most without taking too many from anybody
 };
 
@@ -25,7 +26,7 @@ uint64_t office_slots(const struct policy_node *node, const struct policy_job *j
 
 // What the job could have if every other kept at least `due` slots; with the whole round as due,
 // what is free.
-struct office_offer office_offer(const struct policy_node *node, const struct policy_job *job,
+struct office_offer office_offer(struct policy_node *node, const struct policy_job *job,
                                  uint8_t due);
 
 // Where the job may cut the round, as a set of first slots: the pieces of its own list, joined
@@ -35,8 +36,9 @@ struct office_offer office_offer(const struct policy_node *node, const struct po
 uint64_t office_cut(const struct policy_node *node, const struct policy_job *job);
 
 // Reserves as many of `wish` as can be had so; returns them. What the job was promised before is no
-// longer. Two rounds after the first promise ends the last, and with a claim at once; a job that
-// has taken nothing of them is promised nothing for as long again, whatever it said meanwhile.
+// longer; what others were, it may win a part of (contest.h). Two rounds after the first promise
+// ends the last, and with a claim at once; a job that has taken nothing of them is promised nothing
+// for as long again, whatever it said meanwhile.
 uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64_t wish,
                         uint8_t due);
 

@@ -59,7 +59,8 @@ struct policy_job {
     uint64_t given_up; // see standing.h, as the next two
     uint64_t given_up_until_ns;
     uint64_t spared_until_ns;
-    uint32_t taken;         // the office's, while it works
+    uint64_t contested;     // of what was promised; the office's, while it works
+    uint32_t taken;         // likewise
     uint32_t taken_at_once; // likewise, for one piece
     bool yields;            // likewise
     bool lost;              // likewise

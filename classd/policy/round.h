@@ -17,6 +17,14 @@ static inline uint8_t round_count(uint64_t slots)
     return (uint8_t)__builtin_popcountll(slots);
 }
 
+// All slots of the round by n from 0 on, so that the first few are spread evenly; the same on all
+// nodes.
+static inline unsigned round_nth(unsigned n)
+{
+    enum { STRIDE = 37 }; // by about the golden ratio of the round, and prime to it
+    return n * STRIDE % ENGINE_ROUND;
+}
+
 // The slots of the sequential class by `sequential_share`, as evenly as whole slots, and the pieces
 // of the longest list between them, can be; at least one, and not all. Nodes where nobody computes
 // keep them too, or a job would lose slots whenever somebody begins to on one of its nodes.

@@ -3,7 +3,9 @@
 // nodes offer, all choose the same of it, have it reserved, and take what all nodes have reserved.
 //
 // It goes in steps with a reduction between them, none of which waits. A node that does not answer
-// offers nothing: then the job has no slots, and its turns as under yoo-jette.
+// offers nothing: then the job has no slots, and its turns as under yoo-jette. Where a node has
+// less at last than all had reserved, or nothing could be had, the steps are done again, a few
+// times.
 #ifndef COSCHED_PMPI_VARIANT_AGREEMENT_H
 #define COSCHED_PMPI_VARIANT_AGREEMENT_H
 

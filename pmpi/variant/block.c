@@ -9,6 +9,7 @@
 enum {
     RINGS_MAX = 8, // as many steps as a collective operation of some hundred ranks has
     HASTE_PER_BYTE_NS = 16,
+    LONG_POLLS = 4,        // that moved something: as long as so many of those that moved nothing
     RESTS = 4,             // a wait is in haste for one part in so many of its time at most
     ENDS_WITHOUT_SIGN = 4, // of waits, in a row, by which it is known that none is given
 };
@@ -144,6 +145,17 @@ static void sleep_until_sign(struct block_wait *wait, uint64_t now)
     renew_haste(wait, woken);
 }
 
+// Where many requests are waited for, or on a slow machine, polls that move nothing are no shorter:
+// rung for each of these, nobody would sleep, this rank included.
+static bool has_moved_something(struct block_wait *wait, uint64_t now)
+{
+    if (wait->polled_ns == 0)
+        return false;
+    uint64_t took_ns = now - wait->polled_ns, shortest_ns = wait->shortest_ns;
+    wait->shortest_ns = shortest_ns == 0 || took_ns < shortest_ns ? took_ns : shortest_ns;
+    return took_ns > block.long_poll_ns && (took_ns > LONG_POLLS * shortest_ns || in_haste(now));
+}
+
 void block_pause(struct block_wait *wait, int seat)
 {
     uint64_t now = clock_now_ns();
@@ -153,7 +165,7 @@ void block_pause(struct block_wait *wait, int seat)
         wait->spin_until_ns = now + block.spin_limit_ns;
         return;
     }
-    if (wait->polled_ns != 0 && now - wait->polled_ns > block.long_poll_ns)
+    if (has_moved_something(wait, now))
         doorbell_ring(DOORBELL_ALL);
     wait->polled_ns = now;
     if (in_haste(now))

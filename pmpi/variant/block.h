@@ -41,7 +41,8 @@ extern struct block block __attribute__((visibility("hidden")));
 // One wait; all zeros at its beginning.
 struct block_wait {
     uint64_t began_ns;
-    uint64_t polled_ns; // when the current poll began; 0: a poll after a sleep, slow anyway
+    uint64_t polled_ns;   // when the current poll began; 0: a poll after a sleep, slow anyway
+    uint64_t shortest_ns; // of its polls so far; 0: unset
     uint64_t spin_until_ns;
     uint32_t rings; // before going to sleep
     uint64_t paused_ns;

@@ -196,6 +196,23 @@ static void agree_on_slots(void)
         carrier_agreed(agreement_word());
 }
 
+// Sets that differ from node to node would stay so where no notice tells of it; without slots the
+// job has its turns as under yoo-jette.
+static void look_for_slots(void)
+{
+    if (!nodes_differ()) {
+        agree_on_slots();
+        return;
+    }
+    compare_clocks();
+    if (carrier.on)
+        agree_on_slots();
+    else if (job.rank == 0)
+        fprintf(stderr, "cosched: without a status on its messages this job has no slots under "
+                        "policy gang, and turns that others leave (COSCHED_PIGGYBACK in "
+                        "libcosched_pmpi(7))\n");
+}
+
 // Who can look for more slots later: jobs on several nodes whose notices go everywhere. On one node
 // classd needs nobody's word.
 static void start_leaders(const struct ballot *ballots)
@@ -285,11 +302,8 @@ static void job_start(void)
         act_on_ballots(ballots);
         if (!carrier.on)
             ballots_release_carrier();
-        if (job.registered && carrier_slots) {
-            if (nodes_differ())
-                compare_clocks();
-            agree_on_slots();
-        }
+        if (job.registered && carrier_slots)
+            look_for_slots();
         if (carrier.on && carrier_slots)
             start_leaders(ballots);
         wait_choice_start(ballots);

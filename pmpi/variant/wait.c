@@ -67,8 +67,9 @@ void wait_yield_at_once(void)
 
 static void pause_scheduled(struct wait *wait, bool sleeps)
 {
-    if (wait->polls % POLLS_PER_CLOCK != 0 && !sleeps)
+    if (wait->polls - wait->clocked < POLLS_PER_CLOCK && !sleeps)
         return;
+    wait->clocked = wait->polls;
     uint64_t now = clock_now_ns();
     if (wait->last_word_ns == 0)
         wait->last_word_ns = now;

@@ -17,6 +17,7 @@ struct wait {
     int peer; // whose message or answer is waited for, by its rank in MPI_COMM_WORLD; PEERS_UNKNOWN
     uint64_t
         last_word_ns; // when this wait began, or peers were last told that it goes on; 0: unset
+    uint32_t clocked; // of a scheduled rank: `polls` at its last look at the clock
     uint64_t yield_after_ns; // while spin_limit is set; 0: unset
     uint32_t yields;
     uint64_t yielded_ns; // under wait_adapts: when the last yield ended; 0: unset

@@ -428,6 +428,7 @@ class Installed(unittest.TestCase):
             said = subprocess.run([daemonkit.CTL, "--config", "/dev/null", "doctor"], capture_output=True, text=True,
                                   check=False, env={**os.environ, "PATH": empty}).stdout
         self.assertRegex(said, "(?m)^note  MPICH: no mpiexec.mpich in PATH$")
+        self.assertRegex(said, r"(?m)^note +\[sequential\] groups names nobody")
         self.assertNotIn("is not installed", said)
 
     def test_the_doctor_does_not_guess_the_clock(self):

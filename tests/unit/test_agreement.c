@@ -103,7 +103,7 @@ static void who_does_not_ask_only_reduces(void **state)
 {
     (void)state;
     agree(false);
-    assert_int_equal(world.reductions, 2);
+    assert_int_equal(world.reductions, 3);
     assert_int_equal(world.offers + world.reserved + world.taken, 0);
 }
 

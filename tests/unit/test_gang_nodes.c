@@ -9,6 +9,7 @@
 #include "classd/policy/engine.h"
 #include "classd/policy/looks.h"
 #include "common/slots.h"
+#include "pmpi/variant/agreement_steps.h"
 #include "pmpi/variant/growth.h"
 #include "tests/unit/gang_settings.h"
 #include "tests/unit/random.h"
@@ -26,15 +27,12 @@
 #define JOB_NODES 12
 #define HISTORIES 40
 #define DELAY     6 // ticks at most from a rank to its node's answer
-#define TRIES     3
 #define CHILDREN  3
 #define CONTACTS  4                  // neighbours in a hypercube of the job's nodes
 #define LOOKS     (SLOTS_ROUND / 10) // slots, as classd/slots.c has it
 #define REVIEW    (SLOTS_ROUND / 6)  // likewise
 #define IDLE_TURN 3                  // ticks between two calls of an idle rank
 #define NOTICES   8                  // to one rank from another that are on their way at once
-
-enum step { RESTING, ASKS, RESERVES, TAKES };
 
 // Between two nodes of a job, and between a node's rank and its classd. At most one message of a
 // kind is on its way; those that go the same way keep their order.
@@ -77,12 +75,7 @@ struct job {
     unsigned node_count;
     unsigned nodes[JOB_NODES];
     unsigned at[JOB_NODES]; // the tick of the next word between this node and its rank; 0: none
-    enum step step;
-    struct slots_offer offer;
-    struct slots_choice choice;
-    uint64_t given;
-    uint32_t term;
-    unsigned tries;
+    struct agreement agreement;
     struct speaker speakers[JOB_NODES];
     struct voice voices[JOB_NODES];
     uint64_t common;      // the slots that it has on all its nodes,
@@ -136,17 +129,17 @@ static bool view_at(const struct cluster *c, const struct job *job, unsigned i,
 
 // ---- what a job's ranks do
 
-static void begin(struct cluster *c, struct job *job, enum step step)
+// The next step's questions to all nodes.
+static void begin(struct cluster *c, struct job *job)
 {
-    job->step = step;
     for (unsigned i = 0; i < job->node_count; i++)
         job->at[i] = (unsigned)(c->tick + 1 + draw(c, DELAY));
 }
 
 static void look_for_slots(struct cluster *c, struct job *job)
 {
-    job->offer = slots_offer_any();
-    begin(c, job, ASKS);
+    job->agreement = agreement_new(gang_name(c->ids[job - c->jobs]), 0);
+    begin(c, job);
 }
 
 static struct slots_offer offer_of(struct cluster *c, const struct job *job, unsigned i)
@@ -165,13 +158,12 @@ static struct slots_offer offer_of(struct cluster *c, const struct job *job, uns
 static void ask(struct cluster *c, struct job *job, unsigned i)
 {
     struct slots_offer offer = offer_of(c, job, i);
-    slots_offer_merge(&job->offer, &offer);
+    slots_offer_merge(&job->agreement.offer, &offer);
 }
 
 // The job has started.
 static void rest(struct cluster *c, struct job *job)
 {
-    job->step = RESTING;
     job->next_look = c->tick + draw(c, REVIEW);
     for (unsigned i = 0; i < job->node_count; i++) {
         unsigned first = CHILDREN * i + 1;
@@ -186,29 +178,24 @@ static void say(struct cluster *c, struct job *job, unsigned i)
     engine_t *engine = c->engines[job->nodes[i]];
     engine_job_t id = c->ids[job - c->jobs];
     job->at[i] = 0;
-    if (job->step == ASKS)
+    struct agreement *agreement = &job->agreement;
+    const struct slots_choice *choice = &agreement->choice;
+    if (agreement->step == AGREEMENT_ASKS)
         ask(c, job, i);
-    else if (job->step == RESERVES)
-        job->given &= engine_promise(engine, id, job->choice.slots, job->choice.due, now_ns(c));
-    else if (job->step == TAKES)
-        engine_claim(engine, id, job->given, job->term, now_ns(c));
+    else if (agreement->step == AGREEMENT_RESERVES)
+        agreement->given &= engine_promise(engine, id, choice->slots, choice->due, now_ns(c));
+    else if (agreement->step == AGREEMENT_TAKES)
+        agreement->given &= engine_claim(engine, id, choice->slots, agreement->term, now_ns(c));
 }
 
 // All ranks have heard from their nodes, and have reduced what they heard.
 static void go_on(struct cluster *c, struct job *job)
 {
-    if (job->step == ASKS) {
-        job->choice = slots_choose(&job->offer, gang_name(c->ids[job - c->jobs]));
-        job->given = SLOTS_ALL;
-        begin(c, job, RESERVES);
-    } else if (job->step == RESERVES) {
-        job->term++;
-        begin(c, job, TAKES);
-    } else if (job->given == 0 && ++job->tries < TRIES) {
-        look_for_slots(c, job);
-    } else {
+    agreement_step_on(&job->agreement);
+    if (job->agreement.step == AGREEMENT_DONE)
         rest(c, job);
-    }
+    else
+        begin(c, job);
 }
 
 // ---- looking for more
@@ -329,14 +316,15 @@ static void grow(struct cluster *c, struct job *job)
 static void speak(struct cluster *c, struct job *job)
 {
     bool waits = false;
-    for (unsigned i = 0; i < job->node_count && job->step != RESTING; i++) {
+    bool starts = job->agreement.step != AGREEMENT_DONE;
+    for (unsigned i = 0; i < job->node_count && starts; i++) {
         if (job->at[i] == c->tick)
             say(c, job, i);
         waits |= job->at[i] != 0;
     }
-    if (job->step != RESTING && !waits)
+    if (starts && !waits)
         go_on(c, job);
-    else if (job->step == RESTING)
+    else if (!starts)
         grow(c, job);
 }
 
@@ -462,7 +450,7 @@ static void leave(struct cluster *c, struct job *job)
 {
     unsigned left = job->node_count;
     struct engine_job_view view;
-    job->step = RESTING;
+    job->agreement.step = AGREEMENT_DONE;
     job->leaving = true;
     for (unsigned i = 0; i < job->node_count; i++) {
         if (view_at(c, job, i, &view) && draw(c, 3) == 0)
@@ -665,12 +653,12 @@ static void run_history(uint64_t seed)
         check_overlaps(c);
     }
     c->quiet = true;
-    pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
+    pass_time(c, 3 * SLOTS_TIMES_ASKED * DELAY + SLOTS_ROUND);
     check_agreement(c);
     c->quiet = false; // all look for more a few times
     pass_time(c, 30 * SLOTS_ROUND);
     c->quiet = true;
-    pass_time(c, 3 * TRIES * DELAY + SLOTS_ROUND);
+    pass_time(c, 3 * SLOTS_TIMES_ASKED * DELAY + SLOTS_ROUND);
     check_overlaps(c);
     check_agreement(c);
     check_parts(c);

@@ -185,11 +185,53 @@ static void a_poll_that_takes_long_rings(void **state)
     lib.Irecv(IN, &request);
     block.long_poll_ns = 0;
     block.spin_limit_ns = LONG_NS;
+    haste_for(LONG_NS);
     assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
     for (uint32_t seen = 0; seen < VAIN; seen = rings(MOCK_PEER)) {
         sleeps(MOCK_PEER);
         sched_yield();
     }
+    comes(8);
+    pthread_join(thread, NULL);
+}
+
+static struct block_wait waited_until(uint64_t before_ns, uint64_t poll_took_ns)
+{
+    return (struct block_wait){.began_ns = before_ns - LONG_NS,
+                               .paused_ns = before_ns,
+                               .polled_ns = clock_now_ns() - poll_took_ns,
+                               .spin_until_ns = before_ns + LONG_NS};
+}
+
+// Without haste it may be the poll of many requests, or a slow machine: then all of them take long.
+static void a_poll_that_takes_longer_than_others_rings(void **state)
+{
+    (void)state;
+    uint64_t now_ns = clock_now_ns();
+    struct block_wait wait = waited_until(now_ns, NS_PER_SEC);
+    block.long_poll_ns = 2000;
+    wait.shortest_ns = NS_PER_SEC / 2;
+    sleeps(MOCK_PEER);
+    block_pause(&wait, MOCK_PEER);
+    assert_int_equal(rings(MOCK_PEER), 0);
+    wait = waited_until(now_ns, NS_PER_SEC);
+    wait.shortest_ns = 1000;
+    block_pause(&wait, MOCK_PEER);
+    assert_int_equal(rings(MOCK_PEER), 1);
+}
+
+// As long as all others, it would otherwise end the rank's own sleep, too, each time.
+static void slow_polls_keep_nobody_awake(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    MPI_Request request;
+    lib.Irecv(IN, &request);
+    block.long_poll_ns = 0;
+    block.least_ns = block.most_ns = NS_PER_MS;
+    assert_int_equal(pthread_create(&thread, NULL, receive, &request), 0);
+    while (count_of(STATS_OVERSLEPT) < VAIN)
+        sched_yield();
     comes(8);
     pthread_join(thread, NULL);
 }
@@ -218,6 +260,8 @@ int main(void)
         TEST(partitions_and_persistent_collectives_make_haste_too),
         TEST(haste_is_over_after_a_while_and_again_when_somebody_comes),
         TEST(a_poll_that_takes_long_rings),
+        TEST(a_poll_that_takes_longer_than_others_rings),
+        TEST(slow_polls_keep_nobody_awake),
         TEST(with_something_large_sleeps_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -495,6 +495,7 @@ static void a_job_is_told_to_look_soon_after_somebody_came_or_went(void **state)
     for (unsigned i = 0; i < 4; i++) {
         uint8_t sign = a->job->page->more_slots;
         struct process *c = come(node, "c", B);
+        c->job->worlds.all->ranks = 2;
         pass_slots(node, a, &turn, 40);
         assert_int_not_equal(a->job->page->more_slots, sign);
         sign = a->job->page->more_slots;
@@ -547,14 +548,19 @@ static void an_idle_job_is_not_told_to_look(void **state)
     assert_true(idle > 0);
 }
 
-static void who_never_agreed_is_given_nothing(void **state)
+// Its other nodes know of nothing. A job of one node has no others: it was there before the policy
+// was this one, say.
+static void who_never_agreed_is_given_nothing_elsewhere(void **state)
 {
     struct node *node = *state;
     uint64_t turn = 600;
     become_gang(node);
-    struct process *a = come(node, "a", A);
+    struct process *a = come(node, "a", A), *b = come(node, "b", B);
+    a->job->worlds.all->ranks = 2;
     pass_slots(node, a, &turn, 2 * SLOTS_ROUND);
     assert_int_equal(word_of(a), 0);
+    assert_int_equal(slots_of_word(word_of(b)), SLOTS_ALL);
+    assert_int_not_equal(slots_term_of_word(word_of(b)), 0);
 }
 
 // Without a clock that the nodes share there are no slots to look for, nor under another policy.
@@ -625,7 +631,7 @@ int main(void)
         TEST(a_job_is_told_to_look_soon_after_somebody_came_or_went),
         TEST(a_job_is_told_to_look_soon_after_it_has_lost_slots),
         TEST(an_idle_job_is_not_told_to_look),
-        TEST(who_never_agreed_is_given_nothing),
+        TEST(who_never_agreed_is_given_nothing_elsewhere),
         TEST(nobody_looks_without_slots),
         TEST(adoption_keeps_the_slots),
     };
