@@ -49,7 +49,7 @@ def add_options(parser):
     parser.add_argument("--build", default=os.path.join(os.path.dirname(BENCH), "build", "release"))
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("--slice", default="1s")
-    parser.add_argument("--gmet", default="250ms")
+    parser.add_argument("--gmet", help="default: classd's, a fifteenth of the slice")
     parser.add_argument("--class", dest="npb_class", default="A")
     parser.add_argument("--warm-up", type=asked.at_least(0, float), default=3, metavar="S")
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="of the two jobs; default: cg cg")
@@ -73,7 +73,7 @@ def check_place(parser, options, *programs):
 
 def title(options):
     return (f"{options.mpi} {' + '.join(options.kernels)}, class {options.npb_class}, slice {options.slice}, "
-            f"gmet {options.gmet}")
+            f"gmet {options.gmet or 'by default'}")
 
 
 def _said(output):
@@ -99,7 +99,8 @@ def _placed(kernels, apart):
 
 @contextlib.contextmanager
 def lab_up(lab, options, *settings):
-    with lab.up(options, f"scheduler.time_slice={options.slice}", f"scheduler.gmet={options.gmet}", *settings):
+    gmet = [f"scheduler.gmet={options.gmet}"] if options.gmet else []
+    with lab.up(options, f"scheduler.time_slice={options.slice}", *gmet, *settings):
         yield
 
 
