@@ -209,14 +209,16 @@ def watch(options):
 
 
 def report_looks(samples, options):
-    """Prints what the looks at the nodes say. False when two jobs of a node may have had a slot in common for longer than a round."""
+    """Prints what the looks at the nodes say. False when two jobs of a node may have had a slot in common for longer than a round,
+    between two looks for instance."""
     round_s = ROUND * options.slot / 1000
     overlap_s, differ_s = longest_s(samples, overlapping), longest_s(samples, differing)
     unmended_s = longest_s(samples, unmended)
+    gap_s = max((after - before for (before, _), (after, _) in itertools.pairwise(samples)), default=0)
     parts = shares(samples, round_s)
     most = max((len(jobs) for _, nodes in samples for jobs in nodes.values()), default=0)
     print(f"slots of {options.slot} ms, rounds of {round_s:g} s; {len(samples)} looks at 4 nodes, "
-          f"up to {most} jobs on one")
+          f"{gap_s:.1f} s apart at most, up to {most} jobs on one")
     print(f"two jobs of a node with a slot in common: for {overlap_s:.1f} s at most")
     print(f"a job with different slots on its nodes:  for {differ_s:.1f} s at most, "
           f"{unmended_s:.1f} s without another change meanwhile")
@@ -243,10 +245,13 @@ def report_looks(samples, options):
               f"more than {WANTED} below it: {below}")
     if overlap_s > round_s:
         print(f"gang: two jobs of a node had a slot in common, for up to {overlap_s:.1f} s: more than a round", file=sys.stderr)
+    if gap_s > round_s:
+        print(f"gang: looks were up to {gap_s:.1f} s apart, more than a round: a slot in common for so long may not have been seen",
+              file=sys.stderr)
     met = any(sum(bool(job["slots"]) for job in jobs.values()) > 1 for _, nodes in samples for jobs in nodes.values())
     if not met:
         print("gang: no two jobs with slots were ever seen on one node, so nothing is known of them", file=sys.stderr)
-    return met and overlap_s <= round_s
+    return met and max(overlap_s, gap_s) <= round_s
 
 
 def report(samples, results, options):

@@ -1,12 +1,13 @@
 #include "pmpi/variant/orphans.h"
 
-#include "common/clock.h"
+#include "common/units.h"
 #include "pmpi/variant/header.h"
+#include "pmpi/variant/patience.h"
 #include "pmpi/variant/wire.h"
 
 #include <sched.h>
 
-#define PATIENCE_NS UINT64_C(1000000000)
+#define WAIT_NS NS_PER_SEC
 
 enum { AT_ONCE = 64 };
 
@@ -112,7 +113,9 @@ void orphans_add(struct wire *wire, MPI_Request *request)
 
 void orphans_wait(void)
 {
-    uint64_t deadline = clock_now_ns() + PATIENCE_NS;
-    while (atomic_load_explicit(&orphans_exist, memory_order_relaxed) && clock_now_ns() < deadline)
+    struct patience patience = {0};
+    orphans_look();
+    while (atomic_load_explicit(&orphans_exist, memory_order_relaxed) &&
+           patience_pause(&patience, WAIT_NS))
         orphans_look();
 }

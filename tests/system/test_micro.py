@@ -98,6 +98,33 @@ class Sleeping(unittest.TestCase):
         self.assertFalse(glob.glob("/run/cosched-lab-sleeping*") + glob.glob("/run/cosched-sleeping-*"))
 
 
+class Figures(unittest.TestCase):
+    """What documents quote is still printed."""
+
+    def said(self, script, *arguments):
+        done = subprocess.run([os.path.join(BENCH, script), "--build", BUILD, *arguments], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def test_noticing(self):
+        text = self.said("run_noticing.sh", "--mpi", FAMILIES[0], "--slice", "300ms", "--seconds", "2", "--warm-up", "1",
+                         "--class", "S", "--align", "yes")
+        self.assertRegex(text, r"slice 300ms, gmet by default, align = yes")
+        self.assertRegex(text, r"(?i)median|p50")
+
+    def test_skew(self):
+        text = self.said("run_skew.sh", "--mpi", FAMILIES[-1], "--slot", "100ms", "--seconds", "2", "--warm-up", "1",
+                         "--class", "S")
+        self.assertRegex(text, r"(?m)^100ms +\d+ +[0-9.]+ ms")
+        self.assertRegex(text, r"(?m)^  sleeper +\d+ +[0-9.]+ ms")
+
+    def test_tracking(self):
+        text = self.said("run_tracking.sh", "--quick", "--switches", "2", "--means", "share", "signals")
+        self.assertRegex(text, r"(?m)^share .* 15 ")
+        self.assertRegex(text, r"(?m)^signals .* 15 ")
+
+
 class Interrupted(unittest.TestCase):
     def test_nothing_is_left(self):
         process = start("--mpi", FAMILIES[0], "--case", "tcp", "--rounds", "1000")

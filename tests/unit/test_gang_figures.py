@@ -94,6 +94,12 @@ class Verdict(unittest.TestCase):
         self.assertEqual(self.report(5), 0)
         self.assertEqual(self.report(6), 1)
 
+    def test_what_no_look_can_have_seen(self):
+        for gap_s, status in (6, 0), (7, 1):
+            looks = [[at_s, {"n": node(at_s, a=([1], at_s / 2), b=([2], at_s / 2))}] for at_s in (0, 1, 1 + gap_s)]
+            with mock.patch.object(self, "looks_for", lambda _, looks=looks: looks):
+                self.assertEqual(self.report(0), status)
+
     def test_where_no_two_jobs_with_slots_met_nothing_is_known(self):
         for b in None, []:
             looks = [[at_s, {"n": node(at_s, a=([1], at_s), b=(b, 0))}] for at_s in range(3)]
