@@ -92,7 +92,7 @@ static void review_job(struct scheduler *scheduler, struct job *job, uint64_t tu
     struct engine_job_view view = {0};
     struct slots_offer offer = offer_to(scheduler, job, now_ns);
     engine_job_find(scheduler->engine, job->id, &view);
-    bool alone = jobs_is_here_alone(job);
+    bool alone = jobs_is_here_alone(job) && job->page->clock.ahead_ns == 0;
     bool could_grow = (view.term != 0 || alone) && !view.suspended && !view.dormant &&
                       slots_offer_more(&offer, view.slots);
     if (!could_grow)

@@ -127,14 +127,17 @@ static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t 
     return true;
 }
 
-// Whoever is left has SIGKILL pending. Frozen again at the next turn, as the job is suspended, he
-// would not die when he can.
+// Whoever is left in a frozen class has SIGKILL pending, and would, frozen again at the next turn,
+// not die when he can.
 static void suspend_no_more(struct scheduler *scheduler, struct job *job, uint64_t now_ns)
 {
     struct class_suspension how;
     struct error fault;
-    if (class_suspended(job->class_, &how) && class_resume(job->class_, &fault) == 0)
-        tracking_tell_engine(scheduler, job, false, now_ns);
+    if (!class_suspended(job->class_, &how) || how.means != CLASS_BY_FREEZER ||
+        class_resume(job->class_, &fault) != 0)
+        return;
+    tracking_tell_engine(scheduler, job, false, now_ns);
+    say(scheduler, job, "killed, and not suspended any more, which it was", now_ns);
 }
 
 static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,

@@ -429,12 +429,12 @@ static void check_bindings(struct doctor *doctor)
     free(bindings.list);
 }
 
-// Without a scheduler a lone job's ranks notice such processes; with one they go by what it says.
+// Without a scheduler ranks notice such processes by themselves; with one they go by what it says.
 static void check_sequential(const struct doctor *doctor)
 {
     if (*doctor->config->sequential_groups == '\0')
-        note("[sequential] groups names nobody: processes that are no MPI jobs compete with jobs, "
-             "whose ranks spin all the same; name their cgroups, such as user.slice");
+        note("[sequential] groups names nobody: processes that are no MPI jobs compete with the "
+             "scheduled job, which may not notice them; name their cgroups, such as user.slice");
 }
 
 int doctor_run(const struct config *config)

@@ -2,13 +2,44 @@
 
 #include "classd/policy/holders.h"
 #include "classd/policy/round.h"
+#include "classd/policy/standing.h"
 
-// Slots of lists are to be had in whole pieces.
-static bool wins(const struct policy_node *node, const struct policy_job *job,
-                 const struct policy_job *other, unsigned slot)
+// A contest of one job on its node: the slots that are promised to others, and those of every other
+// slot, and piece of its list, that jobs can have.
+struct lists {
+    uint64_t promised;
+    uint64_t even_slots, even_pieces;
+};
+
+static uint64_t every_other(uint64_t cut, uint64_t slots)
 {
-    unsigned own_length = round_length(node, job), length = round_length(node, other);
-    bool is_even = slot / (length > own_length ? length : own_length) % 2 == 0;
+    uint64_t every_other = 0;
+    bool is_even = false;
+    for (unsigned s = 0; s < ENGINE_ROUND; s++) {
+        if (round_has(slots & cut, s))
+            is_even = !is_even;
+        every_other |= is_even && round_has(slots, s) ? UINT64_C(1) << s : 0;
+    }
+    return every_other;
+}
+
+static struct lists lists_of(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t slots = ENGINE_ALL_SLOTS & ~round_dummies(node);
+    struct lists lists = {.even_slots = every_other(slots, slots),
+                          .even_pieces = every_other(round_cut(node, job), slots)};
+    for (size_t i = 0; i < node->count; i++) {
+        if (&node->jobs[i] != job)
+            lists.promised |= holders_promised(node, &node->jobs[i]);
+    }
+    return lists;
+}
+
+static bool wins(const struct policy_node *node, const struct policy_job *job,
+                 const struct lists *lists, const struct policy_job *other, unsigned slot)
+{
+    bool alike = round_length(node, job) == round_length(node, other);
+    bool is_even = round_has(alike ? lists->even_pieces : lists->even_slots, slot);
     return job->name != other->name && is_even == (job->name < other->name);
 }
 
@@ -18,31 +49,34 @@ static unsigned count_without(const struct policy_node *node, const struct polic
     return round_count(job->slots | (holders_promised(node, job) & ~won));
 }
 
-// `keep` is what others are to have left; by name, at least as much as the job has then.
+// `keep` is what others are to have left at least, before the job wins the slot; `lists` where it
+// wins by name.
 static bool wins_from_all(const struct policy_node *node, const struct policy_job *job,
-                          unsigned slot, uint64_t won, unsigned keep, bool by_name)
+                          unsigned slot, uint64_t won, unsigned keep, const struct lists *lists)
 {
-    bool promised = false;
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
         if (other == job || !round_has(holders_promised(node, other), slot))
             continue;
-        promised = true;
-        if ((by_name && !wins(node, job, other, slot)) || count_without(node, other, won) <= keep)
+        if ((lists != NULL && !wins(node, job, lists, other, slot)) ||
+            count_without(node, other, won) <= standing_keeps(node, other, keep))
             return false;
     }
-    return promised;
+    return true;
 }
 
 static uint64_t win_more(const struct policy_node *node, const struct policy_job *job,
-                         const struct contest *contest, uint64_t won, bool by_name)
+                         const struct contest *contest, const struct lists *lists, uint64_t won,
+                         bool by_name)
 {
-    uint64_t has = by_name ? contest->own : contest->counted, open = contest->wish & ~contest->own;
+    uint64_t has = by_name ? contest->own : contest->counted;
+    uint64_t open = contest->wish & lists->promised & ~contest->own;
     for (unsigned n = 0; n < ENGINE_ROUND; n++) {
         unsigned slot = round_nth(n), keep = round_count(has | won) + 1u;
         if (!by_name && keep < contest->due)
             keep = contest->due;
-        if (round_has(open & ~won, slot) && wins_from_all(node, job, slot, won, keep, by_name))
+        if (round_has(open & ~won, slot) &&
+            wins_from_all(node, job, slot, won, keep, by_name ? lists : NULL))
             won |= UINT64_C(1) << slot;
     }
     return won;
@@ -51,7 +85,9 @@ static uint64_t win_more(const struct policy_node *node, const struct policy_job
 uint64_t contest_won(const struct policy_node *node, const struct policy_job *job,
                      const struct contest *contest)
 {
-    return win_more(node, job, contest, win_more(node, job, contest, 0, true), false);
+    struct lists lists = lists_of(node, job);
+    uint64_t by_name = win_more(node, job, contest, &lists, 0, true);
+    return win_more(node, job, contest, &lists, by_name, false);
 }
 
 void contest_take(struct policy_node *node, const struct policy_job *job, uint64_t won)
@@ -67,6 +103,7 @@ void contest_end(struct policy_node *node, uint64_t given)
 {
     for (size_t i = 0; i < node->count; i++) {
         node->jobs[i].promised |= node->jobs[i].contested & ~given;
+        node->jobs[i].won_away |= node->jobs[i].contested & given;
         node->jobs[i].contested = 0;
     }
 }

@@ -2,7 +2,7 @@
 // the other: each would be promised by one node what the other is promised by the next, and neither
 // could have any. So what is promised and not yet claimed is divided among those who wish for it,
 // whoever came first, by a rule that has the same outcome on all nodes: of two jobs the one whose
-// name is less wins the even pieces of the round, the other the odd ones. And who would leave
+// name is less wins every other piece that jobs can have, the other the rest. And who would leave
 // others their due takes of a promise as he would of slots that they have. For the office; section
 // 3 of doc/design/gang.md. Pure.
 #ifndef COSCHED_CLASSD_POLICY_CONTEST_H
@@ -18,7 +18,8 @@ struct contest {
 };
 
 // Which of the wish the job wins from those whom they are promised to: nothing from one who would
-// then have less than itself, or but for the pieces that it wins by its name, less than the due.
+// then have less than itself, or than he is to keep (standing.h), or but for the pieces that it
+// wins by its name, less than the due.
 uint64_t contest_won(const struct policy_node *node, const struct policy_job *job,
                      const struct contest *contest);
 

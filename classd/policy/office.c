@@ -107,6 +107,8 @@ static struct office_offer uncontested(const struct policy_node *node, const str
 struct office_offer office_offer(struct policy_node *node, const struct policy_job *job,
                                  uint8_t due)
 {
+    if (promised_to_others(node, job) == 0)
+        return uncontested(node, job, due);
     uint64_t counted = standing_slots(node, job);
     struct contest contest = {.wish = ENGINE_ALL_SLOTS,
                               .own = counted | within_reach(node, job, ENGINE_ROUND),
@@ -253,7 +255,7 @@ uint64_t office_promise(struct policy_node *node, struct policy_job *job, uint64
 {
     if (!may_be_promised(node, job))
         return 0;
-    job->promised = 0;
+    job->promised = job->won_away = 0;
     due = part_of_jobs(node, due);
     uint64_t own = standing_slots(node, job) | (wish & within_reach(node, job, ENGINE_ROUND));
     struct contest contest = {.wish = wish, .own = own, .counted = own, .due = due};
@@ -320,7 +322,7 @@ static void end_promise(const struct policy_node *node, struct policy_job *job, 
 uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t slots,
                       uint32_t term)
 {
-    uint64_t promised = holders_promised(node, job) & slots, own = job->slots;
+    uint64_t promised = holders_promised(node, job) & slots, own = job->slots, asked = slots;
     uint64_t others = promised_to_others(node, job), counted = standing_slots(node, job);
     for (size_t i = 0; i < node->count; i++) {
         node->jobs[i].taken = 0;
@@ -339,6 +341,8 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
         if (node->jobs[i].lost)
             standing_note_loss(node, &node->jobs[i]);
     }
-    end_promise(node, job, (given & promised) != 0);
+    // What another won is not what it lets others wait for.
+    end_promise(node, job, (given & promised) != 0 || (asked & job->won_away) != 0);
+    job->won_away = 0;
     return given;
 }

@@ -59,6 +59,7 @@ struct policy_job {
     uint64_t given_up; // see standing.h, as the next two
     uint64_t given_up_until_ns;
     uint64_t spared_until_ns;
+    uint64_t won_away;      // of what was promised last, by others; see contest.h
     uint64_t contested;     // of what was promised; the office's, while it works
     uint32_t taken;         // likewise
     uint32_t taken_at_once; // likewise, for one piece

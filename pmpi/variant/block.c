@@ -171,6 +171,10 @@ void block_pause(struct block_wait *wait, int seat)
     if (in_haste(now))
         wait->hurried_ns += now - wait->paused_ns;
     wait->paused_ns = now;
-    if (now >= wait->spin_until_ns && !prepare(wait, seat, now))
+    if (now < wait->spin_until_ns)
+        return;
+    if (prepare(wait, seat, now))
+        wait->polled_ns = clock_now_ns(); // the poll alone
+    else
         sleep_until_sign(wait, now);
 }

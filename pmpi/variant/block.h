@@ -26,11 +26,12 @@ enum block_sign {
 
 struct block {
     uint64_t spin_limit_ns;
-    uint64_t long_poll_ns; // a poll that takes longer has moved something
-    uint64_t least_ns;     // how long a sleep may be at least
-    uint64_t most_ns;      // and at most, with a sign
-    uint64_t by_time_ns;   // and without one
-    _Atomic int sign;      // enum block_sign
+    uint64_t
+        long_poll_ns;  // a poll that takes longer, and far longer than others, has moved something
+    uint64_t least_ns; // how long a sleep may be at least
+    uint64_t most_ns;  // and at most, with a sign
+    uint64_t by_time_ns; // and without one
+    _Atomic int sign;    // enum block_sign
     // Until when to wait in haste: to ring before each sleep, and sleep no longer than without a
     // sign.
     _Atomic uint64_t haste_until_ns;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #ifndef JOB_EXCHANGES // tests have a library of another version
-#define JOB_EXCHANGES 2
+#define JOB_EXCHANGES 3
 #endif
 
 enum first_word { ABLE, EXCHANGES, NEGATED_EXCHANGES, SPARE_WORD, FIRST_WORDS };

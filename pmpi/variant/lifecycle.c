@@ -204,13 +204,13 @@ static void look_for_slots(void)
         agree_on_slots();
         return;
     }
-    compare_clocks();
-    if (carrier.on)
+    if (carrier.on) {
+        compare_clocks();
         agree_on_slots();
-    else if (job.rank == 0)
+    } else if (job.rank == 0) {
         fprintf(stderr, "cosched: without a status on its messages this job has no slots under "
-                        "policy gang, and turns that others leave (COSCHED_PIGGYBACK in "
-                        "libcosched_pmpi(7))\n");
+                        "policy gang, only turns (libcosched_pmpi(7), COSCHED_PIGGYBACK)\n");
+    }
 }
 
 // Who can look for more slots later: jobs on several nodes whose notices go everywhere. On one node

@@ -75,9 +75,10 @@ bool session_request(uint64_t now_ns, int mates);
 // OFFER: what the job could have of this node's slots. Returns 0, or -1 when there is no answer.
 int session_offer(struct slots_offer *offer);
 
-// CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given;
-// 0 without an answer. What is taken last is said again to a classd that comes, or comes back, and
-// has not heard it.
+// CLAIM: reserves slots for the job or, when `final`, takes them. Returns those that it was given.
+// Without an answer none when it reserves. When it takes, all of them then, and on a node whose
+// clock is off: what is taken last is said again to a classd that comes, or comes back, and has not
+// heard it.
 uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool final);
 
 // The same without waiting, one question at a time: each returns false when it could not be asked,

@@ -42,7 +42,8 @@ struct fake_classd {
     _Atomic uint64_t world, parent, starts_ns;
     _Atomic uint64_t cut; // of offers
     _Atomic uint8_t dummies;
-    _Atomic uint64_t said; // the slots of the last claim
+    _Atomic uint64_t said;  // the slots of the last claim
+    _Atomic uint64_t keeps; // those that it gives nobody
     _Atomic int claims, clocks;
     _Atomic bool tells; // of turns
     _Atomic bool mute;  // takes connections and packets, answers nothing: a classd that hangs
@@ -79,7 +80,7 @@ static inline void answer_slots(struct fake_classd *fake, const struct protocol_
     } else if (request->header.command == PROTOCOL_CLAIM) {
         fake->said = request->claim.slots;
         fake->claims++;
-        reply->claimed.slots = UINT64_MAX;
+        reply->claimed.slots = ~fake->keeps;
     }
     fake->clocks += request->header.command == PROTOCOL_CLOCK;
 }

@@ -20,6 +20,7 @@ static struct {
     int offer_status; // of this node's classd
     struct slots_offer offer;
     uint64_t reserves; // what it reserves at most
+    uint64_t takes[3]; // and what it gives of that, each time
     struct slots_offer others;
     uint64_t others_given[REDUCTIONS]; // by reduction
     int reductions, offers, reserved, taken;
@@ -60,9 +61,10 @@ uint64_t session_claim(const struct slots_choice *choice, uint32_t term, bool fi
         world.final = *choice;
     else
         world.last = *choice;
+    uint64_t given = choice->slots & (final ? world.takes[world.taken % 3] : world.reserves);
     world.reserved += !final;
     world.taken += final;
-    return choice->slots & world.reserves;
+    return given;
 }
 
 // Everything is to be had everywhere.
@@ -73,6 +75,8 @@ static int begin(void **state)
     mpi_next[1].Iallreduce = reduce;
     world.offer = world.others = offer_of(SLOTS_ALL);
     world.reserves = SLOTS_ALL;
+    for (int i = 0; i < 3; i++)
+        world.takes[i] = SLOTS_ALL;
     for (int i = 0; i < REDUCTIONS; i++)
         world.others_given[i] = SLOTS_ALL;
     return 0;
@@ -83,7 +87,7 @@ static int agree(bool asks)
     int steps = 1;
     agreement_start(MPI_COMM_WORLD, asks, "job");
     while (!agreement_go_on())
-        assert_in_range(++steps, 1, 8);
+        assert_in_range(++steps, 1, 9);
     return steps;
 }
 
@@ -143,6 +147,38 @@ static void a_collision_is_tried_again(void **state)
     assert_int_equal(world.taken, 1);
 }
 
+// Somebody was given some of them before they were taken.
+static void what_was_taken_is_less_and_more_is_asked_for(void **state)
+{
+    (void)state;
+    world.takes[0] = 0xff;
+    agree(true);
+    assert_int_equal(world.offers, 2);
+    assert_int_equal(world.taken, 2);
+    assert_int_equal(agreement_word(), slots_word(SLOTS_ALL, world.term));
+    assert_int_equal(world.reductions, 6);
+
+    // In vain, and what it has it keeps.
+    begin(state);
+    world.takes[0] = 0xff;
+    world.others_given[4] = world.others_given[6] = 0xf;
+    agree(true);
+    assert_int_equal(world.offers, 3);
+    assert_int_equal(world.final.slots, 0xff);
+    assert_int_equal(agreement_word(), slots_word(0xff, world.term));
+}
+
+// Part of what was chosen is not to be had: there may be something else.
+static void what_is_lacking_is_asked_for_again(void **state)
+{
+    (void)state;
+    world.others_given[1] = 0xff;
+    agree(true);
+    assert_int_equal(world.offers, 2);
+    assert_int_equal(world.taken, 1);
+    assert_int_equal(world.final.slots, SLOTS_ALL);
+}
+
 static void a_silent_node_offers_nothing(void **state)
 {
     (void)state;
@@ -179,9 +215,14 @@ static void a_failing_mpi_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_all_nodes_give_is_taken),    TEST(who_does_not_ask_only_reduces),
-        TEST(ranks_of_all_kinds_reduce_alike), TEST(a_collision_is_tried_again),
-        TEST(a_silent_node_offers_nothing),    TEST(agreements_are_numbered),
+        TEST(what_all_nodes_give_is_taken),
+        TEST(who_does_not_ask_only_reduces),
+        TEST(ranks_of_all_kinds_reduce_alike),
+        TEST(a_collision_is_tried_again),
+        TEST(what_was_taken_is_less_and_more_is_asked_for),
+        TEST(what_is_lacking_is_asked_for_again),
+        TEST(a_silent_node_offers_nothing),
+        TEST(agreements_are_numbered),
         TEST(a_failing_mpi_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 // What a rank tells those of other nodes, and what it does about what they say: rank 1 is on
 // another node, and played by hand.
+#include "common/clock.h"
 #include "common/status_page.h"
+#include "common/units.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/header.h"
 #include "pmpi/variant/wait.h"
@@ -319,6 +321,30 @@ static int told_in_slices(int first, int slices)
     return count;
 }
 
+// Of several requests that are waited for one after the other, the first may be complete after an
+// odd number of polls: each second one only looks.
+static void who_waits_for_several_says_that_it_still_waits(void **state)
+{
+    (void)state;
+    begin();
+    mock_status(OUT);
+    mock_turn(7);
+    call();
+    assert_told(true, 7);
+    for (int polls = 1; polls <= 2; polls++) {
+        struct carrier_notice notice;
+        struct wait wait = wait_new_looking_first(PEERS_UNKNOWN);
+        uint64_t begun_ns = clock_now_ns();
+        for (int i = 0; i < polls; i++)
+            wait_pause(&wait);
+        wait.looked = false;
+        while (!told(&notice)) {
+            assert_true(clock_now_ns() - begun_ns < 10 * NS_PER_SEC);
+            wait_pause(&wait);
+        }
+    }
+}
+
 // Nor news, of which a job of days has many. Who says something again is told what it has missed.
 static void who_says_nothing_is_told_news_for_so_long(void **state)
 {
@@ -530,6 +556,7 @@ int main(void)
         TEST(where_numbers_tell_nothing_all_is_heeded),
         TEST(headers_have_the_slice_too),
         TEST(who_says_nothing_is_not_told_for_ever),
+        TEST(who_waits_for_several_says_that_it_still_waits),
         TEST(who_says_nothing_is_told_news_for_so_long),
         TEST(who_is_idle_is_told_in_every_slice),
         TEST(lost_slots_are_told_at_the_next_call),

@@ -11,7 +11,7 @@
 
 #define NODES  2
 #define JOBS   4
-#define STARTS 4000
+#define STARTS 1000
 
 struct job {
     engine_job_t id;
@@ -28,10 +28,11 @@ struct start {
 
 static void ask(struct job *job, struct node *node)
 {
-    struct slots_offer offer = {.cut = SLOTS_ALL, .room = SLOTS_ALL};
+    engine_t *engine = node->caller.engine;
+    struct slots_offer offer = {.cut = engine_cut(engine, job->id, node->caller.now_ns),
+                                .room = slots_most(SLOTS_ROUND - engine_dummies(engine))};
     uint8_t most[SLOTS_LEVELS];
-    engine_offer(node->caller.engine, job->id, slots_dues, SLOTS_LEVELS, offer.slots, most,
-                 node->caller.now_ns);
+    engine_offer(engine, job->id, slots_dues, SLOTS_LEVELS, offer.slots, most, node->caller.now_ns);
     for (unsigned i = 0; i < SLOTS_LEVELS; i++)
         offer.most[i] = slots_most(most[i]);
     slots_offer_merge(&job->agreement.offer, &offer);
@@ -65,6 +66,14 @@ static bool rests(const struct job *job)
     return job->agreement.step == AGREEMENT_DONE;
 }
 
+// Between two words to a node.
+static void pass_time(struct start *start)
+{
+    uint64_t passed_ns = random_below(&start->random, 2 * MS);
+    for (unsigned n = 0; n < NODES; n++)
+        start->nodes[n].caller.now_ns += passed_ns;
+}
+
 static void play(struct start *start)
 {
     for (unsigned resting = 0; resting < start->job_count;) {
@@ -73,6 +82,7 @@ static void play(struct start *start)
         if (rests(job) || job->heard[n])
             continue;
         job->heard[n] = true;
+        pass_time(start);
         hear(job, &start->nodes[n]);
         go_on(job);
         resting += rests(job);
@@ -88,12 +98,14 @@ static unsigned count_on_all(struct start *start, const struct job *job)
     return count_of(common);
 }
 
-static unsigned least_of(uint64_t seed, unsigned job_count)
+static unsigned least_of(uint64_t seed, unsigned job_count, uint32_t share_ppm)
 {
     struct start start = {.random = seed, .job_count = job_count};
+    struct engine_settings settings = gang_settings(1);
+    settings.sequential_share_ppm = share_ppm;
     unsigned least = SLOTS_ROUND;
     for (unsigned n = 0; n < NODES; n++)
-        start.nodes[n] = scene(gang_settings(1), 0, 0);
+        start.nodes[n] = scene(settings, 0, 0);
     uint64_t first = 1 + random_below(&start.random, 1000);
     for (unsigned i = 0; i < job_count; i++) {
         start.jobs[i].id = first + i;
@@ -112,13 +124,13 @@ static unsigned least_of(uint64_t seed, unsigned job_count)
 }
 
 // How many starts of so many jobs leave one of them with fewer than `enough` slots.
-static void at_once(unsigned job_count, unsigned enough, unsigned most_starts)
+static void at_once(unsigned job_count, uint32_t share_ppm, unsigned enough, unsigned most_starts)
 {
     const char *only = getenv("COSCHED_TEST_SEED");
     uint64_t first = only != NULL ? strtoull(only, NULL, 10) : 1, failed = 0;
     unsigned short_of = 0;
     for (uint64_t seed = first; seed < first + (only != NULL ? 1 : STARTS); seed++) {
-        if (least_of(seed, job_count) >= enough)
+        if (least_of(seed, job_count, share_ppm) >= enough)
             continue;
         short_of++;
         failed = seed;
@@ -132,22 +144,24 @@ static void at_once(unsigned job_count, unsigned enough, unsigned most_starts)
 static void two_jobs(void **state)
 {
     (void)state;
-    at_once(2, 30, 0);
+    at_once(2, 0, 30, 0);
+    at_once(2, 200000, 24, 0);
+    at_once(2, 500000, 15, 0);
 }
 
 // More than two may be in each other's way; growth mends it.
 static void three_jobs(void **state)
 {
     (void)state;
-    at_once(3, 10, STARTS / 20);
-    at_once(3, 1, STARTS / 100);
+    at_once(3, 0, 10, STARTS / 20);
+    at_once(3, 0, 1, STARTS / 100);
 }
 
 static void four_jobs(void **state)
 {
     (void)state;
-    at_once(4, 7, STARTS / 6);
-    at_once(4, 1, STARTS / 50);
+    at_once(4, 0, 7, STARTS / 6);
+    at_once(4, 0, 1, STARTS / 50);
 }
 
 int main(void)

@@ -464,6 +464,29 @@ static void who_was_killed_is_not_suspended_any_more(void **state)
     assert_int_equal(told.fault.code, ETIMEDOUT);
     assert_non_null(strstr(test_backend_log(node->backend), "thaw job-1000-a\n"));
     assert_int_equal(record_of(node, 0).suspended, 0);
+    test_backend_clear_log(node->backend);
+    node->now_ns += 10 * NS_PER_SEC;
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    go_on(node);
+    assert_null(strstr(test_backend_log(node->backend), "freeze"));
+}
+
+// By share nobody stands still, and who could not be killed is as suspended as before.
+static void who_was_not_killed_stays_suspended_by_share(void **state)
+{
+    struct node *node = *state;
+    struct job *a = come(node, "a", OWNER, A)->job;
+    struct tracking_order order = {.kind = TRACKING_KILL};
+    struct tracking_result result;
+    assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SHARE).fault.code, 0);
+    test_backend_fail(node->backend, "kill", EAGAIN, 1000000);
+    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
+    while (times_told == 0) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        go_on(node);
+    }
+    assert_int_equal(told.fault.code, ETIMEDOUT);
+    assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SHARE);
 }
 
 static void a_restarted_classd_knows(void **state)
@@ -547,6 +570,7 @@ int main(void)
         with_node(a_subtree_is_resumed_by_its_root),
         with_node(no_turn_by_a_pass),
         with_node(who_was_killed_is_not_suspended_any_more),
+        with_node(who_was_not_killed_stays_suspended_by_share),
         with_node(a_restarted_classd_knows),
         with_node(who_may),
     };

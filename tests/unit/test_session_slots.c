@@ -62,6 +62,22 @@ static void slots_are_asked_for_without_waiting(void **state)
     assert_int_equal(session_more_slots(), 9);
 }
 
+// What is taken is remembered for the next classd, and a node whose clock is off has no part in it:
+// neither is a reason for the others to have less.
+static void what_is_taken_without_an_answer_counts_as_given(void **state)
+{
+    struct fake_classd *fake = *state;
+    struct slots_choice choice = {.slots = 0xf0, .due = 20};
+    assert_int_equal(session_claim(&choice, 1, true), 0xf0);
+    assert_int_equal(session_claim(&choice, 1, false), 0);
+    assert_int_equal(join(fake), 0);
+    fake->keeps = 0x30;
+    assert_int_equal(session_claim(&choice, 1, true), 0xc0);
+    fake->page->clock.ahead_ns = 1;
+    assert_int_equal(session_claim(&choice, 1, true), 0xf0);
+    assert_int_equal(session_claim(&choice, 1, false), 0xc0);
+}
+
 static void an_answer_may_never_come(void **state)
 {
     struct fake_classd *fake = *state;
@@ -150,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(slots_are_asked_for_and_claimed),
         TEST(slots_are_asked_for_without_waiting),
+        TEST(what_is_taken_without_an_answer_counts_as_given),
         TEST(an_answer_may_never_come),
         TEST(what_was_taken_is_said_to_who_has_not_heard_it),
         TEST(what_the_clock_is_is_said_to_who_has_not_heard_it),
