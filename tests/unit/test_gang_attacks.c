@@ -258,6 +258,32 @@ static void run_attack(uint64_t seed)
     node_close(&a.node);
 }
 
+// It reserves just what the victim has reserved, again and again, and takes nothing. The victim is
+// new each time: it has half, and the rest as soon as that is let go.
+static void test_contesting_what_is_promised(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        struct node node = scene(gang_settings(1), 2, 1);
+        node.caller.now_ns += 10 * ROUND_NS;
+        for (unsigned i = 0; i < OFTEN; i++) {
+            uint64_t wish = promise(&node, VICTIM, ENGINE_ALL_SLOTS, 60);
+            for (unsigned k = 0; k < 5; k++)
+                promise(&node, ATTACKER, wish, k % 2);
+            node.caller.now_ns += 10 * MS;
+            claim(&node, VICTIM, wish);
+            assert_victim_has(&node, PART);
+            claim(&node, ATTACKER, 0);
+            node.caller.now_ns += later * 10 * MS;
+            grow(&node, VICTIM);
+            assert_victim_has(&node, ENGINE_ROUND);
+            caller_event(&node.caller, ENGINE_EXIT, VICTIM, 1, 0);
+            enter(&node, VICTIM, 1);
+        }
+        node_close(&node);
+    }
+}
+
 static void test_anything_in_any_order(void **state)
 {
     (void)state;
@@ -274,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_growing_wider_while_suspended),
         cmocka_unit_test(test_coming_and_going),
         cmocka_unit_test(test_who_was_spared_gives_again),
+        cmocka_unit_test(test_contesting_what_is_promised),
         cmocka_unit_test(test_anything_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
