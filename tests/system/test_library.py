@@ -231,7 +231,7 @@ class Library(unittest.TestCase):
                 done = mpiexec(family, [*before, ":", *after], COSCHED_STATS="1")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(done.stderr.count("cosched:"), 1, done.stderr)
-                self.assertIn("libraries of different versions (their exchanges are of version 2 to 1000), so the job runs "
+                self.assertIn("libraries of different versions (their exchanges are of version 3 to 1000), so the job runs "
                               "without a scheduler; install the same cosched on all its nodes", done.stderr)
                 done = mpiexec(family, [*after, ":", *after], COSCHED_STATS="1")
                 self.assertNotIn("versions", done.stderr)
