@@ -368,13 +368,22 @@ class MainJob(unittest.TestCase):
             with self.subTest(mpi=family):
                 self.up()
                 lab("daemons", "kill", "--only", "timerd", "--node", "node1")
-                self.start_for(family, 5)
-                self.start_for(family, 5)
-                self.eventually(self.both_registered, "both jobs are on both nodes")
-                self.eventually(lambda: schedulers()[1]["requests_granted"] > 1,
-                                "node1 has scheduled a job because of a message")
-                self.finish()
+                for _ in range(3):  # on a machine with much else to do jobs may end before
+                    self.start_for(family, 5)
+                    self.start_for(family, 5)
+                    self.eventually(self.both_registered, "both jobs are on both nodes")
+                    self.eventually(lambda: self.granted_on_node1() or any(process.poll() is not None for process, _ in self.running),
+                                    "node1 has scheduled a job because of a message, or a job has ended")
+                    granted = self.granted_on_node1()
+                    self.finish()
+                    if granted:
+                        break
+                self.assertTrue(granted, "node1 has scheduled no job because of a message")
                 lab("down")
+
+    @staticmethod
+    def granted_on_node1():
+        return schedulers()[1]["requests_granted"] > 1
 
     def test_one_job_is_left_alone(self):
         for family in FAMILIES:

@@ -11,7 +11,7 @@
 
 #define NODES  2
 #define JOBS   4
-#define STARTS 1000
+#define STARTS 300
 
 struct job {
     engine_job_t id;
