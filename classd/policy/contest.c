@@ -6,7 +6,7 @@
 
 // A contest of one job on its node: the slots that are promised to others, and those of every other
 // slot, and piece of its list, that jobs can have.
-struct lists {
+struct ground {
     uint64_t promised;
     uint64_t even_slots, even_pieces;
 };
@@ -23,23 +23,19 @@ static uint64_t every_other(uint64_t cut, uint64_t slots)
     return every_other;
 }
 
-static struct lists lists_of(const struct policy_node *node, const struct policy_job *job)
+static struct ground ground_of(const struct policy_node *node, const struct policy_job *job)
 {
     uint64_t slots = ENGINE_ALL_SLOTS & ~round_dummies(node);
-    struct lists lists = {.even_slots = every_other(slots, slots),
-                          .even_pieces = every_other(round_cut(node, job), slots)};
-    for (size_t i = 0; i < node->count; i++) {
-        if (&node->jobs[i] != job)
-            lists.promised |= holders_promised(node, &node->jobs[i]);
-    }
-    return lists;
+    return (struct ground){.promised = holders_promised_beside(node, job),
+                           .even_slots = every_other(slots, slots),
+                           .even_pieces = every_other(round_cut(node, job), slots)};
 }
 
 static bool wins(const struct policy_node *node, const struct policy_job *job,
-                 const struct lists *lists, const struct policy_job *other, unsigned slot)
+                 const struct ground *ground, const struct policy_job *other, unsigned slot)
 {
     bool alike = round_length(node, job) == round_length(node, other);
-    bool is_even = round_has(alike ? lists->even_pieces : lists->even_slots, slot);
+    bool is_even = round_has(alike ? ground->even_pieces : ground->even_slots, slot);
     return job->name != other->name && is_even == (job->name < other->name);
 }
 
@@ -49,16 +45,16 @@ static unsigned count_without(const struct policy_node *node, const struct polic
     return round_count(job->slots | (holders_promised(node, job) & ~won));
 }
 
-// `keep` is what others are to have left at least, before the job wins the slot; `lists` where it
+// `keep` is what others are to have left at least, before the job wins the slot; `ground` where it
 // wins by name.
 static bool wins_from_all(const struct policy_node *node, const struct policy_job *job,
-                          unsigned slot, uint64_t won, unsigned keep, const struct lists *lists)
+                          unsigned slot, uint64_t won, unsigned keep, const struct ground *ground)
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct policy_job *other = &node->jobs[i];
         if (other == job || !round_has(holders_promised(node, other), slot))
             continue;
-        if ((lists != NULL && !wins(node, job, lists, other, slot)) ||
+        if ((ground != NULL && !wins(node, job, ground, other, slot)) ||
             count_without(node, other, won) <= standing_keeps(node, other, keep))
             return false;
     }
@@ -66,17 +62,17 @@ static bool wins_from_all(const struct policy_node *node, const struct policy_jo
 }
 
 static uint64_t win_more(const struct policy_node *node, const struct policy_job *job,
-                         const struct contest *contest, const struct lists *lists, uint64_t won,
+                         const struct contest *contest, const struct ground *ground, uint64_t won,
                          bool by_name)
 {
     uint64_t has = by_name ? contest->own : contest->counted;
-    uint64_t open = contest->wish & lists->promised & ~contest->own;
+    uint64_t open = contest->wish & ground->promised & ~contest->own;
     for (unsigned n = 0; n < ENGINE_ROUND; n++) {
         unsigned slot = round_nth(n), keep = round_count(has | won) + 1u;
         if (!by_name && keep < contest->due)
             keep = contest->due;
         if (round_has(open & ~won, slot) &&
-            wins_from_all(node, job, slot, won, keep, by_name ? lists : NULL))
+            wins_from_all(node, job, slot, won, keep, by_name ? ground : NULL))
             won |= UINT64_C(1) << slot;
     }
     return won;
@@ -85,9 +81,9 @@ static uint64_t win_more(const struct policy_node *node, const struct policy_job
 uint64_t contest_won(const struct policy_node *node, const struct policy_job *job,
                      const struct contest *contest)
 {
-    struct lists lists = lists_of(node, job);
-    uint64_t by_name = win_more(node, job, contest, &lists, 0, true);
-    return win_more(node, job, contest, &lists, by_name, false);
+    struct ground ground = ground_of(node, job);
+    uint64_t by_name = win_more(node, job, contest, &ground, 0, true);
+    return win_more(node, job, contest, &ground, by_name, false);
 }
 
 void contest_take(struct policy_node *node, const struct policy_job *job, uint64_t won)

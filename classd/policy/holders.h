@@ -8,6 +8,9 @@
 // What the job was promised beside its slots, as long as that holds.
 uint64_t holders_promised(const struct policy_node *node, const struct policy_job *job);
 
+// What all others were promised.
+uint64_t holders_promised_beside(const struct policy_node *node, const struct policy_job *but);
+
 // Whether the slot is the job's, or promised to it.
 bool holders_include(const struct policy_node *node, const struct policy_job *job, unsigned slot);
 

@@ -11,14 +11,6 @@ uint64_t office_slots(const struct policy_node *node, const struct policy_job *j
     return job->sequential ? round_dummies(node) : job->slots;
 }
 
-static uint64_t promised_to_others(const struct policy_node *node, const struct policy_job *but)
-{
-    uint64_t promised = 0;
-    for (size_t i = 0; i < node->count; i++)
-        promised |= &node->jobs[i] != but ? holders_promised(node, &node->jobs[i]) : 0;
-    return promised;
-}
-
 // How many slots a job has for sure: what is promised to another it may lose.
 static uint8_t sure_count(const struct policy_node *node, const struct policy_job *job,
                           uint64_t promised)
@@ -68,7 +60,8 @@ uint64_t office_cut(const struct policy_node *node, const struct policy_job *job
 static uint64_t within_reach(const struct policy_node *node, const struct policy_job *job,
                              uint8_t due)
 {
-    uint64_t promised = promised_to_others(node, job), slots = 0, dummies = round_dummies(node);
+    uint64_t promised = holders_promised_beside(node, job), slots = 0,
+             dummies = round_dummies(node);
     struct room staying[ENGINE_ROUND] = {0};
     uint8_t has_count = round_count(standing_slots(node, job));
     for (size_t i = 0; i < node->count; i++) {
@@ -91,7 +84,7 @@ static uint64_t within_reach(const struct policy_node *node, const struct policy
 static struct office_offer uncontested(const struct policy_node *node, const struct policy_job *job,
                                        uint8_t due)
 {
-    uint64_t promised = promised_to_others(node, job);
+    uint64_t promised = holders_promised_beside(node, job);
     uint64_t most = round_count(within_reach(node, job, ENGINE_ROUND)); // nobody has more
     due = part_of_jobs(node, due);
     uint64_t slots = within_reach(node, job, due);
@@ -107,7 +100,7 @@ static struct office_offer uncontested(const struct policy_node *node, const str
 struct office_offer office_offer(struct policy_node *node, const struct policy_job *job,
                                  uint8_t due)
 {
-    if (promised_to_others(node, job) == 0)
+    if (holders_promised_beside(node, job) == 0)
         return uncontested(node, job, due);
     uint64_t counted = standing_slots(node, job);
     struct contest contest = {.wish = ENGINE_ALL_SLOTS,
@@ -231,7 +224,7 @@ static unsigned longest_piece(uint64_t cut)
 static uint64_t give_all(struct policy_node *node, const struct policy_job *job, uint64_t wish,
                          uint8_t due)
 {
-    uint64_t promised = promised_to_others(node, job);
+    uint64_t promised = holders_promised_beside(node, job);
     uint64_t given = wish & within_reach(node, job, ENGINE_ROUND), cut = office_cut(node, job);
     cut = longest_piece(cut) <= due ? cut : ENGINE_ALL_SLOTS; // see slots_choose()
     uint64_t counted = standing_slots(node, job); // wished for or not: it can have these
@@ -323,7 +316,7 @@ uint64_t office_claim(struct policy_node *node, struct policy_job *job, uint64_t
                       uint32_t term)
 {
     uint64_t promised = holders_promised(node, job) & slots, own = job->slots, asked = slots;
-    uint64_t others = promised_to_others(node, job), counted = standing_slots(node, job);
+    uint64_t others = holders_promised_beside(node, job), counted = standing_slots(node, job);
     for (size_t i = 0; i < node->count; i++) {
         node->jobs[i].taken = 0;
         node->jobs[i].lost = false;

@@ -446,22 +446,27 @@ static void no_turn_by_a_pass(void **state)
     assert_int_equal(record_of(node, 0).scheduled, 1);
 }
 
+static void kill_in_vain(struct node *node, struct job *job)
+{
+    struct tracking_order order = {.kind = TRACKING_KILL};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "kill", EAGAIN, 1000000);
+    assert_false(scheduler_track(node->scheduler, job, &order, node->now_ns, &result));
+    while (times_told == 0) {
+        node->now_ns = scheduler_deadline_ns(node->scheduler);
+        go_on(node);
+    }
+    assert_int_equal(told.fault.code, ETIMEDOUT);
+}
+
 // One that cannot die yet, as it is in an uninterruptible sleep, is not frozen again at the next
 // turn.
 static void who_was_killed_is_not_suspended_any_more(void **state)
 {
     struct node *node = *state;
     struct job *a = come(node, "a", OWNER, A)->job;
-    struct tracking_order order = {.kind = TRACKING_KILL};
-    struct tracking_result result;
     assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_FREEZER).fault.code, 0);
-    test_backend_fail(node->backend, "kill", EAGAIN, 1000000);
-    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
-    while (times_told == 0) {
-        node->now_ns = scheduler_deadline_ns(node->scheduler);
-        go_on(node);
-    }
-    assert_int_equal(told.fault.code, ETIMEDOUT);
+    kill_in_vain(node, a);
     assert_non_null(strstr(test_backend_log(node->backend), "thaw job-1000-a\n"));
     assert_int_equal(record_of(node, 0).suspended, 0);
     test_backend_clear_log(node->backend);
@@ -476,16 +481,8 @@ static void who_was_not_killed_stays_suspended_by_share(void **state)
 {
     struct node *node = *state;
     struct job *a = come(node, "a", OWNER, A)->job;
-    struct tracking_order order = {.kind = TRACKING_KILL};
-    struct tracking_result result;
     assert_int_equal(track(node, a, TRACKING_SUSPEND, PROTOCOL_MEANS_SHARE).fault.code, 0);
-    test_backend_fail(node->backend, "kill", EAGAIN, 1000000);
-    assert_false(scheduler_track(node->scheduler, a, &order, node->now_ns, &result));
-    while (times_told == 0) {
-        node->now_ns = scheduler_deadline_ns(node->scheduler);
-        go_on(node);
-    }
-    assert_int_equal(told.fault.code, ETIMEDOUT);
+    kill_in_vain(node, a);
     assert_int_equal(record_of(node, 0).suspended, PROTOCOL_MEANS_SHARE);
 }
 
