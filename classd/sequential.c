@@ -52,6 +52,7 @@ static struct demand_rules rules_for(const struct scheduler *scheduler)
         .parts = sequential_class_open_groups(scheduler->sequential.class_),
         .interactive_share_ppm = scheduler->config->interactive_share_ppm,
         .patience_ns = demand_patience_ns(config_slice_ns(scheduler->config)),
+        .command_ns = DEMAND_COMMAND_NS,
     };
 }
 

@@ -15,13 +15,19 @@ static double share_of(const struct demand_rules *rules, uint64_t elapsed_ns)
     return (double)elapsed_ns * rules->cpus * (rules->interactive_share_ppm / WHOLE_PPM);
 }
 
+static double at_once(const struct demand_rules *rules)
+{
+    double burst_ns = share_of(rules, DEMAND_BURST_NS);
+    return burst_ns > (double)rules->command_ns ? burst_ns : (double)rules->command_ns;
+}
+
 // What is used beyond the share adds up, what is left of it makes up for that.
 static bool overdraws(struct demand *demand, const struct demand_rules *rules, double more_ns)
 {
     demand->overdrawn_ns += more_ns;
     if (demand->overdrawn_ns < 0)
         demand->overdrawn_ns = 0;
-    return demand->overdrawn_ns > share_of(rules, DEMAND_BURST_NS);
+    return demand->overdrawn_ns > at_once(rules);
 }
 
 static void be_quiet(struct demand *demand, const struct demand_rules *rules, uint64_t elapsed_ns,

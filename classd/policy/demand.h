@@ -24,6 +24,10 @@
 // As much as its share in so long may be used at once.
 #define DEMAND_BURST_NS UINT64_C(2000000000)
 
+// CPU time that a command takes, an interpreter that starts for instance: on a small node more than
+// the share in so long. Less than what somebody has in a second who computes beside one rank.
+#define DEMAND_COMMAND_NS UINT64_C(400000000)
+
 // How long it must be quiet: people who compile and look at the outcome pause for seconds, however
 // long a slice is, and the jobs wait in vain meanwhile.
 #define DEMAND_PATIENCE_SLICES 3
@@ -34,6 +38,7 @@ struct demand_rules {
     unsigned parts; // the groups that the share is divided among, of which one alone may be busy
     uint32_t interactive_share_ppm;
     uint64_t patience_ns; // for so long it must be quiet
+    uint64_t command_ns; // may be used at once where that is more than the share in DEMAND_BURST_NS
 };
 
 // The patience with the sequential class.

@@ -76,6 +76,20 @@ static void a_command_now_and_then_is_no_demand(void **state)
     }
 }
 
+// 5 % of one CPU for two seconds are less than an interpreter takes to start.
+static void a_command_on_a_small_node_is_no_demand(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(SECOND);
+    node.rules.cpus = 1;
+    node.rules.command_ns = DEMAND_COMMAND_NS;
+    for (unsigned i = 0; i < 20; i++) {
+        assert_false(spend(&node, 1, 300, false));
+        assert_false(spend(&node, 10, 20, false));
+    }
+    assert_true(spend(&node, 1, 500, false));
+}
+
 static void a_short_burst_is_no_demand(void **state)
 {
     (void)state;
@@ -217,6 +231,7 @@ int main(void)
         cmocka_unit_test(who_uses_more_than_the_interactive_share_comes),
         cmocka_unit_test(who_uses_a_little_more_for_long_comes),
         cmocka_unit_test(a_command_now_and_then_is_no_demand),
+        cmocka_unit_test(a_command_on_a_small_node_is_no_demand),
         cmocka_unit_test(a_short_burst_is_no_demand),
         cmocka_unit_test(who_is_held_to_his_share_stays),
         cmocka_unit_test(one_busy_group_of_several_stays),

@@ -331,9 +331,9 @@ static void groups_divide_the_share(void **state)
     come(node, "a", A);
     spend(node, 0);
     clear(node);
-    usage_ns[1] = 90 * NS_PER_MS;
+    usage_ns[1] = 240 * NS_PER_MS;
     test_backend_set_usage(node->backend, "sequential-1", usage_ns[1]);
-    spend(node, 90); // only together they are more than the share and two seconds' worth of it
+    spend(node, 240); // only together they are more than the share and a command
     assert_true(said(node, "share sequential-0 25000\nshare sequential-1 25000\n"));
 }
 
