@@ -48,11 +48,14 @@ static char *group_path(const struct hierarchy *hierarchy, const char *group)
     return path_join(hierarchy->mount, group + 1);
 }
 
-// 0 when there is none.
+// 0 when there is none, or when that cannot be told: then errno is neither ENOENT nor ENOTDIR.
 static uint64_t inode_of(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? (uint64_t)status.st_ino : 0;
+    if (stat(path, &status) != 0)
+        return 0;
+    errno = ENOTDIR;
+    return S_ISDIR(status.st_mode) ? (uint64_t)status.st_ino : 0;
 }
 
 // The record of this class with the path of its group: 1, 0 when there is none or its group is
@@ -67,11 +70,14 @@ static int find_record(const struct cgroup_backend *backend, const char *name, b
         *path = group_path(&backend->hierarchies[0], record->group);
         if (*path == NULL)
             return error_errno(err, ENOMEM, "class %s", name);
-        if (inode_of(*path) == record->inode && limit_exists(*path, is_v2(backend)))
+        uint64_t inode = inode_of(*path);
+        rc = inode == 0 && errno != ENOENT && errno != ENOTDIR
+                 ? error_errno(&fault, errno, "%s", *path)
+                 : 0;
+        if (rc == 0 && inode == record->inode && limit_exists(*path, is_v2(backend)))
             return 1;
         free(*path);
         *path = NULL;
-        rc = 0;
     } else if (rc == 0) {
         return 0;
     }
@@ -91,11 +97,15 @@ static int overlaps(const char *name, void *user)
 {
     const struct overlap *overlap = user;
     struct limit_record record;
+    struct error fault = {0};
     cleanup_free char *path = NULL;
-    return strcmp(name, overlap->name) != 0 &&
-           find_record(overlap->backend, name, false, &record, &path, NULL) > 0 &&
-           (group_encloses(record.group, overlap->group) ||
-            group_encloses(overlap->group, record.group));
+    if (strcmp(name, overlap->name) == 0)
+        return 0;
+    int found = find_record(overlap->backend, name, false, &record, &path, &fault);
+    if (found < 0)
+        return fault.code != EBADMSG; // it may be
+    return found > 0 && (group_encloses(record.group, overlap->group) ||
+                         group_encloses(overlap->group, record.group));
 }
 
 // ---- opening and closing
@@ -392,14 +402,20 @@ static int look(struct in_place *class_, uint32_t share_ppm, struct limit *now, 
                                                                    : -1;
 }
 
+static bool has_record(const struct in_place *class_)
+{
+    struct stat status;
+    return class_->record_fd >= 0 && fstat(class_->record_fd, &status) == 0 && status.st_nlink > 0;
+}
+
 static int change(struct in_place *class_, const struct limit *now, const struct limit *limit,
                   struct error *err)
 {
     struct limit_record *record = &class_->record;
     if (limit_same(limit, now))
         return 0;
-    // There may have been no space for it before.
-    if (class_->record_fd < 0 && note(class_, err) != 0)
+    // There may have been no space for it before, or somebody has removed it.
+    if (!has_record(class_) && note(class_, err) != 0)
         return -1;
     record->set[0] = *now;
     record->set[1] = *limit;

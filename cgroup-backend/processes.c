@@ -418,8 +418,10 @@ static int add_subtree(const char *directory, unsigned depth, unsigned *groups,
         return error_set(err, EXDEV, "%s: %zu processes live in a pid namespace out of sight",
                          directory, hidden);
     cleanup_closedir DIR *below = opendir(directory);
-    if (below == NULL)
+    if (below == NULL && (errno == ENOENT || errno == ENODEV))
         return 0;
+    if (below == NULL)
+        return error_errno(err, errno, "%s: the groups below it", directory);
     for (struct dirent *entry; (entry = readdir(below)) != NULL;) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;

@@ -68,7 +68,8 @@ int record_each(const char *directory, int (*each)(const char *name, void *user)
         return 0;
     int rc = 0;
     for (struct dirent *entry; rc == 0 && (entry = readdir(list)) != NULL;) {
-        if (entry->d_type == DT_REG && backend_name_valid(entry->d_name))
+        bool may_be = entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN; // not all can tell
+        if (may_be && backend_name_valid(entry->d_name))
             rc = each(entry->d_name, user);
     }
     return rc;

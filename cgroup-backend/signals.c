@@ -45,9 +45,11 @@ static bool stands(char state)
 }
 
 // A process has stopped when all its threads have: the first one to see the signal is followed by
-// the others. 1, 0, or -1 when that cannot be told.
-static int all_threads_stand(const char *directory, size_t *looked_at, struct error *err)
+// the others. 1, 0, or -1 when that cannot be told. `lives`: one of those looked at has not ended.
+static int all_threads_stand(const char *directory, size_t *looked_at, bool *lives,
+                             struct error *err)
 {
+    *lives = false;
     cleanup_free char *path = path_join(directory, "task");
     cleanup_closedir DIR *threads = path != NULL ? opendir(path) : NULL;
     if (threads == NULL)
@@ -64,6 +66,7 @@ static int all_threads_stand(const char *directory, size_t *looked_at, struct er
                                   : error_errno(err, ENOMEM, "%s", path);
         if (seen < 0 || (seen > 0 && !stands(state)))
             return seen < 0 ? -1 : 0;
+        *lives |= !has_ended(state);
     }
     return 1;
 }
@@ -93,11 +96,13 @@ static int look(const char *proc, pid_t pid, struct genealogy_process *process, 
                          (int)pid);
     if (seen <= 0)
         return seen;
-    int stand = stands(state) ? all_threads_stand(directory, threads, err) : 0;
+    bool lives = true;
+    int stand = stands(state) ? all_threads_stand(directory, threads, &lives, err) : 0;
     if (stand < 0)
         return -1;
-    // A leader that has ended while other threads live is no zombie to anybody but itself.
-    if (has_ended(state) && stand > 0 &&
+    // A leader that has ended while other threads live, stopped or not, is no zombie to anybody but
+    // itself.
+    if (has_ended(state) && stand > 0 && !lives &&
         (*threads <= SIGNALS_THREADS_MAX || !has_other_threads(directory)))
         return 0;
     process->traced = state == 't';
@@ -185,24 +190,28 @@ int signals_stop(struct genealogy *genealogy, struct error *err)
 int signals_continue(struct genealogy *genealogy, const struct genealogy *others, struct error *err)
 {
     size_t left = 0;
+    struct error *first = err;
+    int rc = 0;
     if (genealogy_find_levels(genealogy, err) != 0)
         return -1;
     // From the last level up: whoever waits is known before those above are asked.
     for (size_t i = genealogy->count; i-- > 0;) {
         struct genealogy_process *process = at(genealogy, i);
-        // A debugger's are the debugger's.
-        if (!process->traced && genealogy_find(others, process->pid, process->start_time) == NULL) {
-            if (!process->waits && send(genealogy, process, SIGCONT, err) != 0)
-                return -1;
-            if (process->stopped)
-                look_again(genealogy, process);
-            process->waits |= process->stopped;
-            left += process->stopped;
+        if (genealogy_find(others, process->pid, process->start_time) == NULL) {
+            if (!process->waits && send(genealogy, process, SIGCONT, first) != 0) {
+                first = NULL; // no reason to leave those above it stopped
+                rc = -1;
+            } else if (!process->traced) {
+                if (process->stopped)
+                    look_again(genealogy, process);
+                process->waits |= process->stopped;
+                left += process->stopped;
+            } // else it goes on when its debugger lets it, and then not into a stop of ours
         }
         if (process->waits && process->above != GENEALOGY_NONE)
             genealogy->list[process->above].waits = true;
     }
-    return again(left, "have not continued yet", err);
+    return rc != 0 ? rc : again(left, "have not continued yet", err);
 }
 
 int signals_kill(struct genealogy *genealogy, struct error *err)

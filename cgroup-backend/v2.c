@@ -300,8 +300,12 @@ static int lift(struct cgroup_backend *backend, const char *name, struct error *
     cleanup_free char *path = path_join(backend->hierarchies[0].root, name);
     if (path == NULL)
         return error_errno(err, ENOMEM, "class %s", name);
-    int rc = file_write(path, "cpu.max", "max", err);
     struct error fault = {0};
+    int rc = file_write(path, "cpu.max", "max", &fault);
+    if (rc != 0 && fault.code == ENOENT && directory_exists(path))
+        rc = 0; // somebody has taken the controller away, and the limit with it
+    else if (rc != 0)
+        error_set(err, fault.code, "%s", fault.text);
     if (file_write(path, "cgroup.freeze", "0", &fault) != 0 && fault.code != ENOENT && rc == 0)
         rc = error_set(err, fault.code, "%s", fault.text);
     return rc;

@@ -27,7 +27,7 @@ static int refuse(int code, const char *first, const char *path, const char *fil
     if (code == EROFS)
         return error_errno(err, code,
                            "make %s%s (%sadd ReadWritePaths=%s to a drop-in of "
-                           "cosched-classd.service)",
+                           "cosched-classd.service; see classd(8))",
                            path, file, first, path);
     bool denied = code == EACCES || code == EPERM;
     return error_errno(err, code, "make %s%s%s", path, file, denied ? " (run it as root)" : "");

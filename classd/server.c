@@ -17,7 +17,7 @@ enum {
     NAP_NS = 100000,
 };
 
-#define WATCH_S 1. // looks at the sequential processes
+#define WATCH_S .25 // looks at the sequential processes
 
 // The loop's own timers are no finer than a millisecond.
 static void set_deadline(struct server *server, uint64_t deadline_ns)

@@ -3,6 +3,7 @@
 #include "cgroup-backend/backend.h"
 #include "cgroup-backend/discovery.h"
 #include "common/cleanup.h"
+#include "common/group_list.h"
 #include "common/units.h"
 #include "common/version.h"
 #include "ctl/show.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <mntent.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -185,6 +187,30 @@ static void check_timer(struct doctor *doctor, const struct protocol_node_record
     else if (node->switches > 0)
         well("timerd has asked for %" PRIu64 " switches%s%s", node->switches,
              text[0] != '\0' ? ", " : "", text);
+    else
+        note("timerd has not asked for a switch yet, which it does every %.3g s: ask again then",
+             (double)node->time_slice_ns / NS_PER_SEC);
+}
+
+static void check_cpus(struct doctor *doctor, const struct protocol_node_record *node)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (online <= 0 || node->cpus == (uint64_t)online)
+        return;
+    if (node->cpus > (uint64_t)online)
+        fault(doctor,
+              "this machine has %ld CPUs, but classd reckons with %" PRIu32
+              ": jobs that have no room together do not take turns; mend [scheduler] cpus, 0 is "
+              "what each machine has",
+              online, node->cpus);
+    else if (doctor->config->cpus == 0)
+        note("this machine has %ld CPUs, but classd may run on %" PRIu32
+             " only and reckons with those: give [scheduler] cpus if jobs may use more",
+             online, node->cpus);
+    else
+        note("this machine has %ld CPUs, but classd reckons with %" PRIu32
+             ", by [scheduler] cpus: jobs that need more take turns, though others are free",
+             online, node->cpus);
 }
 
 static void check_daemons(struct doctor *doctor)
@@ -198,11 +224,7 @@ static void check_daemons(struct doctor *doctor)
     }
     well("classd %s answers: policy %s, cgroup %s, %" PRIu32 " CPUs, %" PRIu32 " jobs",
          node.version, node.policy, node.backend, node.cpus, node.jobs);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (doctor->config->cpus == 0 && online > 0 && node.cpus < (uint64_t)online)
-        note("this machine has %ld CPUs, but classd may run on %" PRIu32
-             " only and reckons with those: give [scheduler] cpus if jobs may use more",
-             online, node.cpus);
+    check_cpus(doctor, &node);
     if (strcmp(node.version, cosched_version) != 0)
         note("this coschedctl is version %s: restart classd after an upgrade", cosched_version);
     check_timer(doctor, &node);
@@ -348,17 +370,31 @@ static void check_mpis(void)
 
 struct bound {
     char job[BACKEND_NAME_MAX];
-    cpu_set_t cpus;
+    bool in_place;    // in a manager's group: bound by it, too, maybe
+    cpu_set_t single; // the CPUs of processes that are bound to one each
+    cpu_set_t cpus;   // of those that are bound to less than there is
+    size_t processes; // so many of them
 };
 
 struct bindings {
     backend_t *backend;
+    int machine; // CPUs that are there
     struct bound *list;
     size_t count;
 };
 
-// Remembers which CPUs the processes of a job are bound to, where each is bound to less than the
-// node. Groups of the sequential class are no jobs, whatever is bound there.
+static void look_at_process(const struct bindings *bindings, struct bound *bound, pid_t pid)
+{
+    cpu_set_t cpus;
+    if (sched_getaffinity(pid, sizeof cpus, &cpus) != 0 || CPU_COUNT(&cpus) >= bindings->machine)
+        return;
+    CPU_OR(&bound->cpus, &bound->cpus, &cpus);
+    bound->processes++;
+    if (CPU_COUNT(&cpus) == 1)
+        CPU_OR(&bound->single, &bound->single, &cpus);
+}
+
+// Groups of the sequential class are no jobs, whatever is bound there.
 static int look_at_class(const char *name, void *user)
 {
     struct bindings *bindings = user;
@@ -369,46 +405,94 @@ static int look_at_class(const char *name, void *user)
         class_open(bindings->backend, name, &class_, NULL) < 0)
         return 0;
     struct bound *bound = &bindings->list[bindings->count];
-    CPU_ZERO(&bound->cpus);
+    *bound = (struct bound){.in_place = class_is_in_place(class_)};
     snprintf(bound->job, sizeof bound->job, "%s", name);
     if (class_members(class_, pids, MEMBERS_MAX, &count, NULL) == 0) {
-        for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
-            cpu_set_t cpus;
-            if (sched_getaffinity(pids[i], sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1)
-                CPU_OR(&bound->cpus, &bound->cpus, &cpus);
-        }
+        for (size_t i = 0; i < count && i < MEMBERS_MAX; i++)
+            look_at_process(bindings, bound, pids[i]);
     }
-    bindings->count += CPU_COUNT(&bound->cpus) > 0;
+    bindings->count += bound->processes > 0;
     class_close(class_);
     return 0;
 }
 
-// As on a node of one CPU: nobody is bound to less than there is.
-static bool has_one_cpu(void)
+static const char *binding_remedy(bool in_place)
 {
-    cpu_set_t own;
-    return sched_getaffinity(0, sizeof own, &own) == 0 && CPU_COUNT(&own) == 1;
+    return in_place ? "start them with --cpu-bind=none; where Slurm confines steps to CPUs it "
+                      "cannot be helped"
+                    : "start them with --bind-to none (Intel MPI: I_MPI_PIN=off)";
+}
+
+static void compare_two(struct doctor *doctor, const struct bound *one, const struct bound *other)
+{
+    cpu_set_t both;
+    CPU_AND(&both, &one->single, &other->single);
+    if (CPU_COUNT(&both) == 0)
+        return;
+    bool in_place = one->in_place && other->in_place;
+    char text[2 * BACKEND_NAME_MAX + 128];
+    snprintf(text, sizeof text,
+             "%s and %s are bound to %d of the same CPUs and take turns there, whatever else is "
+             "free",
+             one->job, other->job, CPU_COUNT(&both));
+    if (in_place)
+        note("%s: %s", text, binding_remedy(true));
+    else
+        fault(doctor, "%s: %s", text, binding_remedy(false));
+}
+
+static bool is_within(const cpu_set_t *cpus, const cpu_set_t *other)
+{
+    cpu_set_t both;
+    CPU_AND(&both, cpus, other);
+    return CPU_EQUAL(&both, cpus);
+}
+
+// Bound to cores of two hardware threads each, or to sockets, more of them may have the same CPUs
+// than there are. Processes are no ranks, so it is a note.
+static void count_within(const struct bindings *bindings, size_t number)
+{
+    const struct bound *here = &bindings->list[number];
+    size_t jobs = 0, processes = 0;
+    bool in_place = true;
+    for (size_t i = 0; i < bindings->count; i++) {
+        const struct bound *bound = &bindings->list[i];
+        if (i < number && CPU_EQUAL(&bound->cpus, &here->cpus))
+            return; // it is said
+        if (!is_within(&bound->cpus, &here->cpus))
+            continue;
+        jobs++;
+        processes += bound->processes;
+        in_place = in_place && bound->in_place;
+    }
+    if (jobs > 1 && processes > (size_t)CPU_COUNT(&here->cpus))
+        note("%zu processes of %zu jobs, %s among them, are bound to the same %d CPUs and may take "
+             "turns there, whatever else is free: %s",
+             processes, jobs, here->job, CPU_COUNT(&here->cpus), binding_remedy(in_place));
 }
 
 static void compare_bindings(struct doctor *doctor, const struct bindings *bindings)
 {
     for (size_t i = 0; i < bindings->count; i++) {
-        for (size_t k = i + 1; k < bindings->count; k++) {
-            cpu_set_t both;
-            CPU_AND(&both, &bindings->list[i].cpus, &bindings->list[k].cpus);
-            if (CPU_COUNT(&both) > 0)
-                fault(doctor,
-                      "%s and %s are bound to %d of the same CPUs and take turns there, whatever "
-                      "else is "
-                      "free: start them with --bind-to none (Intel MPI: I_MPI_PIN=off)",
-                      bindings->list[i].job, bindings->list[k].job, CPU_COUNT(&both));
-        }
+        const struct bound *bound = &bindings->list[i];
+        for (size_t k = i + 1; k < bindings->count; k++)
+            compare_two(doctor, bound, &bindings->list[k]);
+        if (!CPU_EQUAL(&bound->single, &bound->cpus))
+            count_within(bindings, i);
     }
+}
+
+// As on a node of one CPU nobody is bound to less than there is.
+static int cpus_of_machine(void)
+{
+    cpu_set_t own;
+    return sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 0;
 }
 
 static void check_bindings(struct doctor *doctor)
 {
-    struct bindings bindings = {.list = calloc(CLASSES_MAX, sizeof *bindings.list)};
+    struct bindings bindings = {.machine = cpus_of_machine(),
+                                .list = calloc(CLASSES_MAX, sizeof *bindings.list)};
     struct backend_settings settings = {.kind = doctor->config->backend,
                                         .root = doctor->config->cgroup_root,
                                         .cpus = config_cpus(doctor->config),
@@ -420,13 +504,20 @@ static void check_bindings(struct doctor *doctor)
         note("bindings of jobs are looked at for root only");
     } else if (bindings.list != NULL && backend_open(&settings, &bindings.backend, &err) == 0) {
         backend_each_class(bindings.backend, look_at_class, &bindings, NULL);
-        if (!has_one_cpu())
-            compare_bindings(doctor, &bindings);
+        compare_bindings(doctor, &bindings);
         backend_close(bindings.backend);
     } else {
         note("bindings of jobs could not be looked at: %s", err.text);
     }
     free(bindings.list);
+}
+
+static bool has_file(const char *mount, const char *group, const char *file)
+{
+    char path[2 * PATH_MAX];
+    return mount != NULL &&
+           (size_t)snprintf(path, sizeof path, "%s/%s/%s", mount, group, file) < sizeof path &&
+           access(path, F_OK) == 0;
 }
 
 // Without a scheduler ranks notice such processes by themselves; with one they go by what it says.
@@ -435,6 +526,19 @@ static void check_sequential(const struct doctor *doctor)
     if (*doctor->config->sequential_groups == '\0')
         note("[sequential] groups names nobody: processes that are no MPI jobs compete with the "
              "scheduled job, which may not notice them; name their cgroups, such as user.slice");
+    struct discovery found;
+    if (discovery_find(&found, NULL) < 0)
+        return; // it is said
+    char group[CONFIG_TEXT_MAX];
+    for (const char *at = doctor->config->sequential_groups;
+         group_list_next(&at, group, sizeof group);) {
+        if (!has_file(found.v2, group, "cpu.max") &&
+            !has_file(found.cpu, group, "cpu.cfs_quota_us"))
+            note("[sequential] groups: there is no %s with a limit of CPU time: who computes there "
+                 "takes no turns",
+                 group);
+    }
+    discovery_free(&found);
 }
 
 int doctor_run(const struct config *config)

@@ -1,9 +1,23 @@
 #include "timerd/outage.h"
 
+#include "cgroup-backend/files.h"
 #include "cgroup-backend/in_force.h"
 #include "classd/log.h"
 
 #include <stddef.h>
+#include <string.h>
+
+// Each stops jobs again at its start that are to be, and may be gone before it was heard of.
+static void look_for_another(struct outage *outage)
+{
+    char generation[OUTAGE_GENERATION_MAX] = "";
+    if (file_read(outage->config->runtime_dir, "generation", generation, sizeof generation, NULL) !=
+            0 ||
+        strcmp(generation, outage->generation) == 0)
+        return;
+    outage->continued = false;
+    memcpy(outage->generation, generation, sizeof generation);
+}
 
 static int lift(const struct outage *outage, unsigned *lifted, struct error *err)
 {
@@ -21,6 +35,7 @@ void outage_continue(struct outage *outage, const char *why)
 {
     struct error err;
     unsigned lifted = 0;
+    look_for_another(outage);
     int rc = lift(outage, &lifted, &err);
     if (rc < 0 && !outage->failed)
         log_line(LOG_ERR,

@@ -22,12 +22,10 @@ static double at_once(const struct demand_rules *rules)
 }
 
 // What is used beyond the share adds up, what is left of it makes up for that.
-static bool overdraws(struct demand *demand, const struct demand_rules *rules, double more_ns)
+static double overdraft(const struct demand *demand, double more_ns)
 {
-    demand->overdrawn_ns += more_ns;
-    if (demand->overdrawn_ns < 0)
-        demand->overdrawn_ns = 0;
-    return demand->overdrawn_ns > at_once(rules);
+    double overdrawn_ns = demand->overdrawn_ns + more_ns;
+    return overdrawn_ns > 0 ? overdrawn_ns : 0;
 }
 
 static void be_quiet(struct demand *demand, const struct demand_rules *rules, uint64_t elapsed_ns,
@@ -55,10 +53,12 @@ bool demand_observe(struct demand *demand, const struct demand_rules *rules,
                     const struct demand_look *look)
 {
     uint64_t elapsed_ns = growth(look->now_ns, demand->last.now_ns);
-    if (demand->looked && elapsed_ns < DEMAND_WINDOW_NS)
-        return demand->computes;
     double used_ns = (double)growth(look->usage_ns, demand->last.usage_ns);
     double share_ns = share_of(rules, elapsed_ns);
+    double overdrawn_ns = overdraft(demand, used_ns - share_ns);
+    bool comes = !demand->computes && overdrawn_ns > at_once(rules);
+    if (demand->looked && elapsed_ns < DEMAND_WINDOW_NS && !comes)
+        return demand->computes;
     uint64_t held_ns = growth(look->held_ns, demand->last.held_ns);
     bool first = !demand->looked;
     demand->last = *look;
@@ -68,7 +68,9 @@ bool demand_observe(struct demand *demand, const struct demand_rules *rules,
     bool is_free = (double)held_ns >= NEARLY_ALL * (double)elapsed_ns;
     if (is_free)
         see_width(demand, rules, used_ns / (double)elapsed_ns, look->now_ns);
-    if (demand->computes ? used_ns > share_ns : overdraws(demand, rules, used_ns - share_ns)) {
+    if (!demand->computes)
+        demand->overdrawn_ns = overdrawn_ns;
+    if (demand->computes ? used_ns > share_ns : comes) {
         demand->computes = true;
         demand->overdrawn_ns = demand->quiet_ns = demand->quiet_held_ns = 0;
     } else if (is_free || used_ns * 2 * rules->parts < share_ns) {

@@ -17,8 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Looks that come sooner after one another than this are left out. A little less than the second of
-// the caller's timer, which may be early.
+// Looks that come sooner after one another than this are left out, but for who has already used so
+// much that it is somebody who computes. A little less than a second of the caller's timer, which
+// may be early.
 #define DEMAND_WINDOW_NS UINT64_C(900000000)
 
 // As much as its share in so long may be used at once.
@@ -26,7 +27,7 @@
 
 // CPU time that a command takes, an interpreter that starts for instance: on a small node more than
 // the share in so long. Less than what somebody has in a second who computes beside one rank.
-#define DEMAND_COMMAND_NS UINT64_C(400000000)
+#define DEMAND_COMMAND_NS UINT64_C(300000000)
 
 // How long it must be quiet: people who compile and look at the outcome pause for seconds, however
 // long a slice is, and the jobs wait in vain meanwhile.

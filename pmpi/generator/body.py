@@ -248,7 +248,8 @@ class Body:
             lines.append("int flag = 0;")
             unfinished = "!flag"
         probes = f.role in ("probe", "mprobe")
-        loop = [f"while ((rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
+        begin = "" if f.role == "waitsome" else "flag = WAIT_UNTOLD, "
+        loop = [f"while (({begin}rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
                 *(["    wait_progress();"] if probes else []), "    wait_pause(&wait);", "}"]
         direct = f"rc = next->{f.name}({f.call(self.replace)});"
         if probes:

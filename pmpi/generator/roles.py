@@ -20,7 +20,7 @@ BEFORE = {
     "window": "block_without_sign(); carrier_collective(comm);",
     "look": "carrier_look();",
     "rma_sync": "carrier_look();",
-    "comm_free": "bool known = carrier_forget(*comm);",
+    "comm_free": "bool known = comm != NULL && carrier_forget(*comm);",
 }
 AFTER = {
     "recv": "carrier_arrived_from(comm, status->MPI_SOURCE);",

@@ -447,7 +447,7 @@ bool carrier_collective_contacts(MPI_Comm comm)
 
 int carrier_free_nested(int (*free_it)(MPI_Comm *), MPI_Comm *comm)
 {
-    bool known = core_active && carrier_forget(*comm);
+    bool known = core_active && comm != NULL && carrier_forget(*comm);
     int rc = free_it(comm);
     if (rc != MPI_SUCCESS && known)
         peers_learn(*comm);

@@ -534,9 +534,11 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
     }
     struct wait wait = wait_new();
     int flag = 0;
-    while ((*rc = next->Testall(count, requests, &flag, statuses)) == MPI_SUCCESS && !flag)
+    while ((flag = WAIT_UNTOLD, *rc = next->Testall(count, requests, &flag, statuses)) ==
+               MPI_SUCCESS &&
+           !flag)
         wait_pause(&wait);
-    if (*rc == MPI_ERR_IN_STATUS && !flag)
+    if (*rc == MPI_ERR_IN_STATUS && flag <= 0)
         wait_for_rest(next, count, requests, statuses);
     free(made);
     return true;
@@ -555,7 +557,7 @@ int wait_request(const struct mpi_next *next, MPI_Request *request, MPI_Status *
 {
     struct wait wait = wait_new_for(peer);
     int flag = 0, rc;
-    while ((rc = next->Test(request, &flag, status)) == MPI_SUCCESS && !flag)
+    while ((flag = WAIT_UNTOLD, rc = next->Test(request, &flag, status)) == MPI_SUCCESS && !flag)
         wait_pause(&wait);
     return rc;
 }

@@ -120,6 +120,10 @@ static inline bool wait_polls_collectives(MPI_Comm comm)
     return wait_collectives_polled && (comm == MPI_COMM_WORLD || wait_polls_on(comm));
 }
 
+// A poll's flag that the MPI has not set: it has found fault with an argument, and there is nothing
+// to wait for, whatever a handler of the program's has made of that.
+enum { WAIT_UNTOLD = -1 };
+
 // After a poll that found nothing.
 void wait_pause(struct wait *wait);
 

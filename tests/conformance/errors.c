@@ -260,6 +260,26 @@ CASE(handler_that_swallows)
     OK(MPI_Errhandler_free(&handler));
 }
 
+// What it leaves of a fault of an argument is not to be waited on.
+CASE(handler_that_swallows_faults_of_waits)
+{
+    MPI_Errhandler handler, world, self;
+    MPI_Request none = MPI_REQUEST_NULL;
+    calls = 0;
+    OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &world));
+    OK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &self));
+    OK(MPI_Comm_create_errhandler(swallow, &handler));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
+    MPI_Waitall(-1, &none, MPI_STATUSES_IGNORE);
+    note("%d", calls);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
+    OK(MPI_Errhandler_free(&handler));
+    OK(MPI_Errhandler_free(&world));
+    OK(MPI_Errhandler_free(&self));
+}
+
 // Whose handler is called for no communicator at all, and how often, is up to the MPI.
 CASE(handler_of_no_communicator)
 {

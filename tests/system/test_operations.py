@@ -335,6 +335,24 @@ class Watching(Node):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, r"(?m)^FAULT .*no classd is running")
 
+    def test_the_doctor_sees_cpus_that_are_not_there(self):
+        there = os.sysconf("SC_NPROCESSORS_ONLN")
+        if there > 1:  # the configuration has one
+            self.assertRegex(self.ctl("doctor").stdout, f"(?m)^note +this machine has {there} CPUs, but classd reckons with 1, ")
+        self.kill_classd()
+        self.configure(scheduler__cpus=there + 1)
+        self.classd = self.start_classd()
+        self.assertRegex(self.ctl("doctor").stdout, f"(?m)^FAULT this machine has {there} CPUs, but classd reckons with {there + 1}: ")
+
+    def test_the_doctor_waits_for_the_first_switch(self):
+        self.assertRegex(self.ctl("doctor").stdout, "(?m)^note +timerd has not asked for a switch yet")
+        self.assertEqual(self.client().simple(daemonkit.SWITCH), 0)
+        self.assertNotIn("has not asked", self.ctl("doctor").stdout)
+
+    def test_the_doctor_looks_for_sequential_groups(self):
+        self.configure(sequential__groups="cosched-nobody.slice")
+        self.assertRegex(self.ctl("doctor").stdout, r"(?m)^note +\[sequential\] groups: there is no cosched-nobody\.slice ")
+
     def test_who_finds_no_classd_is_told_how_to_start_it(self):
         remedy = r"\Acoschedctl: no classd is running at \S+; start it \(systemctl start cosched-classd\), or name its file "
         self.kill_classd()  # it leaves its socket there
@@ -349,6 +367,13 @@ class Watching(Node):
             os.sched_setaffinity(client.pid, {one})
         if len(os.sched_getaffinity(0)) > 1:
             self.assertRegex(self.ctl("doctor").stdout, r"(?m)^FAULT .*--bind-to none")
+        if len(os.sched_getaffinity(0)) > 2:  # as to cores of two hardware threads
+            two = sorted(os.sched_getaffinity(0))[:2]
+            for client in (*clients, self.job("c")):
+                os.sched_setaffinity(client.pid, set(two))
+            self.assertRegex(self.ctl("doctor").stdout, r"(?m)^note +3 processes of 3 jobs, .* same 2 CPUs .*--bind-to none")
+            for client in clients:
+                os.sched_setaffinity(client.pid, {one})
         # Where there is but one CPU nothing else is free.
         alone = subprocess.run(["taskset", "-c", str(one), daemonkit.CTL, "--config", self.config, "doctor"],
                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
@@ -373,6 +398,13 @@ class Installed(unittest.TestCase):
                         self.assertTrue(program.startswith(prefix + "/"), program)
                         self.assertTrue(os.access(top + program, os.X_OK), program)
                 self.assertNotIn("libcosched_pmpi.so", self.doctor(top + prefix))  # it is found
+
+    def test_whoever_installs_others_get_at_it(self):
+        with tempfile.TemporaryDirectory() as top:
+            subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", "/usr"], check=True, stdout=subprocess.DEVNULL,
+                           env={**os.environ, "DESTDIR": f"{top}/tree"}, umask=0o077)
+            for folder, _, _ in os.walk(f"{top}/tree"):
+                self.assertEqual(oct(os.stat(folder).st_mode & 0o777), "0o755", folder)
 
     def test_a_configuration_that_was_edited_is_kept(self):
         with tempfile.TemporaryDirectory() as top:

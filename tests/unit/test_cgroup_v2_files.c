@@ -250,16 +250,28 @@ static void release_goes_on_after_a_failure(void **state)
         put(classes[i], "cpu.max", "");
     }
     unlink_file("lab/node0/b", "cpu.max");
+    put("lab/node0/b/cpu.max", "none", "");      // no file to write to
     unlink_file("lab/node0/c", "cgroup.freeze"); // an old kernel: nothing can be frozen
     open_backend();
     assert_int_equal(backend_each_class(backend, collect, names, NULL), 0);
     assert_int_equal(strlen(names), 3);
     assert_int_equal(backend_release_all(backend, &lifted, &err), 1);
     assert_int_equal(lifted, 2);
-    assert_int_equal(err.code, ENOENT);
+    assert_int_equal(err.code, EISDIR);
     assert_file("lab/node0/a", "cpu.max", "max\n");
     assert_file("lab/node0/c", "cpu.max", "max\n");
     assert_file("lab/node0/a", "cgroup.freeze", "0\n");
+}
+
+// As when somebody has taken the controller from the groups below the root.
+static void a_class_without_the_controller_has_no_limit_to_lift(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    put_class("lab/node0/a");
+    unlink_file("lab/node0/a", "cpu.max");
+    open_backend();
+    assert_int_equal(backend_release_all(backend, NULL, &err), 0);
 }
 
 // Its last process ends, and the daemon removes it, just then.
@@ -388,6 +400,7 @@ int main(void)
         on_files(a_failed_open_leaves_nothing),
         on_files(a_root_that_has_lost_cpu_is_given_it_again),
         on_files(release_goes_on_after_a_failure),
+        on_files(a_class_without_the_controller_has_no_limit_to_lift),
         on_files(a_busy_group_is_reported),
         on_files(what_is_being_removed_holds_no_descriptor_and_no_limit),
         on_files(who_cannot_be_moved_is_waited_for),

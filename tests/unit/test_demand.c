@@ -90,6 +90,21 @@ static void a_command_on_a_small_node_is_no_demand(void **state)
     assert_true(spend(&node, 1, 500, false));
 }
 
+// Jobs that it keeps from computing together wait for it.
+static void who_computes_is_seen_before_the_second_is_over(void **state)
+{
+    (void)state;
+    struct node node = node_with_slice(SECOND);
+    node.rules.cpus = 1;
+    node.rules.command_ns = DEMAND_COMMAND_NS;
+    assert_false(spend(&node, 1, 0, false));
+    for (unsigned i = 1; i <= 4; i++) { // with half a CPU
+        node.look.now_ns += SECOND / 4;
+        node.look.usage_ns += SECOND / 8;
+        assert_int_equal(demand_observe(&node.demand, &node.rules, &node.look), i >= 3);
+    }
+}
+
 static void a_short_burst_is_no_demand(void **state)
 {
     (void)state;
@@ -232,6 +247,7 @@ int main(void)
         cmocka_unit_test(who_uses_a_little_more_for_long_comes),
         cmocka_unit_test(a_command_now_and_then_is_no_demand),
         cmocka_unit_test(a_command_on_a_small_node_is_no_demand),
+        cmocka_unit_test(who_computes_is_seen_before_the_second_is_over),
         cmocka_unit_test(a_short_burst_is_no_demand),
         cmocka_unit_test(who_is_held_to_his_share_stays),
         cmocka_unit_test(one_busy_group_of_several_stays),

@@ -88,6 +88,27 @@ static void a_process_stands_when_all_its_threads_do(void **state)
     assert_in_range(found.threads, 3, 4); // in any order, up to one that runs
 }
 
+// It is listed, gets signals, and has to be continued.
+static void a_process_whose_first_thread_has_ended_lives(void **state)
+{
+    (void)state;
+    two_processes('T', 'T', 'Z');
+    cleanup_genealogy struct genealogy found = census();
+    assert_true(found.list[1].stopped);
+}
+
+static void a_process_whose_threads_have_all_ended_is_gone(void **state)
+{
+    struct genealogy found = {0};
+    pid_t pids[] = {STRANGER};
+    const struct pid_list members = {.pids = pids, .count = 1};
+    (void)state;
+    two_processes('T', 'Z', 'Z'); // the second one is traced, or it would not be seen
+    assert_int_equal(signals_census(proc, &members, &found, NULL), 0);
+    assert_int_equal(found.count, 0);
+    genealogy_free(&found);
+}
+
 static void behind_very_many_threads_the_first_of_a_process_speaks_for_it(void **state)
 {
     (void)state;
@@ -106,6 +127,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_process_stands_when_all_its_threads_do, make_proc,
+                                        remove_proc),
+        cmocka_unit_test_setup_teardown(a_process_whose_first_thread_has_ended_lives, make_proc,
+                                        remove_proc),
+        cmocka_unit_test_setup_teardown(a_process_whose_threads_have_all_ended_is_gone, make_proc,
                                         remove_proc),
         cmocka_unit_test_setup_teardown(
             behind_very_many_threads_the_first_of_a_process_speaks_for_it, make_proc, remove_proc),

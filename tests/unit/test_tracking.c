@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,6 +194,70 @@ static void who_is_hidden_is_not_taken_for_gone(void **state)
     assert_int_equal(status, 0);
 }
 
+static void mother_of_a_child_of_root(void)
+{
+    if (fork() == 0)
+        compute(sign_in());
+    while (atomic_load(&board->started) == 0)
+        nap_ms(1);
+    unsigned slot = sign_in();
+    if (setuid(99) == 0)
+        compute(slot);
+}
+
+static int resume_as_another(void)
+{
+    return setuid(99) == 0 && class_resume(class_, &err) != 0 && err.code == EPERM ? 0 : 1;
+}
+
+// As a classd without CAP_KILL, beside a program of another user's.
+static void who_cannot_be_signalled_keeps_nobody_else_stopped(void **state)
+{
+    (void)state;
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    int status;
+    begin(mother_of_a_child_of_root);
+    wait_for(2);
+    suspend(&how);
+    assert_true(none_beats(2));
+    pid_t another = fork();
+    if (another == 0)
+        _exit(resume_as_another());
+    assert_int_equal(waitpid(another, &status, 0), another);
+    assert_int_equal(status, 0);
+    assert_true(beats(1));
+    assert_false(beats(0));
+    resume();
+    assert_true(all_beat(2));
+    kill_part(0, 0);
+}
+
+// As strace and debuggers do that have attached themselves.
+static void who_is_traced_goes_on(void **state)
+{
+    (void)state;
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    int status;
+    begin(tree_of_seven);
+    wait_for(7);
+    pid_t pid = atomic_load(&board->pids[6]);
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    suspend(&how);
+    assert_int_equal(waitpid(pid, &status, __WALL), pid);
+    assert_int_equal(WSTOPSIG(status), SIGSTOP);
+    assert_int_equal(ptrace(PTRACE_CONT, pid, NULL, (void *)SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, &status, __WALL), pid);
+    assert_int_equal(status >> 16, PTRACE_EVENT_STOP);
+    assert_int_equal(ptrace(PTRACE_LISTEN, pid, NULL, NULL), 0);
+    resume();
+    for (int tries = 0; !beats(6); tries++) {
+        assert_true(tries < DEADLINE_MS / 200);
+        if (waitpid(pid, &status, __WALL | WNOHANG) == pid && WIFSTOPPED(status))
+            ptrace(PTRACE_CONT, pid, NULL, NULL);
+    }
+    kill_part(0, 0);
+}
+
 static void a_class_that_cannot_go_for_want_of_descriptors_goes_later(void **state)
 {
     (void)state;
@@ -219,6 +284,8 @@ int main(void)
         real(a_suspension_that_fails_leaves_nobody_about_to_stop),
         real(who_cannot_be_continued_keeps_his_class_and_its_record),
         real(who_is_hidden_is_not_taken_for_gone),
+        real(who_cannot_be_signalled_keeps_nobody_else_stopped),
+        real(who_is_traced_goes_on),
         real(a_class_that_cannot_go_for_want_of_descriptors_goes_later),
     };
     return tests_begin() ? tests_end(cmocka_run_group_tests(tests, NULL, NULL)) : 77;

@@ -146,6 +146,14 @@ class Units(unittest.TestCase):
         self.assertEqual(show(CLASSD, "MainPID"), before)
         node.configure(**CONFIGURATION)
 
+    def test_a_removal_with_a_broken_configuration_leaves_no_class(self):
+        self.two_jobs()
+        with open(node.CONFIG, "a", encoding="ascii") as file:
+            file.write("nonsense = 1\n")
+        run(f"{DATABASE}/info/cosched.prerm", "remove")
+        self.assertEqual(node.classes(), [])
+        node.configure(**CONFIGURATION)
+
     # The last one.
     def test_when_it_is_removed_jobs_run_on(self):
         self.two_jobs()
