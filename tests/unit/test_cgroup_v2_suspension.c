@@ -61,6 +61,7 @@ static void who_was_stopped_continues_whatever_else_fails(void **state)
     (void)state;
     pid_t pid = stop_somebody();
     unlink_file("lab/node0/a", "cpu.max");
+    put("lab/node0/a/cpu.max", "none", ""); // no file to write to
     assert_int_equal(backend_release_all(backend, NULL, NULL), 1);
     assert_continued(pid);
 }

@@ -196,8 +196,10 @@ static void who_is_hidden_is_not_taken_for_gone(void **state)
 
 static void mother_of_a_child_of_root(void)
 {
-    if (fork() == 0)
+    if (fork() == 0) {
+        setsid(); // in one session SIGCONT is for everybody
         compute(sign_in());
+    }
     while (atomic_load(&board->started) == 0)
         nap_ms(1);
     unsigned slot = sign_in();
