@@ -399,13 +399,6 @@ class Installed(unittest.TestCase):
                         self.assertTrue(os.access(top + program, os.X_OK), program)
                 self.assertNotIn("libcosched_pmpi.so", self.doctor(top + prefix))  # it is found
 
-    def test_whoever_installs_others_get_at_it(self):
-        with tempfile.TemporaryDirectory() as top:
-            subprocess.run(["cmake", "--install", daemonkit.BUILD, "--prefix", "/usr"], check=True, stdout=subprocess.DEVNULL,
-                           env={**os.environ, "DESTDIR": f"{top}/tree"}, umask=0o077)
-            for folder, _, _ in os.walk(f"{top}/tree"):
-                self.assertEqual(oct(os.stat(folder).st_mode & 0o777), "0o755", folder)
-
     def test_a_configuration_that_was_edited_is_kept(self):
         with tempfile.TemporaryDirectory() as top:
             def install():
