@@ -75,8 +75,8 @@ int scheduler_deaths_fd(const scheduler_t *scheduler);
 // CMDCSW. wall_ns is the time of day, which nodes have in common; 0 when it is not known.
 void scheduler_switch(scheduler_t *scheduler, uint64_t now_ns, uint64_t wall_ns);
 
-// To be called four times a second where [sequential] names groups: lets them take part in the turns, or
-// no longer. Jobs that slept are looked at before.
+// To be called four times a second where [sequential] names groups: lets them take part in the
+// turns, or no longer. Jobs that slept are looked at before.
 void scheduler_watch(scheduler_t *scheduler, uint64_t now_ns);
 
 // Looks whether jobs that slept still do, if that is due, for which scheduler_deadline_ns() asks.

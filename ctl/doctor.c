@@ -6,6 +6,7 @@
 #include "common/group_list.h"
 #include "common/units.h"
 #include "common/version.h"
+#include "ctl/bindings.h"
 #include "ctl/show.h"
 #include "ctl/talk.h"
 
@@ -368,14 +369,6 @@ static void check_mpis(void)
 
 // ---- jobs
 
-struct bound {
-    char job[BACKEND_NAME_MAX];
-    bool in_place;    // in a manager's group: bound by it, too, maybe
-    cpu_set_t single; // the CPUs of processes that are bound to one each
-    cpu_set_t cpus;   // of those that are bound to less than there is
-    size_t processes; // so many of them
-};
-
 struct bindings {
     backend_t *backend;
     int machine; // CPUs that are there
@@ -441,44 +434,18 @@ static void compare_two(struct doctor *doctor, const struct bound *one, const st
         fault(doctor, "%s: %s", text, binding_remedy(false));
 }
 
-static bool is_within(const cpu_set_t *cpus, const cpu_set_t *other)
-{
-    cpu_set_t both;
-    CPU_AND(&both, cpus, other);
-    return CPU_EQUAL(&both, cpus);
-}
-
-// Bound to cores of two hardware threads each, or to sockets, more of them may have the same CPUs
-// than there are. Processes are no ranks, so it is a note.
-static void count_within(const struct bindings *bindings, size_t number)
-{
-    const struct bound *here = &bindings->list[number];
-    size_t jobs = 0, processes = 0;
-    bool in_place = true;
-    for (size_t i = 0; i < bindings->count; i++) {
-        const struct bound *bound = &bindings->list[i];
-        if (i < number && CPU_EQUAL(&bound->cpus, &here->cpus))
-            return; // it is said
-        if (!is_within(&bound->cpus, &here->cpus))
-            continue;
-        jobs++;
-        processes += bound->processes;
-        in_place = in_place && bound->in_place;
-    }
-    if (jobs > 1 && processes > (size_t)CPU_COUNT(&here->cpus))
-        note("%zu processes of %zu jobs, %s among them, are bound to the same %d CPUs and may take "
-             "turns there, whatever else is free: %s",
-             processes, jobs, here->job, CPU_COUNT(&here->cpus), binding_remedy(in_place));
-}
-
 static void compare_bindings(struct doctor *doctor, const struct bindings *bindings)
 {
     for (size_t i = 0; i < bindings->count; i++) {
         const struct bound *bound = &bindings->list[i];
         for (size_t k = i + 1; k < bindings->count; k++)
             compare_two(doctor, bound, &bindings->list[k]);
-        if (!CPU_EQUAL(&bound->single, &bound->cpus))
-            count_within(bindings, i);
+        struct bindings_crowd crowd;
+        if (bindings_crowded(bindings->list, bindings->count, i, &crowd))
+            note("%zu processes of %zu jobs, %s among them, are bound to the same %d CPUs and may "
+                 "take turns there, whatever else is free: %s",
+                 crowd.processes, crowd.jobs, bound->job, CPU_COUNT(&bound->cpus),
+                 binding_remedy(crowd.in_place));
     }
 }
 
