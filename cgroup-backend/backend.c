@@ -265,7 +265,9 @@ int class_freeze(class_t *class_, struct error *err)
 
 int class_thaw(class_t *class_, struct error *err)
 {
-    return class_->ops->thaw(class_, err);
+    int rc = class_->ops->thaw(class_, err);
+    class_->owes_thaw = rc != 0 && class_has_freezer(class_);
+    return rc;
 }
 
 int class_kill(class_t *class_, struct error *err)

@@ -313,10 +313,9 @@ static int kill_pass(struct cgroup_class *class_, pid_t root, uint64_t root_star
     int rc = doomed ? 0 : kill_found(class_, root, root_start, at_once, err);
     bool freezes = rc != 0 && err->code == EAGAIN && !at_once && class_has_freezer(base);
     // Processes frozen by v1 die when they thaw.
-    if (!doomed && !freezes && class_has_freezer(base)) {
-        base->owes_thaw = class_thaw(base, rc == 0 ? err : NULL) != 0;
-        rc = base->owes_thaw ? -1 : rc;
-    }
+    if (!doomed && !freezes && class_has_freezer(base) &&
+        class_thaw(base, rc == 0 ? err : NULL) != 0)
+        rc = -1;
     if (rc != 0)
         return -1;
     cleanup_genealogy struct genealogy left = {0};

@@ -206,8 +206,13 @@ static char *find_group(const struct cgroup_backend *backend, const struct class
     cleanup_free char *path =
         process_group_path("/proc", home->pid, backend->hierarchies[0].controller);
     size_t length;
-    if (path == NULL || strstr(path, "/..") != NULL || strlen(path) >= PATH_MAX) {
+    if (path == NULL) {
         error_set(err, ESRCH, "the group of process %d cannot be known", (int)home->pid);
+        return NULL;
+    }
+    if (strstr(path, "/..") != NULL || strlen(path) >= PATH_MAX) {
+        error_set(err, ENOTSUP, "the group of process %d is out of this program's sight",
+                  (int)home->pid);
         return NULL;
     }
     *manager = placement_find(path, home->uid, &length);
@@ -375,7 +380,7 @@ static int in_place_expel(class_t *base, pid_t pid, struct error *err)
 static int learn_own(struct in_place *class_, const struct limit *now, struct error *err)
 {
     struct limit_record *record = &class_->record;
-    if (limit_same(now, &record->own) || limit_is_ours(record, now))
+    if (limit_same(now, &record->own) || limit_is_ours(record, now, is_v2(class_->backend)))
         return 0;
     record->own = record->set[0] = record->set[1] = *now;
     return note(class_, err);

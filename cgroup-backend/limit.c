@@ -83,13 +83,21 @@ static bool put(int fd, const char *text)
     return pwrite(fd, text, length, 0) == (ssize_t)length;
 }
 
+static void name_quota(const struct limit *limit, bool v2, char text[32])
+{
+    if (limit->quota_us == LIMIT_NONE)
+        strcpy(text, v2 ? "max" : "-1");
+    else
+        snprintf(text, 32, "%" PRIu64, limit->quota_us);
+}
+
 // v1 has a file for each number. Between the writes there is no limit: that is what the kernel
 // takes in any case, and nobody has less than his share.
 static bool put_in_pieces(const struct limit_files *files, const struct limit *now,
-                          const struct limit *limit, const char *word)
+                          const struct limit *limit)
 {
     char quota[32], period[32];
-    snprintf(quota, sizeof quota, "%s\n", word);
+    name_quota(limit, false, quota);
     snprintf(period, sizeof period, "%" PRIu64 "\n", limit->period_us);
     if (now->period_us != limit->period_us &&
         !(put(files->quota, "-1\n") && put(files->period, period)))
@@ -97,27 +105,46 @@ static bool put_in_pieces(const struct limit_files *files, const struct limit *n
     return put(files->quota, quota);
 }
 
+// What the kernel took of it alone would be the group's own limit from then on.
+static bool put_all_or_none(const struct limit_files *files, const struct limit *now,
+                            const struct limit *limit)
+{
+    if (put_in_pieces(files, now, limit))
+        return true;
+    int code = errno;
+    if (now->period_us != limit->period_us)
+        put_in_pieces(files, limit, now);
+    errno = code;
+    return false;
+}
+
 int limit_write(const struct limit_files *files, const char *path, const struct limit *now,
                 const struct limit *limit, struct error *err)
 {
     char text[64], quota[32];
     bool v2 = files->period < 0;
-    snprintf(quota, sizeof quota, "%" PRIu64, limit->quota_us);
-    const char *word = limit->quota_us != LIMIT_NONE ? quota : v2 ? "max" : "-1";
-    snprintf(text, sizeof text, "%s %" PRIu64 "\n", word, limit->period_us);
-    if (v2 ? put(files->quota, text) : put_in_pieces(files, now, limit, word))
+    name_quota(limit, v2, quota);
+    snprintf(text, sizeof text, "%s %" PRIu64 "\n", quota, limit->period_us);
+    if (v2 ? put(files->quota, text) : put_all_or_none(files, now, limit))
         return 0;
     int code = errno;
-    return error_errno(err, code, "cannot set the limit of %s to %s%s", path, word,
+    return error_errno(err, code, "cannot set the limit of %s to %s%s", path, quota,
                        code == EINVAL ? " (more than a group above allows, or less than one below "
                                         "has?)"
                                       : "");
 }
 
-// Or one on the way between the two, see put_in_pieces().
-bool limit_is_ours(const struct limit_record *record, const struct limit *limit)
+// Whether it is between the two of the record, see put_in_pieces().
+static bool is_on_the_way(const struct limit_record *record, const struct limit *limit)
 {
-    return limit_record_has_set(record, limit) ||
+    const struct limit *set = record->set;
+    return limit->quota_us == LIMIT_NONE && set[0].period_us != set[1].period_us &&
+           (limit->period_us == set[0].period_us || limit->period_us == set[1].period_us);
+}
+
+bool limit_is_ours(const struct limit_record *record, const struct limit *limit, bool v2)
+{
+    return limit_record_has_set(record, limit) || (!v2 && is_on_the_way(record, limit)) ||
            (limit->quota_us == LIMIT_NONE && limit->period_us == BACKEND_SHORTEST_PERIOD_US);
 }
 
@@ -128,7 +155,7 @@ int limit_restore(const struct limit_files *files, const char *path,
     struct error fault = {0};
     if (limit_read(files, path, &now, &fault) != 0)
         return fault.code == ENODEV ? 0 : error_set(err, fault.code, "%s", fault.text);
-    if (limit_same(&now, &record->own) || !limit_is_ours(record, &now))
+    if (limit_same(&now, &record->own) || !limit_is_ours(record, &now, files->period < 0))
         return 0;
     if (limit_write(files, path, &now, &record->own, &fault) == 0 || fault.code == ENODEV)
         return 0;

@@ -24,12 +24,13 @@ void limit_close(struct limit_files *files);
 int limit_read(const struct limit_files *files, const char *path, struct limit *limit,
                struct error *err);
 
-// Sets `limit` in place of `now`. Returns 0 or -1.
+// Sets `limit` in place of `now`. Returns 0, or -1 when `now` is in force again.
 int limit_write(const struct limit_files *files, const char *path, const struct limit *now,
                 const struct limit *limit, struct error *err);
 
-// Whether the limit is one of those that the record names as ours.
-bool limit_is_ours(const struct limit_record *record, const struct limit *limit);
+// Whether the limit is one of those that the record names as ours, or, where `v2` is false, what is
+// in force between the writes that change the one to the other.
+bool limit_is_ours(const struct limit_record *record, const struct limit *limit, bool v2);
 
 // Sets the group's own limit again where ours is in force: what somebody else has set meanwhile is
 // left, and a group that is gone needs nothing. Where that fails there is no limit rather than

@@ -64,7 +64,7 @@ struct backend_class {
     struct genealogy victims; // killed, and perhaps not dead yet
     bool holds; // the suspension is of victims that a kill has stopped first, nobody's wish
     struct class_suspension wish; // instead of which it is; means 0: there was none
-    bool owes_thaw; // frozen by a kill that is over, for the kernel refused to thaw it
+    bool owes_thaw; // the kernel refused to thaw it: class_thaw_late()
 };
 
 // What is recorded of the class `name`, before it is opened. A record that is none says nothing,

@@ -7,6 +7,8 @@
 
 #define FIRST_LOOK_NS (50 * NS_PER_US)
 
+enum { SOON_LOOKS = 20 }; // before pauses grow: doubled ones are half of what a tree takes to stop
+
 int tracking_read(const backend_t *backend, const char *name, struct suspension *suspension,
                   struct error *err)
 {
@@ -52,7 +54,7 @@ bool class_has_freezer(const class_t *class_)
 uint64_t class_freezer_pause_ns(unsigned passes, uint64_t interval_ns)
 {
     uint64_t pause_ns = FIRST_LOOK_NS;
-    while (passes-- > 1 && pause_ns < interval_ns)
+    while (passes-- > SOON_LOOKS && pause_ns < interval_ns)
         pause_ns *= 2;
     return pause_ns < interval_ns ? pause_ns : interval_ns;
 }

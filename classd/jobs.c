@@ -140,6 +140,31 @@ static int open_class(struct scheduler *scheduler, struct job *job, pid_t pid, c
                      job->job_id);
 }
 
+// Who was stopped with the job before goes on first: what tells of him has the name of the new
+// one's class.
+static int check_left(const class_t *left, const char *job_id, struct error *err)
+{
+    struct class_suspension how;
+    if (left == NULL || !class_suspended(left, &how))
+        return 0;
+    return error_set(err, EBUSY,
+                     "job %s: one of this name has ended, and its processes could not be continued "
+                     "yet",
+                     job_id);
+}
+
+// A class of this name may have stayed behind suspended, and this classd may not know of it. What
+// cannot be continued now is the caller's to remove.
+static int continue_those_left(struct job *job, struct error *err)
+{
+    struct error fault;
+    struct class_suspension how;
+    if (class_resume(job->class_, &fault) == 0 || !class_suspended(job->class_, &how))
+        return 0;
+    return error_set(err, EBUSY, "job %s: one of this name was suspended: %s", job->job_id,
+                     fault.text);
+}
+
 static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, const char *job_id,
                              uint64_t now_ns, struct error *err)
 {
@@ -153,17 +178,21 @@ static struct job *start_job(struct scheduler *scheduler, uid_t uid, pid_t pid, 
     job->registered_ns = now_ns;
     job->quiet = !log_valve_open(&scheduler->arrivals_valve, now_ns);
     class_t *left = leaving_give_up(scheduler, uid, job_id, now_ns);
-    // A class of this name may have stayed behind, with its limit, or suspended.
-    if (pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
+    if (check_left(left, job_id, err) == 0 &&
+        pages_open_job(scheduler->pages, uid, job_id, false, &job->page, &job->page_fd, err) == 0 &&
         open_class(scheduler, job, pid, left, err) == 0) {
         class_close(left);
-        decisions_date(scheduler, now_ns);
-        job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, false,
-                        ENGINE_WHOLE_PPM);
-        class_resume(job->class_, NULL);
-        atomic_store_explicit(&job->page->turn, status_turn(scheduler->turn), memory_order_relaxed);
-        jobs_publish_degree(scheduler);
-        return job;
+        left = job->class_;
+        if (continue_those_left(job, err) == 0) {
+            decisions_date(scheduler, now_ns);
+            job_class_limit(scheduler->config, scheduler->backend, &scheduler->moment, job, false,
+                            ENGINE_WHOLE_PPM);
+            atomic_store_explicit(&job->page->turn, status_turn(scheduler->turn),
+                                  memory_order_relaxed);
+            jobs_publish_degree(scheduler);
+            return job;
+        }
+        job->class_ = NULL;
     }
     if (left != NULL)
         leaving_begin(scheduler, uid, left, now_ns, now_ns);

@@ -45,7 +45,7 @@ static bool is_in_time(const struct scheduler *scheduler, const struct job_track
 }
 
 static void say(struct scheduler *scheduler, const struct job *job, const char *what,
-                uint64_t now_ns)
+                enum class_means means, uint64_t now_ns)
 {
     const struct job_tracking *tracking = &job->tracking;
     char part[32] = "";
@@ -54,7 +54,7 @@ static void say(struct scheduler *scheduler, const struct job *job, const char *
     if (tracking->how.root != 0)
         snprintf(part, sizeof part, " from process %d on", (int)tracking->how.root);
     log_line(LOG_NOTICE, "job %u/%s%s %s by %s", (unsigned)job->uid, job->job_id, part, what,
-             tracking_means_name(tracking->how.means));
+             tracking_means_name(means));
 }
 
 // Nobody is waited for any longer.
@@ -75,7 +75,7 @@ static bool resume_pass(struct scheduler *scheduler, struct job *job, uint64_t n
     if (class_resume(job->class_, &fault) == 0) {
         tracking_tell_engine(scheduler, job, false, now_ns);
         if (!tracking->undoes)
-            say(scheduler, job, "resumed, which was suspended", now_ns);
+            say(scheduler, job, "resumed, which was suspended", tracking->how.means, now_ns);
         *result = finish(scheduler, job, tracking->undoes ? &tracking->why : NULL, now_ns);
         return true;
     }
@@ -114,7 +114,7 @@ static bool suspend_pass(struct scheduler *scheduler, struct job *job, uint64_t 
     struct job_tracking *tracking = &job->tracking;
     struct error fault = {0};
     if (class_suspend(job->class_, &tracking->how, &fault) == 0) {
-        say(scheduler, job, "suspended", now_ns);
+        say(scheduler, job, "suspended", tracking->how.means, now_ns);
         *result = finish(scheduler, job, NULL, now_ns);
         return true;
     }
@@ -137,7 +137,7 @@ static void suspend_no_more(struct scheduler *scheduler, struct job *job, uint64
         class_resume(job->class_, &fault) != 0)
         return;
     tracking_tell_engine(scheduler, job, false, now_ns);
-    say(scheduler, job, "killed, and not suspended any more, which it was", now_ns);
+    say(scheduler, job, "killed, and not suspended any more, which it was", how.means, now_ns);
 }
 
 static bool kill_pass(struct scheduler *scheduler, struct job *job, uint64_t now_ns,

@@ -201,9 +201,10 @@ static void check_cpus(struct doctor *doctor, const struct protocol_node_record 
     if (node->cpus > (uint64_t)online)
         fault(doctor,
               "this machine has %ld CPUs, but classd reckons with %" PRIu32
-              ": jobs that have no room together do not take turns; mend [scheduler] cpus, 0 is "
-              "what each machine has",
-              online, node->cpus);
+              ": jobs that have no room together do not take turns; %s",
+              online, node->cpus,
+              doctor->config->cpus == 0 ? "restart classd, jobs go on"
+                                        : "mend [scheduler] cpus, 0 is what each machine has");
     else if (doctor->config->cpus == 0)
         note("this machine has %ld CPUs, but classd may run on %" PRIu32
              " only and reckons with those: give [scheduler] cpus if jobs may use more",

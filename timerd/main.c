@@ -93,10 +93,11 @@ static void follow(struct timer *timer, const struct protocol_switched *classd)
 static void take_news(struct timer *timer)
 {
     enum pulse_news news = pulse_listen(&timer->pulse, clock_now_ns());
+    // Whoever was there may have stopped some before it went.
+    if (news == PULSE_FOUND || timer->pulse.fd < 0)
+        outage_classd_found(&timer->outage);
     if (news == PULSE_SILENT)
         outage_continue(&timer->outage, timer->pulse.last_fault.text);
-    if (news == PULSE_FOUND)
-        outage_classd_found(&timer->outage);
     if (news == PULSE_ANSWERED || news == PULSE_FOUND)
         follow(timer, &timer->pulse.switched);
     if (news != PULSE_ANSWERED && news != PULSE_REFUSED)
@@ -141,8 +142,13 @@ static void feed_watchdog(struct timer *timer)
 static void beat(struct timer *timer)
 {
     const struct config *config = timer->config;
-    if (tick_take(timer->tick, config->time_slice_ns, config->timer_align) &&
-        pulse_beat(&timer->pulse, clock_now_ns()))
+    if (!tick_take(timer->tick, config->time_slice_ns, config->timer_align))
+        return;
+    bool was_there = timer->pulse.fd >= 0;
+    bool silent = pulse_beat(&timer->pulse, clock_now_ns());
+    if (was_there && timer->pulse.fd < 0)
+        outage_classd_found(&timer->outage);
+    if (silent)
         outage_continue(&timer->outage, timer->pulse.last_fault.text);
 }
 

@@ -54,8 +54,12 @@ extern _Thread_local bool core_within __attribute__((tls_model("initial-exec")))
 
 CORE_INLINE uintptr_t core_own_frame(void)
 {
-    return (uintptr_t)__builtin_frame_address(0);
+    return (uintptr_t)__builtin_dwarf_cfa();
 }
+
+// What a caller has put on the stack for us, at most, is below his frame: arguments that no
+// register is left for. The MPI's own frames between two calls of ours are more.
+enum { CORE_ARGUMENTS_MOST = 8 * sizeof(void *) };
 
 // An error handler may leave a call by an exception or a jump, and then it is never at its end. A
 // call that is not below it on the stack was not made by it. Deeper ones cannot be told apart.
@@ -63,7 +67,7 @@ CORE_INLINE bool core_nested(void)
 {
     if (!core_active)
         return true;
-    if (core_depth > 0 && core_own_frame() >= core_frame)
+    if (core_depth > 0 && core_own_frame() + CORE_ARGUMENTS_MOST >= core_frame)
         core_depth = 0;
     return core_depth > 0;
 }

@@ -446,7 +446,8 @@ void header_leave(struct parcel *out, MPI_Request *request)
 
 int header_request_free(const struct mpi_next *next, MPI_Request *request)
 {
-    struct wire *wire = header_on ? requests_take(&requests, (uintptr_t)*request) : NULL;
+    bool known = header_on && request != NULL;
+    struct wire *wire = known ? requests_take(&requests, (uintptr_t)*request) : NULL;
     if (wire == NULL)
         return next->Request_free(request);
     if (wire->persistent && !wire->active) {

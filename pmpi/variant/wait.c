@@ -383,7 +383,7 @@ void wait_begins(int count, const MPI_Request *requests)
 
 void wait_forgets(const MPI_Request *request)
 {
-    if (!requests_none(&large))
+    if (!requests_none(&large) && request != NULL)
         requests_take(&large, (uintptr_t)*request);
 }
 

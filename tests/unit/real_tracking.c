@@ -38,8 +38,9 @@ void check(int rc)
 
 unsigned sign_in(void)
 {
-    unsigned slot = atomic_fetch_add(&board->started, 1) % SLOTS;
+    unsigned slot = atomic_fetch_add(&board->slots, 1) % SLOTS;
     atomic_store(&board->pids[slot], getpid());
+    atomic_fetch_add(&board->started, 1);
     return slot;
 }
 

@@ -21,7 +21,8 @@ enum { SLOTS = 256, DEADLINE_MS = 30000 };
 
 // What the processes tell the test.
 struct board {
-    atomic_uint started;
+    atomic_uint slots;   // taken by those who start
+    atomic_uint started; // and have said their pid
     atomic_int pids[SLOTS];
     atomic_ulong beats[SLOTS];    // of who computes
     atomic_uint stopped_children; // seen by their parents, who wait for them

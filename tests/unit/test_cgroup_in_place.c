@@ -234,6 +234,29 @@ static void a_limit_that_the_kernel_doubled_is_not_the_groups_own(void **state)
     assert_int_equal(rmdir(records), 0);
 }
 
+// v1 takes a period and a quota apart, and may take the one and not the other (a group below has
+// more), or a crash comes between.
+static void a_limit_that_is_set_by_half_is_not_the_groups_own(void **state)
+{
+    (void)state;
+    char from[128];
+    struct class_home home = {.pid = live_elsewhere(from), .any = true};
+    class_t *a = limited_in_place(&home);
+    double_limit_of(origin());
+    refused = "40000";
+    assert_int_equal(class_set_share(a, 200000, &err), -1);
+    refused = NULL;
+    assert_int_equal(limit_from().quota_us, 4000);
+    assert_int_equal(limit_from().period_us, 200000);
+    if (version == &v1)
+        write_text(origin(), "cpu.cfs_quota_us", "-1");
+    a = find_after_a_crash(a, "a", 50000);
+    assert_int_equal(limit_from().period_us, 100000);
+    assert_ok(class_remove(a, &err));
+    assert_int_equal(limit_from().quota_us, 50000);
+    assert_int_equal(rmdir(records), 0);
+}
+
 // An earlier class of this name had other means.
 static void a_record_of_means_that_a_place_has_not_is_dropped(void **state)
 {
@@ -425,6 +448,7 @@ int main(void)
         real(a_limit_that_cannot_be_given_back_is_given_back_later),
         real(where_the_own_limit_is_refused_there_is_none_rather_than_ours),
         real(a_limit_that_the_kernel_doubled_is_not_the_groups_own),
+        real(a_limit_that_is_set_by_half_is_not_the_groups_own),
         real(a_record_of_means_that_a_place_has_not_is_dropped),
         real(a_group_is_left_for_a_class_of_its_own),
         real(groups_that_may_not_be_limited),

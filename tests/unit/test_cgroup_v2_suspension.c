@@ -298,15 +298,19 @@ static void looks_come_soon_at_first(void **state)
 {
     const uint64_t interval_ns = 5 * NS_PER_MS;
     uint64_t before_ns = 0;
+    uint64_t waited_ns = 0;
     unsigned passes = 1;
     (void)state;
     for (; class_freezer_pause_ns(passes, interval_ns) < interval_ns; passes++) {
         uint64_t pause_ns = class_freezer_pause_ns(passes, interval_ns);
-        assert_true(pause_ns > before_ns);
+        assert_true(pause_ns >= before_ns);
+        // For the first millisecond a pause is a tenth of it at most, then less than what went
+        // before.
+        assert_true(pause_ns <= (waited_ns < NS_PER_MS ? NS_PER_MS / 10 : waited_ns));
         before_ns = pause_ns;
+        waited_ns += pause_ns;
     }
-    assert_true(class_freezer_pause_ns(1, interval_ns) <= NS_PER_MS / 10);
-    assert_in_range(passes, 2, 10);
+    assert_in_range(passes, 10, 40);
     assert_true(class_freezer_pause_ns(UINT32_MAX, interval_ns) == interval_ns);
 }
 

@@ -222,14 +222,63 @@ static void a_job_that_cannot_begin_forgets_no_class(void **state)
     assert_int_equal(class_set_share(process->job->class_, 10000, NULL), 0); // it is its own now
 }
 
+static void suspend_by_signals(struct node *node, struct process *process)
+{
+    struct tracking_result result;
+    const struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    assert_true(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+}
+
+// Its class would be suspended again at the next turn, new ranks and all, and a class in place
+// would take the record from who is still stopped.
+static void a_job_begins_when_those_before_it_are_continued(void **state)
+{
+    struct node *node = *state;
+    struct process *process = NULL;
+    struct error err = {0};
+    struct class_suspension how;
+    assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0);
+    suspend_by_signals(node, process);
+    test_backend_fail(node->backend, "continue", EMFILE, 20);
+    scheduler_exit(node->scheduler, process, node->now_ns);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        test_backend_offer_place(node->backend, in_place == 1);
+        test_backend_clear_log(node->backend);
+        assert_int_equal(come_and_go(node, OWNER, "a"), EBUSY);
+        assert_null(strstr(test_backend_log(node->backend), "open"));
+        assert_true(is_left(node));
+    }
+    test_backend_offer_place(node->backend, false);
+    leave_on(node, UINT64_MAX, 0); // until it does not fail any more
+    assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0);
+    assert_false(class_suspended(process->job->class_, &how));
+}
+
+// Of a class that stayed behind only its record tells.
+static void a_job_begins_when_those_of_an_unknown_one_are_continued(void **state)
+{
+    struct node *node = *state;
+    struct process *process = NULL;
+    struct error err = {0};
+    class_t *stays = NULL;
+    struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    assert_int_equal(class_open(node->backend, "job-1000-a", &stays, &err), 0);
+    assert_int_equal(class_suspend(stays, &how, &err), 0);
+    class_close(stays);
+    test_backend_fail(node->backend, "continue", EMFILE, 3);
+    assert_int_equal(come_and_go(node, OWNER, "a"), EBUSY);
+    assert_true(is_left(node));
+    leave_on(node, UINT64_MAX, 0);
+    assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0);
+    assert_false(class_suspended(process->job->class_, &how));
+}
+
 static void end_while_nobody_is_continued(struct node *node, int code)
 {
     struct process *process = NULL;
     struct error err = {0};
-    struct tracking_result result;
-    const struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
     assert_int_equal(try_as(node, OWNER, "a", &process, &err), 0);
-    assert_true(scheduler_track(node->scheduler, process->job, &order, node->now_ns, &result));
+    suspend_by_signals(node, process);
     test_backend_fail(node->backend, "continue", code, 3);
     test_backend_clear_log(node->backend);
     scheduler_exit(node->scheduler, process, node->now_ns);
@@ -389,6 +438,8 @@ int main(void)
         with_node(ended_jobs_whose_processes_stay_count),
         with_node(who_has_just_parted_does_not_count),
         with_node(a_job_that_cannot_begin_forgets_no_class),
+        with_node(a_job_begins_when_those_before_it_are_continued),
+        with_node(a_job_begins_when_those_of_an_unknown_one_are_continued),
         with_node(who_is_not_continued_yet_is_not_limited),
         with_node(there_is_room_for_every_class),
         with_node(the_end_of_classd_waits_for_a_few),

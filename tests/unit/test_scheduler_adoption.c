@@ -181,6 +181,13 @@ static void who_is_frozen_and_not_by_a_suspension_is_thawed(void **state)
     struct node *node = *state;
     pid_t pid = sleeper();
     struct process *a = come(node, "a", pid);
+    assert_int_equal(class_freeze(a->job->class_, NULL), 0);
+    test_backend_fail(node->backend, "thaw", EMFILE, 1); // which only delays it
+    clear(node);
+    adopt_anew(node, false);
+    scheduler_switch(node->scheduler, node->now_ns, 0);
+    assert_non_null(strstr(test_backend_log(node->backend), "thaw job-0-a\n"));
+    a = come(node, "a", pid);
     for (size_t i = 0; i < sizeof means / sizeof *means; i++) {
         struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = means[i]};
         struct tracking_result result;

@@ -183,6 +183,20 @@ static void a_call_that_was_left_is_over_with_the_next(void **state)
     assert_false(core_within);
 }
 
+// Some calls have more arguments than registers take: the rest is between two of our frames.
+static void a_call_with_more_arguments_is_the_next_one_too(void **state)
+{
+    (void)state;
+    wait_collectives_polled = false;
+    if (setjmp(way_out) == 0)
+        lib.Barrier(MPI_COMM_WORLD);
+    assert_true(core_within);
+    wait_collectives_polled = true;
+    lib.Sendrecv_replace(MPI_BOTTOM, 1, MPI_BYTE, MOCK_PEER, 1, MOCK_PEER, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+    assert_false(core_within);
+}
+
 static void nobody_else_gives_it_away(void **state)
 {
     double in = 1, out;
@@ -328,6 +342,7 @@ int main(void)
         cmocka_unit_test(the_cpu_is_given_away_inside),
         cmocka_unit_test(it_is_not_outside),
         cmocka_unit_test(a_call_that_was_left_is_over_with_the_next),
+        cmocka_unit_test(a_call_with_more_arguments_is_the_next_one_too),
         cmocka_unit_test(nobody_else_gives_it_away),
         cmocka_unit_test(nobody_sleeps_where_other_threads_may_need_mpi),
         cmocka_unit_test(a_rank_of_an_idle_job_sleeps_inside),
