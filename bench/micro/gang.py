@@ -18,9 +18,11 @@ import time
 import asked
 from guard import guarded
 from fair_parts import fair_parts
+from labkit import cgroups
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-gang"]
+NAME = "cosched-lab-gang"
+LAB = [os.path.join(BENCH, "lab"), "--name", NAME]
 ROUND = 60  # slots
 STEP = 20  # slots: how soon jobs look for more at the earliest
 WANTED = 3  # points from the fair part at most
@@ -29,9 +31,9 @@ PLACES = [("node0", "node1"), ("node2", "node3"), ("node0", "node2"), ("node1", 
 GRACE_S = 120  # for a job that shares its nodes with all others to come to its end
 
 
-def lab(*arguments):
+def lab(*arguments, enter=None):
     done = subprocess.run([*LAB, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          check=False)
+                          check=False, preexec_fn=enter)
     if done.returncode != 0:
         sys.exit(f"gang: lab {arguments[0]} failed")
     return done.stdout
@@ -66,9 +68,10 @@ def records(status):
 
 
 def look():
-    """(time, {node: {job: record}}) of the nodes that answer."""
+    """(time, {node: {job: record}}) of the nodes that answer. With the daemons' weight: as one process among those of up to
+    four jobs on a CPU a look takes up to 25 s."""
     before = time.monotonic()
-    nodes = records(lab("status", "--json"))
+    nodes = records(lab("status", "--json", enter=lambda: cgroups.enter_daemons_group(NAME)))
     return (before + time.monotonic()) / 2, nodes
 
 
