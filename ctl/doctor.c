@@ -7,6 +7,7 @@
 #include "common/units.h"
 #include "common/version.h"
 #include "ctl/bindings.h"
+#include "ctl/kernel.h"
 #include "ctl/show.h"
 #include "ctl/talk.h"
 
@@ -69,17 +70,27 @@ __attribute__((format(printf, 2, 3))) static void fault(struct doctor *doctor, c
 static void check_kernel(struct doctor *doctor)
 {
     struct utsname name;
-    unsigned major = 0, minor = 0;
-    if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+    switch (uname(&name) == 0 ? kernel_kind(name.release) : KERNEL_UNKNOWN) {
+    case KERNEL_UNKNOWN:
         note("the kernel's version is not known");
-    else if (major < 5 || (major == 5 && minor < 3))
+        break;
+    case KERNEL_TOO_OLD:
         fault(doctor, "Linux %s has no pidfd_open(): Linux 5.3 is the oldest that works",
               name.release);
-    else if (major == 5 && minor < 14)
+        break;
+    case KERNEL_WITHOUT_KILL:
         note("Linux %s has no cgroup.kill: killing a job takes a little longer; 5.14 has it",
              name.release);
-    else
+        break;
+    case KERNEL_STARVES_OTHERS:
+        note("Linux %s may keep processes off a CPU for minutes, launchers of jobs, too, while a "
+             "cgroup next to theirs has some that sleep often: 6.18.45 does not",
+             name.release);
+        break;
+    case KERNEL_GOOD:
         well("Linux %s", name.release);
+        break;
+    }
 }
 
 // Whom /proc hides classd cannot know, and does not limit. Without gid= root's group sees all.

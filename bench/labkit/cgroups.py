@@ -1,10 +1,14 @@
-"""The lab's own cgroup subtree, /<lab name>/<node>, in every hierarchy that carries classes.
+"""The lab's own cgroup subtrees, /<lab name>.<node> and /<lab name>.daemons, in every hierarchy that carries classes.
 
-Nothing is mounted, and nothing outside the subtree is changed, with one exception that cgroup v2
+Each node has a subtree of its own, as each would have a kernel of its own: below one for all of them, whoever is outside
+of it waits for a CPU for up to minutes on some kernels (doc/reliability.md).
+
+Nothing is mounted, and nothing outside the subtrees is changed, with one exception that cgroup v2
 forces: its root must pass on the cpu controller before any child can have it.
 """
 
 import contextlib
+import glob
 import os
 import signal
 import time
@@ -52,22 +56,24 @@ def _pass_on_cpu(group):
 
 
 def make(lab, nodes):
-    """Makes the subtree of each node. Daemons make the classes in it, and weigh all below a node."""
+    """Makes the subtrees of nodes, {name: number of CPUs}. Daemons make the classes there, and are in one that weighs
+    what their units do."""
     for point, version, controllers in _mounts():
         if not controllers or (version == "v2" and "cpu" not in controllers):
             continue
-        top = os.path.join(point, lab)
-        os.makedirs(top, exist_ok=True)
-        weigh(top, 100 * (os.cpu_count() or 1))
         if version == "v2":
             _pass_on_cpu(point)
-            _pass_on_cpu(top)
-        os.makedirs(os.path.join(point, _daemons_group(lab)), exist_ok=True)
-        weigh(os.path.join(point, _daemons_group(lab)), DAEMONS_WEIGHT)
-        allow_realtime(top, LABS_REALTIME_US)
-        allow_realtime(os.path.join(point, _daemons_group(lab)), LABS_REALTIME_US)
-        for node in nodes:
-            os.makedirs(os.path.join(top, node), exist_ok=True)
+        daemons = os.path.join(point, _daemons_group(lab))
+        os.makedirs(daemons, exist_ok=True)
+        weigh(daemons, DAEMONS_WEIGHT)
+        allow_realtime(daemons, LABS_REALTIME_US)
+        for node, cpus in nodes.items():
+            top = os.path.join(point, node_group(lab, node))
+            os.makedirs(top, exist_ok=True)
+            weigh(top, 100 * cpus)
+            if version == "v2":
+                _pass_on_cpu(top)
+            os.makedirs(os.path.join(point, classes_group(lab, node)), exist_ok=True)
             os.makedirs(os.path.join(point, users_group(lab, node)), exist_ok=True)
 
 
@@ -108,46 +114,61 @@ class DaemonsGroup:
 
 
 def _daemons_group(lab):
-    return f"{lab}/daemons"
+    return f"{lab}.daemons"
+
+
+def node_group(lab, node):
+    """Of all of a node, but for its daemons."""
+    return f"{lab}.{node}"
+
+
+def classes_group(lab, node):
+    """[cgroup] root of a node's classd."""
+    return f"{node_group(lab, node)}/cosched"
 
 
 def enter_daemons_group(lab):
     """This process is one of the lab's daemons, which have their units' weight."""
-    _enter(lab, _daemons_group(lab))
+    _enter(_daemons_group(lab))
 
 
 def users_group(lab, node):
     """Of the node's sequential class: who is nobody's MPI job, as in a user's session."""
-    return f"{lab}/{node}-users"
+    return f"{node_group(lab, node)}/users"
 
 
 def users_lists(lab, node):
     """The files that a process of the node's sequential class is written to."""
-    return _lists(lab, users_group(lab, node))
+    return _lists(users_group(lab, node))
 
 
 def enter_users_group(lab, node):
     """This process, and what it becomes and starts, is the node's sequential class."""
-    _enter(lab, users_group(lab, node))
+    _enter(users_group(lab, node))
 
 
-def _lists(lab, group):
-    return [os.path.join(os.path.dirname(top), group, "cgroup.procs") for top in existing(lab)]
+def places(group):
+    """The directories of a group, one in each hierarchy that has it."""
+    found = (os.path.join(point, group) for point, _, _ in _mounts())
+    return [place for place in found if os.path.isdir(place)]
 
 
-def _enter(lab, group):
-    for path in _lists(lab, group):
+def _lists(group):
+    return [os.path.join(place, "cgroup.procs") for place in places(group)]
+
+
+def _enter(group):
+    for path in _lists(group):
         _write(path, str(os.getpid()))
 
 
 def existing(lab):
-    """The directories of the lab's subtree that are there, one per hierarchy."""
-    tops = (os.path.join(point, lab) for point, _, _ in _mounts())
-    return [top for top in tops if os.path.isdir(top)]
+    """The directories of the lab's subtrees that are there, in each hierarchy."""
+    return [top for point, _, _ in _mounts() for top in sorted(glob.glob(os.path.join(glob.escape(point), f"{lab}.*")))]
 
 
 def remove(lab):
-    """Moves what still runs in the subtree to the hierarchy's root and removes the subtree. Returns
+    """Moves what still runs in the subtrees to the hierarchy's root and removes the subtrees. Returns
     the directories that could not be removed."""
     return [top for top in existing(lab) if not _remove_tree(top, os.path.dirname(top))]
 

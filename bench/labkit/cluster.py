@@ -102,7 +102,7 @@ def up(store, nodes, cpus_per_node, build, settings, owner=None, users=False):
         _connect(lab)
         for node in lab["nodes"]:
             _furnish(store, lab, node)
-        cgroups.make(store.name, [node["name"] for node in lab["nodes"]])
+        cgroups.make(store.name, {node["name"]: len(node["cpus"]) for node in lab["nodes"]})
         _write_agent(store, lab)
         lab["complete"] = True
         store.save(lab)
@@ -169,7 +169,7 @@ def _furnish(store, lab, node):
 def write_config(store, lab, node):
     """The node's cosched.ini: what a node of the lab must have, then what the user asked for."""
     config = {"scheduler": {"cpus": str(len(node["cpus"]))},
-              "cgroup": {"root": f"{store.name}/{node['name']}"},
+              "cgroup": {"root": cgroups.classes_group(store.name, node["name"])},
               "daemon": {"runtime_dir": RUNTIME_DIR}}
     if lab.get("users"):
         config["sequential"] = {"groups": cgroups.users_group(store.name, node["name"])}

@@ -12,6 +12,8 @@ import signal
 import subprocess
 import time
 
+from labkit import cgroups
+
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 READY_S = 60
 ANSWER_S = 60
@@ -50,12 +52,14 @@ class Lab:
     def _come_first(self):
         """Jobs that registered are in the lab's cgroups; they are to weigh there what the others weigh
         by themselves."""
-        for top in json.loads(self._run("status", "--json"))["cgroups"]:
-            for file, most in (("cpu.shares", SHARES_MAX), ("cpu.weight", 10000)):
-                path = os.path.join(top, file)
-                if os.path.exists(path):
-                    with open(path, "w", encoding="ascii") as control:
-                        control.write(str(min(SHARES * os.cpu_count(), most)))
+        status = json.loads(self._run("status", "--json"))
+        for node in status["nodes"]:
+            for top in cgroups.places(cgroups.node_group(status["name"], node["name"])):
+                for file, most in (("cpu.shares", SHARES_MAX), ("cpu.weight", 10000)):
+                    path = os.path.join(top, file)
+                    if os.path.exists(path):
+                        with open(path, "w", encoding="ascii") as control:
+                            control.write(str(min(SHARES * len(node["cpus"]), most)))
 
     def __enter__(self):
         try:

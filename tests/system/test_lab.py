@@ -52,8 +52,8 @@ def read(path):
 def leftovers():
     """All that the lab could leave: its bridge lives in a namespace, and that in a process."""
     return ([f"process {who['pid']}" for who in processes.marked(NAME)]
-            + glob.glob(f"/run/{NAME}*") + glob.glob(f"/sys/fs/cgroup/{NAME}")
-            + glob.glob(f"/sys/fs/cgroup/*/{NAME}")
+            + glob.glob(f"/run/{NAME}*") + glob.glob(f"/sys/fs/cgroup/{NAME}.*")
+            + glob.glob(f"/sys/fs/cgroup/*/{NAME}.*")
             + [line for line in read("/proc/self/mountinfo").splitlines() if NAME in line])
 
 
@@ -75,7 +75,7 @@ class Nodes(LabTest):
                 devices = lab("exec", name, "stat", "-c", "%d", "/dev/shm", "/run/cosched").split()
                 self.assertEqual(len({*devices, str(host_shm)}), 3)
                 config = lab("exec", name, "cat", "/etc/cosched.ini")
-                self.assertIn(f"root = {NAME}/{name}", config)
+                self.assertIn(f"root = {NAME}.{name}/cosched", config)
                 self.assertIn("gmet = 1s", config)
 
     def test_nodes_reach_each_other_by_name(self):
@@ -100,12 +100,15 @@ class Nodes(LabTest):
         self.assertEqual(before, after)
         self.assertEqual(os.path.exists("/etc/cosched.ini"), config)
 
-    def test_cgroups_stay_visible_and_node_has_its_subtree(self):
+    def test_cgroups_stay_visible_and_each_node_has_its_subtree(self):
         up()
         self.assertEqual(len(lab("exec", "node0", "ls", "/sys/fs/cgroup").split()),
                          len(os.listdir("/sys/fs/cgroup")))
-        for top in status()["cgroups"]:
-            self.assertTrue(os.path.isdir(os.path.join(top, "node1")), top)
+        tops = status()["cgroups"]
+        self.assertEqual({os.path.basename(top) for top in tops}, {f"{NAME}.node0", f"{NAME}.node1", f"{NAME}.daemons"})
+        for top in tops:
+            if "node" in os.path.basename(top):
+                self.assertTrue(os.path.isdir(os.path.join(top, "cosched")), top)
 
     def test_a_job_may_be_among_the_users_of_each_of_its_nodes(self):
         up()
@@ -113,10 +116,10 @@ class Nodes(LabTest):
         for family in FAMILIES:
             for users in ([], ["--users"]):
                 said = lab("mpiexec", "--mpi", family, "-n", "2", *users, "sh", "-c",
-                           'echo "$(hostname) $(grep -o "/$0/.*" /proc/self/cgroup | sort -u | tr "\\n" " ")"', NAME)
+                           'echo "$(hostname) $(grep -o "/$0[.].*" /proc/self/cgroup | sort -u | tr "\\n" " ")"', NAME)
                 with self.subTest(family=family, users=users):
                     self.assertEqual(sorted(line.split() for line in said.splitlines()),
-                                     [[node, f"/{NAME}/{node}-users"] if users else [node] for node in ("node0", "node1")])
+                                     [[node, f"/{NAME}.{node}/users"] if users else [node] for node in ("node0", "node1")])
         self.assertGreater(tops, 0)
 
     def test_exec_keeps_directory_and_status(self):
@@ -348,11 +351,11 @@ class Crashes(LabTest):
 
     def test_processes_in_the_subtree_survive_at_the_root(self):
         up()
-        top = status()["cgroups"][0]
+        top = next(top for top in status()["cgroups"] if top.endswith(".node0"))
         stranger = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
-        with open(os.path.join(top, "node0", "cgroup.procs"), "w", encoding="ascii") as file:
+        with open(os.path.join(top, "users", "cgroup.procs"), "w", encoding="ascii") as file:
             file.write(str(stranger.pid))
         lab("down")
         self.assertIsNone(stranger.poll())

@@ -197,15 +197,15 @@ class Node:
 
     # ---- classes
 
-    def group(self, top):
-        return os.path.join(top, self.name)
+    def group(self, hierarchy):
+        return os.path.join(hierarchy, cgroups.classes_group(self.lab.store.name, self.name))
 
     def classes(self):
         """{name of a class: whether it is limited}"""
         found = {}
         for name in self.class_names():
             try:
-                with open(os.path.join(self.group(self.lab.cpu_top), name, self.lab.limit_file),
+                with open(os.path.join(self.group(self.lab.cpu_hierarchy), name, self.lab.limit_file),
                           encoding="ascii") as file:
                     found[name] = file.read().split()[0] not in ("-1", "max")
             except OSError:
@@ -213,11 +213,11 @@ class Node:
         return found
 
     def class_names(self):
-        return {entry.name for entry in os.scandir(self.group(self.lab.cpu_top)) if entry.is_dir()}
+        return {entry.name for entry in os.scandir(self.group(self.lab.cpu_hierarchy)) if entry.is_dir()}
 
     def class_groups(self, name):
-        return [os.path.join(self.group(top), name) for top in self.lab.tops
-                if os.path.isdir(os.path.join(self.group(top), name))]
+        return [os.path.join(self.group(one), name) for one in self.lab.hierarchies
+                if os.path.isdir(os.path.join(self.group(one), name))]
 
 
 class Lab:
@@ -230,15 +230,16 @@ class Lab:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes on purpose need no core
         with store.locked():
             self.record = cluster.up(store, 2, 1, build, settings, os.getpid())
-        self.tops = cgroups.existing(store.name)
-        self.cpu_top, self.limit_file = next(
-            (top, file) for top in self.tops for file in ("cpu.cfs_quota_us", "cpu.max")
+        tops = cgroups.places(cgroups.node_group(store.name, self.record["nodes"][0]["name"]))
+        self.hierarchies = [os.path.dirname(top) for top in tops]
+        self.cpu_hierarchy, self.limit_file = next(
+            (os.path.dirname(top), file) for top in tops for file in ("cpu.cfs_quota_us", "cpu.max")
             if os.path.exists(os.path.join(top, file)))
         self.nodes = [Node(self, record, programs) for record in self.record["nodes"]]
 
     def strays(self):
         """Groups beside the nodes', for processes that a fault takes out of their class."""
-        groups = [os.path.join(top, "strays") for top in self.tops]
+        groups = [os.path.join(one, cgroups.node_group(self.store.name, "strays")) for one in self.hierarchies]
         for group in groups:
             os.makedirs(group, exist_ok=True)
         return groups
