@@ -37,6 +37,8 @@ def _resumed(options):
     environment.check_alone(options, defaults, ("resume", "build", "dry_run"))
     results = store.Store(os.path.abspath(options.resume))
     stored = environment.taken_up(results.read_json("environment.json")["options"])
+    if "sequential" not in stored:
+        raise NasError(f"--resume {options.resume}: is a results folder of run_nas.sh: resume it by that")
     kept = argparse.Namespace(**{**vars(options), **stored})
     if options.build != defaults["build"]:
         kept.build = os.path.abspath(options.build)

@@ -96,7 +96,10 @@ class Session(sitting.Sitting):
         return observer.sums(self.site.counters())
 
     def _coscheduled(self, dumps):
-        """Of the time that the measured job held any node, the part that it held all; None where nobody holds one."""
+        """Of the time that the measured job held any node, the part that it held all; None where nobody holds one, and
+        where a recording is not of the whole run."""
+        if any(dump.get("lost") for dump in dumps):
+            return None
         names = [self.results.path("logs", f"trace{index}.json") for index in range(len(dumps))]
         job_id = outcome.first_to_leave(dumps[0]) if dumps else None
         if job_id is None:

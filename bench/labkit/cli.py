@@ -136,6 +136,8 @@ def command_status(store, options):
 def command_mpiexec(store, options):
     lab = store.require()
     options.environment = parse_variables(options.env)
+    if options.report and not os.path.isdir(os.path.dirname(os.path.abspath(options.report))):
+        raise LabError(f"--report {options.report}: its folder is not there")
     if options.gate and not launch.wait_for_gate():
         return 130
     if options.users:

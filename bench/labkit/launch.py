@@ -240,11 +240,18 @@ def wait_for_gate():
     return opened
 
 
+def compiled(pattern):
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise LabError(f"--done-pattern {pattern!r}: is no regular expression: {error}") from None
+
+
 def watched(command, environment, job):
     """Runs the command, which starts the job, `job.loop` times in succession and returns a report.
     Raises KeyboardInterrupt through, after ending the job."""
     processes.become_subreaper()
-    pattern = re.compile(job.done_pattern) if job.done_pattern else None
+    pattern = compiled(job.done_pattern) if job.done_pattern else None
     deadline_s = time.monotonic() + job.timeout_s
     report = {"mpi": job.mpi, "ranks": job.ranks, "command": shlex.join([job.program, *job.arguments]),
               "started": time.time(), "started_monotonic_s": time.monotonic(), "response_s": 0.0,

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 import two_jobs
-from labkit import cgroups, processes
+from labkit import processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 MARK = r"^Run \d+\b|^\s*Time step\s+\d+"  # lines of which a job prints one for each part of its work
@@ -109,14 +109,11 @@ class Job:
         self.turns = 0
         self.known = []
         self.process = subprocess.Popen(
-            variant.command("mpiexec", "--mpi", mpi, "-n", "2", "--timeout", "900", "--done-pattern",
+            # A job without the library is in its nodes' cgroups too, as classes are: beside whatever else runs on the
+            # machine all jobs weigh the same.
+            variant.command("mpiexec", "--users", "--mpi", mpi, "-n", "2", "--timeout", "900", "--done-pattern",
                             DONE, "--grace", "600", *variant.options, *program),
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, preexec_fn=self._enter_lab)
-
-    def _enter_lab(self):
-        """A job without the library is below its lab's cgroup too, as classes are: beside whatever else runs
-        on the machine all jobs weigh the same."""
-        cgroups.enter_users_group(self.variant.lab_name, "node0")
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
     def resume(self):
         self.clock.resume()

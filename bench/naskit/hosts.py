@@ -54,6 +54,8 @@ def read(path):
             return parse(file.read(), path)
     except OSError as error:
         raise NasError(f"--hosts {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise NasError(f"--hosts {path}: is not UTF-8: must be text, HOST or HOST:CPUS per line") from None
 
 
 def take(hosts, nodes, cpus_per_node, path):
@@ -95,6 +97,7 @@ class HostSite:
         self.nodes = names
         self.scheduling = False
         self.has_library = False
+        self.records = False
         self.slice_s = None  # the longest of the hosts, when they were last asked
 
     def _ssh(self, host, *command, limit_s=ASK_S):
@@ -140,7 +143,9 @@ class HostSite:
                 "cpu": model or None, "classd": environment.settings(self._ssh(host, SETTINGS))}
 
     def down(self):
-        pass
+        """Ends the recording of a run that was broken off."""
+        if self.records:
+            self._trace_stop()
 
     def calibrate(self):
         """On every host at once, one CPU for each that is used; None where a host has no Python, or takes too long."""
@@ -225,15 +230,20 @@ class HostSite:
         return os.path.join(self.options.build, "ctl", "coschedctl")
 
     def trace_start(self):
+        self.records = True
         for host in self.nodes:
             self._ssh(host, "coschedctl", "trace", "start", str(TRACE_EVENTS))
 
     def trace_dumps(self):
         """[] where not every host tells its trace, which needs root there."""
         said = [self._ssh(host, "coschedctl", "trace", "dump", host) for host in self.nodes]
+        self._trace_stop()
+        return said if all(said) else []
+
+    def _trace_stop(self):
         for host in self.nodes:
             self._ssh(host, "coschedctl", "trace", "stop")
-        return said if all(said) else []
+        self.records = False
 
     def environment(self):
         return {"NASKIT_LAB": "", "NASKIT_HOSTS": " ".join(self.nodes)}

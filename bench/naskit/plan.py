@@ -207,6 +207,7 @@ def build(requests, mpis, seed, scale):
                 units += _alone(request, cases, mpi, repetition)
                 for case in cases:
                     units += _shared(request, case, mpi, repetition)
+            units = list(dict.fromkeys(units))  # workloads that share a job share its pairs
             rng.shuffle(units)
             plan += units
     if not plan:

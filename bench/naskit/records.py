@@ -160,6 +160,12 @@ def _sum(values):
     return sum(known) if known else None
 
 
+def _hung(run):
+    """Whether a job did not end: times are those up to its last line, but counters, traces and who is left go on to
+    where it was ended."""
+    return any(job["hung_in_finalize"] for job in ending(run))
+
+
 def _hogs_part(run):
     """What hogs had of a CPU each while they were there, from 0 to 1; None without hogs, and where nobody can say."""
     hogs = [job for job in run["jobs"] if workload.parse_job(job["job"]).is_hog]
@@ -172,7 +178,8 @@ def measures(run, nodes):
     jobs = ending(run)
     makespan_s = run["makespan_s"]
     counters = run["counters"]
-    shares = [job["fairness"] for job in jobs if job["fairness"] is not None]
+    hung = _hung(run)
+    shares = [job["fairness"] for job in jobs if job["fairness"] is not None and not hung]
     return {
         "mean_response_s": mean(job["response_s"] for job in jobs),
         "mean_wait_s": mean(job["wait_s"] for job in jobs),
@@ -183,9 +190,9 @@ def measures(run, nodes):
         "throughput_per_h": ratio(3600 * len(jobs), makespan_s),
         "cpu_s": _sum(job["cpu_s"] for job in jobs),
         "fairness": min(shares) if shares else None,
-        "hogs_part": _hogs_part(run),
-        "coscheduled_fraction": run["coscheduled_fraction"],
-        "switches_per_s": ratio(counters["switches"], makespan_s and makespan_s * nodes),
+        "hogs_part": None if hung else _hogs_part(run),
+        "coscheduled_fraction": None if hung else run["coscheduled_fraction"],
+        "switches_per_s": None if hung else ratio(counters["switches"], makespan_s and makespan_s * nodes),
         **{name: counters[name] for name in COUNTERS[1:]},
     }
 

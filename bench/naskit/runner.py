@@ -1,5 +1,6 @@
 """One unit: its jobs are started when they arrive and may run, and watched to their ends."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -91,6 +92,8 @@ class Runner:
         waits = self.gated or job.is_hog
         # Who is killed ends nothing, and a job on other hosts would run on, a hog without end.
         ends_too = functools.partial(processes.end_with, os.getpid())
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.base(index) + ".json")  # of an attempt that was broken off
         with open(self.base(index) + ".log", "wb") as log:
             return _Running(index, [subprocess.Popen(
                 command, stdin=subprocess.PIPE if waits else subprocess.DEVNULL, stdout=log,

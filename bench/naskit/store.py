@@ -58,7 +58,7 @@ class Store:
         try:
             with open(self.path(name), encoding="utf-8") as file:
                 return json.load(file)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise NasError(f"{self.path(name)}: is not there; is {self.folder} a results folder of "
                            "this program?") from None
         except ValueError as error:

@@ -248,11 +248,14 @@ def crowded(experiment, kind, mpi):
 
 
 def _hung(experiment):
-    """How often programs hung under each scheduler, in words; nothing where none did."""
+    """How often programs hung under each MPI and scheduler, in words; nothing where none did."""
     counts = {}
     for row in experiment.rows:
-        counts[row.scheduler] = counts.get(row.scheduler, 0) + row.hung_in_finalize
-    return numbers.listing(f"{names.scheduler(name)} {counts[name]}" for name in names.schedulers(counts) if counts[name])
+        of_mpi = counts.setdefault(row.mpi, {})
+        of_mpi[row.scheduler] = of_mpi.get(row.scheduler, 0) + row.hung_in_finalize
+    return numbers.listing(
+        f"{names.mpi(mpi)} {names.scheduler(name)} {counts[mpi][name]}" for mpi in names.mpis(counts)
+        for name in names.schedulers(counts[mpi]) if counts[mpi][name])
 
 
 def quality(experiment):
@@ -273,8 +276,8 @@ def quality(experiment):
                     "Their runs are in no figure and no ratio.")
     hung = _hung(experiment)
     if hung:
-        said.append(f"Programs hung in MPI_Finalize after they had verified ({hung} times), a known fault of MPICH, and were "
-                    "ended. Their time ends with the last result; a job that waits in a queue for the nodes starts that much "
+        said.append(f"Programs hung in MPI_Finalize after they had verified ({hung} times) and were ended; MPICH "
+                    "over UCX is known for it. Their time ends with the last result; a job that waits in a queue for the nodes starts that much "
                     "later.")
     if experiment.rows and all(row.runs <= 1 for row in experiment.rows):
         said.append("Each figure comes from a single run, so it has no interval: differences may be chance.")

@@ -59,8 +59,8 @@ def schedulers():
 def quotas():
     """What the kernel is told, of every class on every node; -1 or max is no limit."""
     found = {}
-    for file in (glob.glob(f"/sys/fs/cgroup/cpu/{NAME}/*/*/cpu.cfs_quota_us")
-                 + glob.glob(f"/sys/fs/cgroup/{NAME}/*/*/cpu.max")):
+    for file in (glob.glob(f"/sys/fs/cgroup/cpu/{NAME}.*/cosched/*/cpu.cfs_quota_us")
+                 + glob.glob(f"/sys/fs/cgroup/{NAME}.*/cosched/*/cpu.max")):
         try:
             with open(file, encoding="ascii") as stream:
                 found[file] = stream.read().split()[0]

@@ -59,7 +59,7 @@ def marked():
 
 
 def groups():
-    return glob.glob(f"/sys/fs/cgroup/{NAME}") + glob.glob(f"/sys/fs/cgroup/*/{NAME}")
+    return glob.glob(f"/sys/fs/cgroup/{NAME}.*") + glob.glob(f"/sys/fs/cgroup/*/{NAME}.*")
 
 
 class RunNas(unittest.TestCase):

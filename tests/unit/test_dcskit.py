@@ -11,7 +11,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-from dcskit import figures, files, jobs, options, outcome, plan, report, sentences, session, summary  # noqa: E402
+from dcskit import cli, figures, files, jobs, options, outcome, plan, report, sentences, session, summary  # noqa: E402
 from dcskit import tables, variants, workloads  # noqa: E402
 from naskit import NasError, statistic  # noqa: E402
 from report import blocks, names  # noqa: E402
@@ -212,6 +212,21 @@ def record(name, seconds, cpu_s, index=0, **others):
     return {"index": index, "job": name, "name": program, "node": int(node) if node else None, "in_class": bool(node),
             "is_hog": False, "start_s": 1.0, "end_s": 1.0 + seconds + 0.5, "cpu_s": 2 * cpu_s + 0.1, "verified": True,
             "fairness": None, "log": "x.log", **others}
+
+
+class Resume(unittest.TestCase):
+    def test_a_folder_of_run_nas_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "environment.json"), "w", encoding="utf-8") as file:
+                json.dump({"options": {"mpi": ["mpich"], "build": "build/release"}}, file)
+            given = cli.asked.parser().parse_args(["--resume", folder])
+            with self.assertRaisesRegex(NasError, "is a results folder of run_nas.sh"):
+                cli._resumed(given)
+
+
+class Recording(unittest.TestCase):
+    def test_that_of_a_part_of_the_run_tells_nothing(self):
+        self.assertIsNone(session.Session._coscheduled(None, [{"lost": 0, "events": []}, {"lost": 3, "events": []}]))
 
 
 def hog(name, index):

@@ -348,6 +348,19 @@ class HostSite(unittest.TestCase):
         with open(os.path.join(self.folder, "said"), encoding="ascii") as file:
             lines = file.read().splitlines()
         self.assertEqual(lines[-2:], ["coschedctl trace stop"] * 2)
+        site.down()
+        site.trace_start()
+        site.down()  # the run was broken off
+        with open(os.path.join(self.folder, "said"), encoding="ascii") as file:
+            later = file.read().splitlines()[len(lines):]
+        self.assertEqual([line.split()[:3] for line in later], [["coschedctl", "trace", what] for what in ("start", "start", "stop", "stop")])
+
+    def test_a_file_of_hosts_that_is_no_text_is_refused(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"n\xf6de\n")
+            file.flush()
+            with self.assertRaisesRegex(NasError, "is not UTF-8"):
+                hosts.read(file.name)
 
 
 class Output(unittest.TestCase):
@@ -409,6 +422,10 @@ class Processes(unittest.TestCase):
 
 
 class Lab(unittest.TestCase):
+    def test_a_pattern_that_is_none_is_refused(self):
+        with self.assertRaisesRegex(LabError, "--done-pattern '[(]': is no regular expression"):
+            launch.compiled("(")
+
     def test_spreads_ranks_evenly(self):
         self.assertEqual(launch.spread(2, 2), [1, 1])
         self.assertEqual(launch.spread(4, 2), [2, 2])

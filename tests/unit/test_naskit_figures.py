@@ -150,6 +150,17 @@ class Measures(unittest.TestCase):
         self.assertEqual(found["switches_per_s"], 2)
         self.assertEqual(found["requests"], 7)
 
+    def test_what_goes_on_while_a_job_hangs_is_no_figure_of_the_run(self):
+        jobs = [job(response_s=5), job("hog.2", 19, cpu_s=33.0)]
+        others = {"counters": {**dict.fromkeys(records.COUNTERS), "switches": 40}, "coscheduled_fraction": 0.9}
+        names = ("hogs_part", "fairness", "switches_per_s", "coscheduled_fraction")
+        found = self.measured(jobs, **others)
+        self.assertNotIn(None, [found[name] for name in names])
+        jobs[0]["hung_in_finalize"] = 1
+        found = self.measured(jobs, **others)
+        self.assertEqual([found[name] for name in names], [None] * 4)
+        self.assertEqual(found["mean_response_s"], 5)
+
     def test_what_is_not_known_is_null_and_not_zero(self):
         found = self.measured([job(cpu_s=None, fairness=None)])
         for name in ("cpu_s", "fairness", "switches_per_s", "requests", "false", "mean_stretch"):

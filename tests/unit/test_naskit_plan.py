@@ -1,5 +1,6 @@
 """bench/naskit's plans: which units there are, in which order, and how long they may still take."""
 
+import dataclasses
 import io
 import json
 import os
@@ -119,6 +120,14 @@ class Plan(unittest.TestCase):
         self.assertIn(("lu.W.2", "lu.W.2"), [tuple(map(str, unit.jobs)) for unit in units])
         twice = "[workload]\njobs = cg.A.2 (2), lu.W.2\n"
         self.assertEqual(len(plan.build([request("pairs", twice, runs=1, given="cosched")], ["mpich"], 1, 1.0)), 3)
+
+    def test_a_pair_that_two_workloads_have_is_planned_once(self):
+        texts = ("[workload]\njobs = cg.A.2, lu.W.2\n", "[workload]\njobs = cg.A.2, ep.A.2\n")
+        both = request("pairs", texts[0], runs=2, given="cosched")
+        both = dataclasses.replace(both, workloads=both.workloads + request("pairs", texts[1], runs=2, given="cosched").workloads)
+        keys = [(unit.workload, unit.scheduler, unit.repetition) for unit in plan.build([both], ["mpich"], 1, 1.0)]
+        self.assertEqual(len(keys), len(set(keys)))
+        self.assertIn(("cg.A.2 cg.A.2", "cosched", 2), keys)
 
     def test_pairs_need_a_plain_list_and_a_job_that_ends(self):
         with self.assertRaisesRegex(NasError, "workload mine: pairs needs a plain"):

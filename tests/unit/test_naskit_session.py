@@ -168,6 +168,21 @@ class SessionTest(unittest.TestCase):
         made.run_unit = timed
         return made
 
+    def test_a_file_in_place_of_a_results_folder_is_refused(self):
+        with tempfile.NamedTemporaryFile() as file, self.assertRaisesRegex(NasError, "is not there"):
+            store.Store(file.name).read_json("plan.json")
+
+    def test_a_report_of_an_attempt_that_was_broken_off_is_not_the_next_ones(self):
+        made = self.session("jobs = cg.S.2\n", "uncoordinated")
+        made.run()
+        left = [name for name in os.listdir(self.results.path("logs")) if name.endswith(".json")]
+        self.assertEqual(len(left), 1)
+        os.unlink(self.results.path("runs.jsonl"))
+        mute = self.session("jobs = cg.S.2\n", "uncoordinated")
+        mute.site.job_command = lambda *_: ["false"]
+        with self.assertRaisesRegex(NasError, "could not be run"):
+            mute.run()
+
     def test_nothing_begins_that_would_end_too_late(self):
         made = self.session("jobs = cg.S.2\n", "uncoordinated", runs=8, lasting="1s")
         made.progress.nominal_s = lambda unit: 0.4

@@ -288,7 +288,7 @@ class Sentences(unittest.TestCase):
         self.assertIn("in no figure", text)
         self.assertIn("Workload 1 uncoordinated under MPICH", text)
         self.assertIn("1 run of this experiment", text)
-        self.assertIn("hung in MPI_Finalize after they had verified (uncoordinated 3 times)", text)
+        self.assertIn("hung in MPI_Finalize after they had verified (MPICH uncoordinated 3 times)", text)
         single = sentences.quality(one("workloads", reportkit.workloads(reportkit.Maker(runs=1), MPICH)))
         self.assertIn("single run", " ".join(single))
 
