@@ -55,5 +55,10 @@ ctl trace export svg "$out/node0.trace" "$out/node1.trace" >"$out/gantt.svg"
 ctl trace export json "$out/node0.trace" "$out/node1.trace" >"$out/perfetto.json"
 grep -h '^NPB' "$out/job1.txt" "$out/job2.txt"
 echo "coscheduled fraction:"
-ctl trace coscheduled "$out/node0.trace" "$out/node1.trace"
+fractions=$(ctl trace coscheduled "$out/node0.trace" "$out/node1.trace")
+echo "$fractions"
+[ "$(echo "$fractions" | grep -c '[0-9]')" -ge 2 ] || {
+    echo "run_trace.sh: not both jobs were scheduled: they ran without the library, or it had turned itself off" >&2
+    exit 1
+}
 echo "chart: $out/gantt.svg"

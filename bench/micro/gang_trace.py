@@ -89,21 +89,23 @@ def record(lab, options, names):
 def export(options, dumps):
     control = os.path.join(options.build, "ctl", "coschedctl")
     with open(os.path.join(options.out, "gang.svg"), "w", encoding="utf-8") as file:
-        subprocess.run([control, "trace", "export", "svg", *dumps], check=True, stdout=file)
-    subprocess.run([control, "trace", "coscheduled", *dumps], check=True)
+        file.write(two_jobs.printed(control, "trace", "export", "svg", *dumps))
+    print(two_jobs.printed(control, "trace", "coscheduled", *dumps), end="")
 
 
 def run(lab, options):
     names, slots = {}, {}
     with contextlib.ExitStack() as stack:
-        for node in two_jobs.NODES:
-            stack.enter_context(running([*lab.command, "exec", "--users", node, sys.executable, "-c", HOG]))
+        hogs = [stack.enter_context(running([*lab.command, "exec", "--users", node, sys.executable, "-c", HOG]))
+                for node in two_jobs.NODES]
         for count, name in enumerate(("short", "short", "long")):
             stack.enter_context(running(job_command(lab, options, name)))
             names[newcomer(lab, names)] = f"{name}-{count + 1}"
         time.sleep(options.warm_up)
         slots = agreed(lab)
         dumps = record(lab, options, names)
+        if any(hog.poll() is not None for hog in hogs):
+            raise two_jobs.Failed("a process that was to compute has ended by itself")
     print(f"round: {drawn([slots.get(job, []) for job in names])} ({', '.join(names.values())})")
     export(options, dumps)
 

@@ -42,7 +42,10 @@ def measure(lab, options):
             hog = subprocess.Popen([*lab.command, "exec", "--users", two_jobs.NODES[0], "sh", "-c", HOG],
                                    stdin=subprocess.DEVNULL, start_new_session=True)
             try:
-                print(line("two jobs, and somebody who computes", bursts(lab, options)), flush=True)
+                times = bursts(lab, options)
+                if hog.poll() is not None:
+                    raise two_jobs.Failed("the process that was to compute has ended by itself")
+                print(line("two jobs, and somebody who computes", times), flush=True)
             finally:
                 hog.kill()
                 hog.wait()

@@ -221,7 +221,11 @@ def _launch(jobs):
 def _stop_at_once():
     """This process comes before any job. Else it waits for a CPU at the end of a turn, and longer for one
     sort of jobs than for the other: the classes of registered jobs have weights of their own."""
-    os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    except PermissionError:
+        raise Disturbed("this program may not run in real time (CAP_SYS_NICE, or a cgroup without real-time runtime), and would "
+                        "wait for a CPU at the end of turns") from None
 
 
 @contextlib.contextmanager

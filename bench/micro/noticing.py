@@ -8,8 +8,10 @@ different jobs, and agree on the turns of the first one by its ranks, of which i
 """
 
 import argparse
+import itertools
+import json
 import os
-import subprocess
+import statistics
 import sys
 import tempfile
 import time
@@ -19,6 +21,8 @@ import two_jobs
 from guard import guarded
 
 SHIFT_S = 0.4
+SWITCH = 8  # kind of an event, of common/protocol.h
+APART = 8  # parts of a slice, one at least of which lies between what begins at different moments
 
 
 def shift_timer(lab):
@@ -26,6 +30,29 @@ def shift_timer(lab):
     lab.run("daemons", "kill", "--only", "timerd", "--node", two_jobs.NODES[1])
     time.sleep(SHIFT_S)
     lab.run("daemons", "start")
+
+
+def phase_ns(nodes):
+    """(By how much the second node's time-slices begin after the first one's, length of a slice) of their events [at, job,
+    kind, value]."""
+    first, second = ([at_ns for at_ns, _, kind, _ in events if kind == SWITCH] for events in nodes)
+    if len(first) < 2 or not second:
+        raise two_jobs.Failed("a node has recorded no switch")
+    slice_ns = statistics.median(after - before for before, after in itertools.pairwise(first))
+    later = [at_ns - max((begun for begun in first if begun <= at_ns), default=at_ns) for at_ns in second if at_ns >= first[0]]
+    return statistics.median(later or [0]) % slice_ns, slice_ns
+
+
+def check_phase(dumps):
+    """Raises Failed where slices that were to begin at different moments begin together. Says by how much they are apart."""
+    events = []
+    for dump in dumps:
+        with open(dump, encoding="utf-8") as file:
+            events.append(json.load(file)["events"])
+    later_ns, slice_ns = phase_ns(events)
+    if min(later_ns, slice_ns - later_ns) < slice_ns / APART:
+        raise two_jobs.Failed(f"the nodes' slices begin {later_ns / 1e9:.2f} s apart, together as if they were aligned: try again")
+    return f"slices of {two_jobs.NODES[1]} begin {later_ns / 1e9:.2f} s after those of {two_jobs.NODES[0]}\n"
 
 
 def record(lab, align, options):
@@ -43,8 +70,8 @@ def record(lab, align, options):
                 dumps.append(os.path.join(folder, node))
                 with open(dumps[-1], "w", encoding="utf-8") as file:
                     file.write(lab.run("exec", node, control, "trace", "dump", node))
-        return "".join(subprocess.run([control, "trace", what, *dumps], check=True, text=True,
-                                      stdout=subprocess.PIPE).stdout for what in ("delays", "coscheduled"))
+        said = check_phase(dumps) if align == "no" else ""
+        return said + "".join(two_jobs.printed(control, "trace", what, *dumps) for what in ("delays", "coscheduled"))
 
 
 def numbers(text):

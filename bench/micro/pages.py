@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 import asked  # noqa: E402
 from guard import guarded  # noqa: E402
-from naskit import memory  # noqa: E402
+from naskit import NasError, memory  # noqa: E402
 
 
 def row(title, values):
@@ -39,7 +39,10 @@ def main():
         time.sleep(options.pause)
         later.append(memory.page_us(options.mib))
         keeper = memory.Keeper(2 * options.mib)
-        keeper.wait()
+        try:
+            keeper.wait()
+        except NasError as error:
+            sys.exit(f"run_pages: {error}")
         time.sleep(options.pause)
         kept.append(memory.page_us(options.mib))
         keeper.close()

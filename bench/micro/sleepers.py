@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+import two_jobs
+
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 NS_PER_S = 1_000_000_000
 
@@ -25,7 +27,10 @@ def sleepers(lab_name, every_ns):
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         yield late_ns
         for sleeper in running:
-            late_ns.extend(json.loads(sleeper.communicate("enough\n", timeout=60)[0]))
+            said = sleeper.communicate("enough\n", timeout=60 + 2 * every_ns / NS_PER_S)[0]
+            if sleeper.returncode != 0:
+                raise two_jobs.Failed("a process that sleeps has ended by itself")
+            late_ns.extend(json.loads(said))
     finally:
         for sleeper in running:
             if sleeper.poll() is None:

@@ -50,16 +50,16 @@ class Lab:
         return done.stdout
 
     def _come_first(self):
-        """Jobs that registered are in the lab's cgroups; they are to weigh there what the others weigh
-        by themselves."""
+        """All jobs are in the lab's cgroups, which are to weigh what the jobs' processes weigh by themselves."""
         status = json.loads(self._run("status", "--json"))
         for node in status["nodes"]:
             for top in cgroups.places(cgroups.node_group(status["name"], node["name"])):
-                for file, most in (("cpu.shares", SHARES_MAX), ("cpu.weight", 10000)):
+                shares = SHARES * len(node["cpus"])
+                for file, weight in (("cpu.shares", min(shares, SHARES_MAX)), ("cpu.weight", min(shares * 100 // 1024, 10000))):
                     path = os.path.join(top, file)
                     if os.path.exists(path):
                         with open(path, "w", encoding="ascii") as control:
-                            control.write(str(min(SHARES * len(node["cpus"]), most)))
+                            control.write(str(weight))
 
     def __enter__(self):
         try:
@@ -89,7 +89,7 @@ class Job:
         # A session of its own: what the terminal interrupts is this program, which ends the job.
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen(
-                [*lab.command, "mpiexec", "-n", str(ranks), *options, *prefix, program, folder],
+                [*lab.command, "mpiexec", "--users", "-n", str(ranks), *options, *prefix, program, folder],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 env=environment(), start_new_session=True)
         self.ended = os.pidfd_open(self.process.pid)

@@ -21,6 +21,14 @@ class Failed(Exception):
     """The text is for the user."""
 
 
+def printed(*command):
+    """What a command of this build prints."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command[:3])} failed:\n{done.stdout.strip()}")
+    return done.stdout
+
+
 class Lab:
     def __init__(self, name):
         self.name = f"cosched-lab-{name}"

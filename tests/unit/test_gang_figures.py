@@ -109,6 +109,10 @@ class Verdict(unittest.TestCase):
     def test_a_job_that_does_not_verify_and_none(self):
         self.assertEqual(self.report(0, results=[(True, 0, ""), (False, 1, "")]), 1)
         self.assertEqual(self.report(0, results=[]), 1)
+        self.assertEqual(self.report(0, results=[(True, 0, "")] * 2), 0)
+
+    def test_a_job_that_no_classd_was_seen_to_know(self):
+        self.assertEqual(self.report(0, results=[(True, 0, "")] * 3), 1)
 
     def test_recorded_looks(self):
         for seconds, status in (5, 0), (6, 1):
@@ -177,6 +181,15 @@ class FairParts(unittest.TestCase):
         parts = fair_parts([{"a", "b", "c"}, {"c", "d"}, {"e"}])
         for job, part in {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3, "d": 2 / 3, "e": 1}.items():
             self.assertAlmostEqual(parts[job], part)
+
+
+class Looks(unittest.TestCase):
+    def test_what_is_no_look_is_refused(self):
+        look = [1.5, {"n": node(a=([1], 0))}]
+        self.assertEqual(gang.checked(look), look)
+        for other in ({"a": 1}, 5, [1, 2], [1, {"n": {"a": 3}}], ["x", {}]):
+            with self.assertRaises(ValueError):
+                gang.checked(other)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Refused(unittest.TestCase):
         self.patch(verify, "LAB", self.lab)
         for module in (gang, shares):
             self.patch(module, "LAB", [self.lab, "--name", "x"])
-        self.options = argparse.Namespace(build="/", slice="1s", gmet="1s", slot=200, nodes=2, cpus_per_node=1)
+        self.options = argparse.Namespace(build="/", slice="1s", gmet="1s", slot=200, record=None, nodes=2, cpus_per_node=1)
 
     def patch(self, module, name, value):
         patch = mock.patch.object(module, name, value)

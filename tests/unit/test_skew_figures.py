@@ -1,13 +1,16 @@
 """What bench/run_skew.sh makes of the nodes' recordings: which switches count, and by how much they are apart."""
 
 import argparse
+import json
 import os
 import sys
+import tempfile
 import unittest
 
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
 sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
 
+import noticing  # noqa: E402
 import skew  # noqa: E402
 import two_jobs  # noqa: E402
 
@@ -72,6 +75,31 @@ class Slots(unittest.TestCase):
         for bad in ("99ms", "0s", "1", "s", "-1s", "1.5s"):
             with self.assertRaises(argparse.ArgumentTypeError):
                 skew.slot_ns(bad)
+
+
+class Phase(unittest.TestCase):
+    """Of the nodes' slices, where run_noticing.sh has them begin at different moments."""
+
+    @staticmethod
+    def nodes(later_ns):
+        return [[[number * 1000 * MS + late_ns, "0", noticing.SWITCH, 0] for number in range(10)] for late_ns in (0, later_ns)]
+
+    def test_is_by_how_much_the_second_node_is_later(self):
+        for later_ns in (0, 400 * MS, 990 * MS):
+            self.assertEqual(noticing.phase_ns(self.nodes(later_ns)), (later_ns, 1000 * MS))
+
+    def test_who_begins_together_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            dumps = [os.path.join(folder, name) for name in ("a", "b")]
+            for later_ns, said in ((400 * MS, "0.40 s"), (10 * MS, None), (990 * MS, None)):
+                for dump, events in zip(dumps, self.nodes(later_ns)):
+                    with open(dump, "w", encoding="utf-8") as file:
+                        json.dump({"events": events}, file)
+                if said:
+                    self.assertIn(said, noticing.check_phase(dumps))
+                else:
+                    with self.assertRaisesRegex(two_jobs.Failed, "together"):
+                        noticing.check_phase(dumps)
 
 
 if __name__ == "__main__":
