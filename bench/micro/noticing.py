@@ -20,16 +20,11 @@ import asked
 import two_jobs
 from guard import guarded
 
-SHIFT_S = 0.4
+SHIFT = 0.4  # of a slice
+TRIES = 6
+SLICES = 4  # are recorded to see when they begin
 SWITCH = 8  # kind of an event, of common/protocol.h
 APART = 8  # parts of a slice, one at least of which lies between what begins at different moments
-
-
-def shift_timer(lab):
-    """Without alignment node1's time-slices begin at other moments than node0's."""
-    lab.run("daemons", "kill", "--only", "timerd", "--node", two_jobs.NODES[1])
-    time.sleep(SHIFT_S)
-    lab.run("daemons", "start")
 
 
 def phase_ns(nodes):
@@ -43,35 +38,67 @@ def phase_ns(nodes):
     return statistics.median(later or [0]) % slice_ns, slice_ns
 
 
-def check_phase(dumps):
-    """Raises Failed where slices that were to begin at different moments begin together. Says by how much they are apart."""
-    events = []
-    for dump in dumps:
-        with open(dump, encoding="utf-8") as file:
-            events.append(json.load(file)["events"])
-    later_ns, slice_ns = phase_ns(events)
-    if min(later_ns, slice_ns - later_ns) < slice_ns / APART:
-        raise two_jobs.Failed(f"the nodes' slices begin {later_ns / 1e9:.2f} s apart, together as if they were aligned: try again")
-    return f"slices of {two_jobs.NODES[1]} begin {later_ns / 1e9:.2f} s after those of {two_jobs.NODES[0]}\n"
+def apart(later_ns, slice_ns):
+    """Whether slices that begin so much later do not begin together."""
+    return min(later_ns, slice_ns - later_ns) >= slice_ns / APART
+
+
+class Recorded:
+    """What both nodes schedule for so long."""
+
+    def __init__(self, lab, control, folder, seconds):
+        for node in two_jobs.NODES:
+            lab.run("exec", node, control, "trace", "start")
+        time.sleep(seconds)
+        self.dumps = []
+        for node in two_jobs.NODES:
+            self.dumps.append(os.path.join(folder, node))
+            with open(self.dumps[-1], "w", encoding="utf-8") as file:
+                file.write(lab.run("exec", node, control, "trace", "dump", node))
+        for node in two_jobs.NODES:
+            lab.run("exec", node, control, "trace", "stop")
+
+    def phase_ns(self):
+        """See there."""
+        events = []
+        for dump in self.dumps:
+            with open(dump, encoding="utf-8") as file:
+                events.append(json.load(file)["events"])
+        return phase_ns(events)
+
+
+def shift_timer(lab, recorded):
+    """Without alignment each node's time-slices begin when its timerd has: node1's is started again until they begin SHIFT of a
+    slice later than node0's, or so. `recorded(slices)` records that many."""
+    delay_s = 0.0
+    for _ in range(TRIES):
+        lab.run("daemons", "kill", "--only", "timerd", "--node", two_jobs.NODES[1])
+        time.sleep(delay_s)
+        lab.run("daemons", "start")
+        later_ns, slice_ns = recorded(SLICES).phase_ns()
+        if abs(later_ns - SHIFT * slice_ns) < slice_ns / APART:
+            return
+        delay_s = (delay_s + (SHIFT * slice_ns - later_ns) / 1e9) % (slice_ns / 1e9)
+    raise two_jobs.Failed(f"{two_jobs.NODES[1]}'s slices do not begin when they should, so often was its timerd started again: {TRIES}")
 
 
 def record(lab, align, options):
     """What `coschedctl trace delays` and `coscheduled` say of one lab's life."""
     control = os.path.join(options.build, "ctl", "coschedctl")
-    with two_jobs.lab_up(lab, options, f"timer.align={align}"), tempfile.TemporaryDirectory() as folder:
+    with two_jobs.lab_up(lab, options, f"timer.align={align}"), tempfile.TemporaryDirectory() as folder, \
+            two_jobs.sharing(lab, options, options.apart):
+        said = ""
         if align == "no":
-            shift_timer(lab)
-        with two_jobs.sharing(lab, options, options.apart):
-            for node in two_jobs.NODES:
-                lab.run("exec", node, control, "trace", "start")
-            time.sleep(options.seconds)
-            dumps = []
-            for node in two_jobs.NODES:
-                dumps.append(os.path.join(folder, node))
-                with open(dumps[-1], "w", encoding="utf-8") as file:
-                    file.write(lab.run("exec", node, control, "trace", "dump", node))
-        said = check_phase(dumps) if align == "no" else ""
-        return said + "".join(two_jobs.printed(control, "trace", what, *dumps) for what in ("delays", "coscheduled"))
+            slice_s = json.loads(lab.run("status", "--json"))["nodes"][0]["scheduler"]["time_slice_s"]
+            shift_timer(lab, lambda slices: Recorded(lab, control, folder, slices * slice_s))
+        found = Recorded(lab, control, folder, options.seconds)
+        if align == "no":
+            later_ns, slice_ns = found.phase_ns()
+            if not apart(later_ns, slice_ns):
+                raise two_jobs.Failed(f"the nodes' slices begin {later_ns / 1e9:.2f} s apart, together as if they were aligned: "
+                                      "try again")
+            said = f"slices of {two_jobs.NODES[1]} begin {later_ns / 1e9:.2f} s after those of {two_jobs.NODES[0]}\n"
+        return said + "".join(two_jobs.printed(control, "trace", what, *found.dumps) for what in ("delays", "coscheduled"))
 
 
 def numbers(text):

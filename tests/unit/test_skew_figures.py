@@ -1,11 +1,10 @@
 """What bench/run_skew.sh makes of the nodes' recordings: which switches count, and by how much they are apart."""
 
 import argparse
-import json
 import os
 import sys
-import tempfile
 import unittest
+from unittest import mock
 
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "bench")
 sys.path[:0] = [BENCH, os.path.join(BENCH, "micro")]
@@ -88,18 +87,20 @@ class Phase(unittest.TestCase):
         for later_ns in (0, 400 * MS, 990 * MS):
             self.assertEqual(noticing.phase_ns(self.nodes(later_ns)), (later_ns, 1000 * MS))
 
-    def test_who_begins_together_is_refused(self):
-        with tempfile.TemporaryDirectory() as folder:
-            dumps = [os.path.join(folder, name) for name in ("a", "b")]
-            for later_ns, said in ((400 * MS, "0.40 s"), (10 * MS, None), (990 * MS, None)):
-                for dump, events in zip(dumps, self.nodes(later_ns)):
-                    with open(dump, "w", encoding="utf-8") as file:
-                        json.dump({"events": events}, file)
-                if said:
-                    self.assertIn(said, noticing.check_phase(dumps))
-                else:
-                    with self.assertRaisesRegex(two_jobs.Failed, "together"):
-                        noticing.check_phase(dumps)
+    def test_who_begins_an_eighth_of_a_slice_apart_does_not_begin_together(self):
+        for later_ms, good in ((400, True), (130, True), (10, False), (990, False)):
+            self.assertEqual(noticing.apart(later_ms * MS, 1000 * MS), good)
+
+    def test_the_timer_is_started_again_until_slices_begin_as_they_should(self):
+        slept, overhead_s = [], 0.89
+        recorded = mock.Mock(side_effect=lambda _: mock.Mock(
+            **{"phase_ns.return_value": ((overhead_s + slept[-1]) % 1 * 1000 * MS, 1000 * MS)}))
+        with mock.patch.object(noticing.time, "sleep", slept.append):
+            noticing.shift_timer(mock.Mock(), recorded)
+            self.assertEqual([round(delay_s, 2) for delay_s in slept], [0, 0.51])
+            recorded.side_effect = lambda _: mock.Mock(**{"phase_ns.return_value": (0, 1000 * MS)})
+            with self.assertRaisesRegex(two_jobs.Failed, "do not begin when they should"):
+                noticing.shift_timer(mock.Mock(), recorded)
 
 
 if __name__ == "__main__":
