@@ -164,8 +164,7 @@ def _enter(group):
 
 def existing(lab):
     """The directories of the lab's subtrees that are there, in each hierarchy."""
-    return [top for point, _, _ in _mounts() for top in sorted(glob.glob(os.path.join(glob.escape(point), f"{lab}.*")))
-            + glob.glob(os.path.join(glob.escape(point), lab))]  # as it was before nodes had subtrees
+    return [top for point, _, _ in _mounts() for top in sorted(glob.glob(os.path.join(glob.escape(point), f"{lab}.*")))]
 
 
 def remove(lab):

@@ -81,15 +81,11 @@ class Phase(unittest.TestCase):
 
     @staticmethod
     def nodes(later_ns):
-        return [[[number * 1000 * MS + late_ns, "0", noticing.SWITCH, 0] for number in range(10)] for late_ns in (0, later_ns)]
+        return [[[number * 1000 * MS + late_ns, "0", skew.SWITCH, 0] for number in range(10)] for late_ns in (0, later_ns)]
 
     def test_is_by_how_much_the_second_node_is_later(self):
         for later_ns in (0, 400 * MS, 990 * MS):
             self.assertEqual(noticing.phase_ns(self.nodes(later_ns)), (later_ns, 1000 * MS))
-
-    def test_who_begins_an_eighth_of_a_slice_apart_does_not_begin_together(self):
-        for later_ms, good in ((400, True), (130, True), (10, False), (990, False)):
-            self.assertEqual(noticing.apart(later_ms * MS, 1000 * MS), good)
 
     def test_the_timer_is_started_again_until_slices_begin_as_they_should(self):
         slept, overhead_s = [], 0.89
