@@ -1,8 +1,9 @@
 # Run at each build, cmake -DROOT=DIR -DVERSION=X.Y.Z -DOUT=FILE.c -P: what the programs call their version. In a clone
 # the commit is part of it, so that two builds can be told apart on a cluster's nodes; elsewhere there is none to tell.
-execute_process(COMMAND git -C ${ROOT} rev-parse --short=7 HEAD OUTPUT_VARIABLE commit ERROR_QUIET
+# safe.directory: root may build what lies in a user's clone.
+execute_process(COMMAND git -c safe.directory=* -C ${ROOT} rev-parse --short=7 HEAD OUTPUT_VARIABLE commit ERROR_QUIET
                 OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
-execute_process(COMMAND git -C ${ROOT} rev-parse --show-prefix OUTPUT_VARIABLE below ERROR_QUIET
+execute_process(COMMAND git -c safe.directory=* -C ${ROOT} rev-parse --show-prefix OUTPUT_VARIABLE below ERROR_QUIET
                 OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(NOT failed AND below STREQUAL "") # else the sources lie in somebody else's clone
   string(SUBSTRING "${commit}" 0 7 commit)

@@ -76,11 +76,12 @@ static int set_number(struct config *config, const struct key *key, const char *
                       struct error *err)
 {
     uint64_t number = 0, minimum = 0, maximum = 0;
-    if (parse_number(key->type, value, &number, err) < 0)
-        return -1;
+    struct error fault = {0};
+    if (parse_number(key->type, value, &number, &fault) < 0 && fault.code != ERANGE)
+        return error_set(err, fault.code, "%s", fault.text);
     parse_number(key->type, key->minimum, &minimum, NULL);
     parse_number(key->type, key->maximum, &maximum, NULL);
-    if (number < minimum || number > maximum)
+    if (fault.code == ERANGE || number < minimum || number > maximum)
         return error_set(err, ERANGE, "%s is out of range; use %s to %s", value, key->minimum,
                          key->maximum);
     if (key->type == SHARE || key->type == PORTION)
@@ -107,11 +108,12 @@ static int set_integer(struct config *config, const struct key *key, const char 
                        struct error *err)
 {
     int64_t number = 0, minimum = 0, maximum = 0;
-    if (units_parse_integer(value, &number, err) < 0)
-        return -1;
+    struct error fault = {0};
+    if (units_parse_integer(value, &number, &fault) < 0 && fault.code != ERANGE)
+        return error_set(err, fault.code, "%s", fault.text);
     units_parse_integer(key->minimum, &minimum, NULL);
     units_parse_integer(key->maximum, &maximum, NULL);
-    if (number < minimum || number > maximum)
+    if (fault.code == ERANGE || number < minimum || number > maximum)
         return error_set(err, ERANGE, "%s is out of range; use %s to %s", value, key->minimum,
                          key->maximum);
     *(int64_t *)field_of(config, key) = number;

@@ -205,8 +205,8 @@ static int parse_capacity(const char *text, uint64_t *capacity, struct error *er
 {
     if (units_parse_count(text, capacity, err) < 0)
         return -1;
-    if (*capacity > PROTOCOL_TRACE_EVENTS_MAX)
-        return error_set(err, EINVAL, "%s events are more than a trace keeps, %u", text,
+    if (*capacity == 0 || *capacity > PROTOCOL_TRACE_EVENTS_MAX)
+        return error_set(err, EINVAL, "%s events cannot be kept; give 1 to %u, or no number", text,
                          PROTOCOL_TRACE_EVENTS_MAX);
     return 0;
 }

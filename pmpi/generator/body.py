@@ -241,15 +241,15 @@ class Body:
             direct = within(f.role, [f"rc = next->{f.name}({f.call(self.replace)});"])
             return [f"if (!wait_for_all(next, {', '.join(arguments)}, &rc)) {{", *indent(direct), "}"]
         first = "wait_new()" if f.role == "wait" else "wait_new_looking_first(PEERS_UNKNOWN)"
-        lines, unfinished = [f"struct wait wait = {first};"], "*outcount == 0"
+        lines, unfinished = [f"struct wait wait = {first};"], "found == 0"
         if f.role != "waitsome":
             at = {"probe": 3, "mprobe": 3, "wait": 1, "waitany": 3}[f.role]
             arguments.insert(at, "&flag")
             lines.append("int flag = 0;")
             unfinished = "!flag"
         probes = f.role in ("probe", "mprobe")
-        begin = "" if f.role == "waitsome" else "flag = WAIT_UNTOLD, "
-        loop = [f"while (({begin}rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
+        told = "found" if f.role == "waitsome" else "flag"
+        loop = [f"while (({told} = WAIT_UNTOLD, rc = next->{f.twin}({', '.join(arguments)})) == MPI_SUCCESS && {unfinished}) {{",
                 *(["    wait_progress();"] if probes else []), "    wait_pause(&wait);", "}"]
         direct = f"rc = next->{f.name}({f.call(self.replace)});"
         if probes:

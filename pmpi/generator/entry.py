@@ -7,12 +7,19 @@ from .roles import AFTER, BEFORE, BLOCKING, COMPLETION, IN, INTRODUCES, MERGES, 
 def completion(f, body):
     """A call that completes requests: headers come off, statuses are put right."""
     shape, count, requests, index, statuses, done = COMPLETION[f.role]
-    outcount = "rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS ? *outcount : 0" if shape == "SOME" else "1"
+    outcount = "1"
     body.replace[statuses] = "given"
+    if shape == "SOME":
+        outcount = "found != WAIT_UNTOLD ? found : 0"
+        body.replace["outcount"] = "outcount != NULL ? &found : NULL"
+        yield "int found = WAIT_UNTOLD;"
     yield "struct header_batch batch;"
     yield f"MPI_Status *given = header_before(&batch, HEADER_{shape}, {count}, {requests}, {statuses});"
     yield from before_real(f)
     yield from body.real()
+    if shape == "SOME":
+        yield "if (found != WAIT_UNTOLD)"
+        yield "    *outcount = found;"
     yield from after_real(f)
     yield f"header_after(&batch, rc, {done}, {outcount}, {index});"
 

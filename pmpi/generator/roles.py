@@ -51,7 +51,7 @@ OVER = {
     "isend": "wait_over_for(comm, dest);",
     "irecv": "wait_over_for(comm, source);",
     "recv": "wait_over_for(comm, rc == MPI_SUCCESS ? status->MPI_SOURCE : source);",
-    "testsome": "wait_tested(rc == MPI_SUCCESS && *outcount > 0);",
+    "testsome": "wait_tested(rc == MPI_SUCCESS && found > 0);",
     **dict.fromkeys(["test", "testone", "testall", "testany", "get_status", "iprobe", "improbe"],
                     "wait_tested(rc == MPI_SUCCESS && *flag);"),
 }

@@ -46,6 +46,8 @@ def wrapper(f, entry):
     nested = "carrier_free_nested(next->{0}, {1})" if f.role == "comm_free" else "next->{0}({1})"
     if unpolled(f):
         yield f"    {unpolled(f)} = true;"
+    if f.name == "Comm_disconnect":
+        yield "    orphans_settle(comm);"
     yield "    if (core_nested())"
     yield f"        return {nested.format(f.name, f.call())};"
     yield "    int rc;"
@@ -62,6 +64,7 @@ def wrappers(functions):
     yield '#include "pmpi/variant/core.h"'
     yield '#include "pmpi/variant/header.h"'
     yield '#include "pmpi/variant/lifecycle.h"'
+    yield '#include "pmpi/variant/orphans.h"'
     yield '#include "pmpi/variant/outsiders.h"'
     yield '#include "pmpi/variant/peers.h"'
     yield '#include "pmpi/variant/quick.h"'

@@ -232,6 +232,8 @@ void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, 
         pack_bounced(parcel, bytes);
     else
         be_struct(parcel, outgoing(0, bytes));
+    if (parcel->wire != NULL)
+        parcel->wire->comm = comm;
     if (parcel->wire != NULL && use == HEADER_PERSISTENT) {
         parcel->wire->persistent = true;
         parcel->wire->user = user;
@@ -252,6 +254,8 @@ void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
         bytes = size_of(parcel);
     }
     pack_bounced(parcel, bytes);
+    if (parcel->wire != NULL)
+        parcel->wire->comm = comm;
 }
 
 // By the MPI, which may know that the buffer is a device's, and not this processor's to read.
@@ -270,6 +274,7 @@ void header_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
             wire_free(wire);
         return;
     }
+    wire->comm = comm;
     *parcel = (struct parcel){wire->header + 1, (MPI_Count)bytes, MPI_PACKED, wire, MPI_SUCCESS};
 }
 
@@ -324,6 +329,8 @@ void header_expect(struct parcel *parcel, enum header_use use, int source, int t
         (parcel->rc = validate_in(parcel, source, tag, comm)) != MPI_SUCCESS)
         return;
     expect(parcel, use, size);
+    if (parcel->wire != NULL)
+        parcel->wire->comm = comm;
 }
 
 // What is found wrong here leaves the message where it is, to be received by another call. (Not so
@@ -610,7 +617,9 @@ void *header_attach(void *buffer, MPI_Count *size)
         return buffer;
     MPI_Count each = (MPI_Count)sizeof(struct header) + BSEND_ALIGNMENT;
     MPI_Count larger = *size + (*size / MPI_BSEND_OVERHEAD + 1) * each;
-    void *own = larger <= INT_MAX || *size > INT_MAX ? malloc((size_t)larger) : NULL;
+    if (*size <= INT_MAX && larger > INT_MAX)
+        larger = INT_MAX;
+    void *own = malloc((size_t)larger);
     if (own == NULL)
         return buffer;
     attaching = own;

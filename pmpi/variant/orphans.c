@@ -111,6 +111,29 @@ void orphans_add(struct wire *wire, MPI_Request *request)
         orphans_look();
 }
 
+static bool has_of(MPI_Comm comm)
+{
+    bool found = false;
+    take();
+    for (struct wire *wire = line.first; wire != NULL && !found; wire = wire->next)
+        found = wire->comm == comm || wire->comm == MPI_COMM_NULL;
+    give_back();
+    return found;
+}
+
+void orphans_settle(const MPI_Comm *comm)
+{
+    struct patience patience = {0};
+    if (!atomic_load_explicit(&orphans_exist, memory_order_relaxed) || comm == NULL ||
+        *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF)
+        return;
+    orphans_look();
+    while (has_of(*comm)) {
+        patience_pause(&patience, PATIENCE_FOR_EVER);
+        orphans_look();
+    }
+}
+
 void orphans_wait(void)
 {
     struct patience patience = {0};

@@ -38,7 +38,7 @@ static void duration(struct settings *settings, const char *variable, uint64_t m
     struct error err = {0};
     if (text == NULL || *text == '\0')
         return;
-    if (units_parse_duration(text, &read_ns, &err) == 0 && read_ns > most_ns)
+    if (units_parse_duration(text, &read_ns, &err) == 0 ? read_ns > most_ns : err.code == ERANGE)
         error_set(&err, ERANGE, "'%.40s' is more than %" PRIu64 "s", text, most_ns / NS_PER_SEC);
     if (err.code == 0)
         *value_ns = read_ns;

@@ -497,6 +497,19 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
 
 enum { STATUSES_AT_HAND = 64 };
 
+// Its fault is in the status, whatever a handler of the program's leaves of it.
+static void wait_for_pending(const struct mpi_next *next, MPI_Request *request, MPI_Status *status)
+{
+    struct wait wait = wait_new();
+    int flag = 0, rc;
+    status->MPI_ERROR = MPI_SUCCESS;
+    while ((flag = WAIT_UNTOLD, rc = next->Testall(1, request, &flag, status)) == MPI_SUCCESS &&
+           !flag)
+        wait_pause(&wait);
+    if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
+        status->MPI_ERROR = rc;
+}
+
 // MPI_Testall tells of a fault before all are complete, MPI_Waitall afterwards. And from 4.2 on the
 // first leaves what is complete then in its place, faults included, which would be told again.
 static void wait_for_rest(const struct mpi_next *next, int count, MPI_Request *requests,
@@ -507,10 +520,20 @@ static void wait_for_rest(const struct mpi_next *next, int count, MPI_Request *r
         if (requests[i] == MPI_REQUEST_NULL)
             continue;
         if (statuses[i].MPI_ERROR == MPI_ERR_PENDING)
-            statuses[i].MPI_ERROR = wait_request(next, &requests[i], &statuses[i], PEERS_UNKNOWN);
+            wait_for_pending(next, &requests[i], &statuses[i]);
         else
             next->Test(&requests[i], &flag, MPI_STATUS_IGNORE);
     }
+}
+
+// Whether it has told of a fault, which a handler of the program's may have made a success of.
+static bool some_pending(int count, const MPI_Request *requests, const MPI_Status *statuses)
+{
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL && statuses[i].MPI_ERROR == MPI_ERR_PENDING)
+            return true;
+    }
+    return false;
 }
 
 // MPI_Testall is not quite the same: it does not set MPI_ERROR of who has succeeded; and where
@@ -536,9 +559,9 @@ bool wait_for_all(const struct mpi_next *next, int count, MPI_Request *requests,
     int flag = 0;
     while ((flag = WAIT_UNTOLD, *rc = next->Testall(count, requests, &flag, statuses)) ==
                MPI_SUCCESS &&
-           !flag)
+           !flag && !some_pending(count, requests, statuses))
         wait_pause(&wait);
-    if (*rc == MPI_ERR_IN_STATUS && flag <= 0)
+    if (*rc == MPI_ERR_IN_STATUS ? flag <= 0 : *rc == MPI_SUCCESS && flag == 0)
         wait_for_rest(next, count, requests, statuses);
     free(made);
     return true;

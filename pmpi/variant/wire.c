@@ -59,6 +59,7 @@ struct wire *wire_new(size_t bytes)
     }
     *wire = (struct wire){.header = wire->header,
                           .room = wire->room,
+                          .comm = MPI_COMM_NULL,
                           .made = MPI_DATATYPE_NULL,
                           .layout = MPI_DATATYPE_NULL};
     return wire;

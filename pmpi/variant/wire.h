@@ -42,6 +42,7 @@ struct wire {
     MPI_Datatype made;    // of header and payload, or MPI_DATATYPE_NULL; freed with the wire
     struct wire *partner; // the outgoing part of the same request
     struct wire *next;
+    MPI_Comm comm;       // MPI_COMM_NULL: not known, of a message that was matched before
     MPI_Request request; // of a request that the program freed
 };
 

@@ -162,6 +162,26 @@ CASE(disconnect)
     }
 }
 
+// Which it has to wait for.
+CASE(disconnect_with_freed_requests)
+{
+    static const int lengths[] = {8, 5000, 300000};
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm other;
+        MPI_Request request;
+        unsigned char *got = buffer((size_t)lengths[i]);
+        OK(MPI_Comm_dup(comm, &other));
+        OK(MPI_Irecv(got, lengths[i], MPI_BYTE, rank ^ 1, TAG, other, &request));
+        OK(MPI_Request_free(&request));
+        OK(MPI_Issend(message((size_t)lengths[i], rank), lengths[i], MPI_BYTE, rank ^ 1, TAG, other,
+                      &request));
+        OK(MPI_Request_free(&request));
+        OK(MPI_Comm_disconnect(&other));
+        CHECK(other == MPI_COMM_NULL);
+        meet();
+    }
+}
+
 CASE(freed_with_operations_pending)
 {
     // They complete as if the handle were still there.

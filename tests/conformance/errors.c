@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TAG = 14 };
 
@@ -272,7 +273,64 @@ CASE(handler_that_swallows_faults_of_waits)
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
     MPI_Waitall(-1, &none, MPI_STATUSES_IGNORE);
-    note("%d", calls);
+    int found = 0, index = 0;
+    MPI_Waitsome(-1, &none, &found, &index, MPI_STATUSES_IGNORE);
+    MPI_Testsome(-1, &none, &found, &index, MPI_STATUSES_IGNORE);
+    note("%d %d", calls, found);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
+    OK(MPI_Errhandler_free(&handler));
+    OK(MPI_Errhandler_free(&world));
+    OK(MPI_Errhandler_free(&self));
+}
+
+enum { FAULTY, GOOD, LATE, MESSAGES };
+
+static void three_messages(MPI_Request *requests, MPI_Status *statuses, unsigned char **got)
+{
+    for (int i = 0; i < MESSAGES; i++) {
+        got[i] = loose_buffer(50, i == FAULTY ? 1 << 20 : 0);
+        statuses[i] = fresh_status();
+        OK(MPI_Irecv(got[i], i == FAULTY ? 4 : 50, MPI_BYTE, 0, TAG + i, comm, &requests[i]));
+    }
+}
+
+// What has come of the messages is in the statuses.
+CASE(handler_that_swallows_a_fault_of_a_message)
+{
+    MPI_Errhandler handler, world, self;
+    MPI_Request requests[MESSAGES];
+    MPI_Status statuses[MESSAGES];
+    unsigned char *got[MESSAGES];
+    OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &world));
+    OK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &self));
+    OK(MPI_Comm_create_errhandler(swallow, &handler));
+    OK(MPI_Comm_set_errhandler(comm, handler));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
+    if (rank == 1)
+        three_messages(requests, statuses, got);
+    meet();
+    if (rank == 0) {
+        OK(MPI_Send(message(50, FAULTY), 50, MPI_BYTE, 1, TAG + FAULTY, comm));
+        OK(MPI_Send(message(50, GOOD), 50, MPI_BYTE, 1, TAG + GOOD, comm));
+        OK(MPI_Send(&number, 1, MPI_INT, 1, TAG + MESSAGES, comm));
+        usleep(20000);
+        OK(MPI_Send(message(50, LATE), 50, MPI_BYTE, 1, TAG + LATE, comm));
+    } else {
+        OK(MPI_Recv(&number, 1, MPI_INT, 0, TAG + MESSAGES, comm, MPI_STATUS_IGNORE));
+        MPI_Waitall(MESSAGES, requests, statuses);
+        RETURNS(MPI_ERR_TRUNCATE, statuses[FAULTY].MPI_ERROR);
+#ifdef OPEN_MPI
+        if (requests[LATE] != MPI_REQUEST_NULL)
+            statuses[LATE].MPI_ERROR = MPI_Wait(&requests[LATE], &statuses[LATE]);
+#endif
+        for (int i = GOOD; i < MESSAGES; i++) {
+            RETURNS(MPI_SUCCESS, statuses[i].MPI_ERROR);
+            STATUS(&statuses[i], 0, TAG + i, MPI_BYTE, 50);
+            FILLED(got[i], 50, i);
+        }
+    }
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
     OK(MPI_Errhandler_free(&handler));

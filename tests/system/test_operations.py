@@ -241,8 +241,9 @@ class Trace(Node):
         trace = json.loads(self.ctl("trace", "dump").stdout)
         self.assertEqual(len(trace["events"]), 10)
         self.assertGreaterEqual(trace["lost"], 90)
-        more = self.ctl("trace", "start", "1048577")
-        self.assertEqual((more.returncode, "1048576" in more.stderr), (2, True), more.stderr)
+        for events in ("1048577", "0"):
+            refused = self.ctl("trace", "start", events)
+            self.assertEqual((refused.returncode, "give 1 to 1048576" in refused.stderr), (2, True), refused.stderr)
 
     def test_users_may_not_record_or_read(self):
         user = self.client(NOBODY)

@@ -140,6 +140,8 @@ static void config_errors_name_file_and_line(void **state)
     } bad[] = {
         {"[scheduler]\ntime_slic = 5s\n", "x.ini:2: [scheduler] time_slic: unknown key"},
         {"[sched]\ngmet = 5s\n", "x.ini:2: [sched] gmet: unknown key"},
+        {"[scheduler]\ntime_slice = 9999999h\n", "time_slice: 9999999h is out of range; use 100ms to 1h"},
+        {"[scheduler]\nidle_share = 0.33333%\n", "\"0.33333%\" has more than four decimals; write fewer"},
         {"[scheduler]\n\ngmet = 5\n", "x.ini:3: [scheduler] gmet: \"5\" is not a duration"},
         {"[scheduler]\ngmet = 1s\ngmet = 2s\n",
          "x.ini:3: [scheduler] gmet: given before, at line 2"},
@@ -175,7 +177,7 @@ static void config_errors_name_file_and_line(void **state)
         {"[dcs]\nexponent = 0.5\n", "x.ini:2: [dcs] exponent: \"0.5\" is not a whole number"},
         {"[dcs]\nexponent = --1\n", "\"--1\" is not a whole number"},
         {"[dcs]\nexponent = -\n", "\"-\" is not a whole number"},
-        {"[dcs]\nexponent = 9223372036854775808\n", "is not a whole number"},
+        {"[dcs]\nexponent = 9223372036854775808\n", "9223372036854775808 is out of range; use -16 to 16"},
         {"[dcs]\nconstant = 100\n", "x.ini:2: [dcs] constant: \"100\" is not a duration"},
         {"[dcs]\nconstant = -1ms\n", "x.ini:2: [dcs] constant: \"-1ms\" is not a duration"},
         {"[dcs]\nquantum = 999us\n", "x.ini:2: [dcs] quantum: 999us is out of range; use 1ms"},

@@ -3,6 +3,7 @@
 // call. Datatypes and requests are in test_header_types.c and _requests.c.
 #include "tests/unit/header_peer.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +339,26 @@ static void a_buffer_holds_what_it_would_without_us(void **state)
     free(buffer);
 }
 
+// A header more for each message that fits, but no more than an int says.
+static void a_large_buffer_grows_as_far_as_it_can(void **state)
+{
+    static const int sizes[] = {1500000000, 1800000000, INT_MAX - 100, INT_MAX};
+    unsigned char byte;
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *detached = NULL;
+        int size = 0;
+        assert_int_equal(lib.Buffer_attach(&byte, sizes[i]), 0);
+        assert_int_equal(mpi_next[1].Buffer_detach(&detached, &size), 0);
+        assert_in_range(size, sizes[i] < INT_MAX ? sizes[i] + 32 : sizes[i], INT_MAX);
+        assert_ptr_not_equal(detached, &byte);
+        assert_int_equal(mpi_next[1].Buffer_attach(detached, size), 0);
+        assert_int_equal(lib.Buffer_detach(&detached, &size), 0);
+        assert_ptr_equal(detached, &byte);
+        assert_int_equal(size, sizes[i]);
+    }
+}
+
 // --- a peer without the library ------------------------------------------------------------------
 
 static void a_bare_message_is_delivered(void **state)
@@ -385,6 +406,7 @@ int main(void)
         TEST(an_idle_receiver_of_a_scheduled_sender_asks_once),
         TEST(looking_twice_at_a_message_asks_no_more),
         TEST(a_buffer_holds_what_it_would_without_us),
+        TEST(a_large_buffer_grows_as_far_as_it_can),
         TEST(a_bare_message_is_delivered),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -124,6 +124,52 @@ static void a_freed_receive_is_looked_after_when_a_communicator_goes(void **stat
     assert_false(orphans_exist);
 }
 
+static MPI_Comm disconnected;
+static int (*really_test)(MPI_Request *request, int *flag, MPI_Status *status);
+
+// The peer gets there while this rank waits.
+static int test_and_receive(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    static int calls;
+    unsigned char got[300];
+    if (++calls % 10 == 0)
+        mock_peer_receive(disconnected, TAG, got, sizeof got);
+    return really_test(request, flag, status);
+}
+
+static int disconnect_when_nothing_is_under_way(MPI_Comm *comm)
+{
+    assert_int_equal(mock_requests_left(), 1); // of MPI_COMM_WORLD
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+// MPICH waits in MPI_Comm_disconnect, where nobody looks after the library's requests.
+static void freed_requests_are_over_before_their_communicator(void **state)
+{
+    unsigned char bytes[200];
+    MPI_Request request;
+    (void)state;
+    really_test = mpi_next[1].Test;
+    mpi_next[0].Comm_disconnect = disconnect_when_nothing_is_under_way;
+    lib.Irecv(bytes, sizeof bytes, MPI_BYTE, MOCK_PEER, TAG, MPI_COMM_WORLD, &request);
+    lib.Request_free(&request);
+    for (int i = 0; i < 2; i++) {
+        lib.Comm_dup(MPI_COMM_WORLD, &disconnected);
+        mock_hold_sends(disconnected);
+        lib.Isend(bytes, sizeof bytes, MPI_BYTE, MOCK_PEER, TAG, disconnected, &request);
+        lib.Request_free(&request);
+        assert_int_equal(mock_requests_left(), 2);
+        mpi_next[1].Test = test_and_receive;
+        assert_int_equal(lib.Comm_disconnect(&disconnected), 0);
+        mpi_next[1].Test = really_test;
+    }
+    peer_sends(TAG, sizeof bytes, 8);
+    orphans_look();
+    assert_false(orphans_exist);
+    assert_int_equal(mock_requests_left(), 0);
+}
+
 static void freed_sends_arrive(void **state)
 {
     unsigned char bufs[3][200];
@@ -461,6 +507,7 @@ int main(void)
         TEST(a_persistent_receive_that_an_error_ends_is_forgotten),
         TEST(a_freed_receive_is_looked_after),
         TEST(a_freed_receive_is_looked_after_when_a_communicator_goes),
+        TEST(freed_requests_are_over_before_their_communicator),
         TEST(freed_sends_arrive),
         TEST(a_handler_that_jumps_holds_nobody_up),
         TEST(who_only_sends_and_frees_keeps_few),
