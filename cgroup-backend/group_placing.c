@@ -12,6 +12,7 @@ enum {
     PLACE_ROUNDS_MAX = 100,
     PLACE_MEMBERS_MAX = 4096, // taken by one registration
     PLACE_LOOKS_MAX = 65536,  // threads and processes looked at by one
+    LISTED_PER_LOOK = 64,     // processes of a class that are read in the time of a look
     FAMILY_MAX = 32,          // a process and its wrappers
     NEIGHBOURS_MAX = 16384,   // among whom orphans are looked for
 };
@@ -103,16 +104,29 @@ static int place_one(struct cgroup_class *class_, const struct process_id *who, 
     return groups_confirm(class_, who, err);
 }
 
+// Each costs the daemon some tens of microseconds, and it serves others.
+static int explain_too_many(struct error *err)
+{
+    return error_set(err, E2BIG,
+                     "more than %d processes would have to be moved with it, or too many threads "
+                     "and processes looked at: begin them after MPI_Init, when they are born into "
+                     "the class",
+                     PLACE_MEMBERS_MAX);
+}
+
 // Those of `processes` that are missing in at least one of the class's groups, in place of
-// *missing.
+// *missing. Each group is read as a whole, which takes of *looks.
 static int find_missing(const struct cgroup_class *class_, const struct process_list *processes,
-                        struct process_list *missing, struct error *err)
+                        size_t *looks, struct process_list *missing, struct error *err)
 {
     missing->count = 0;
     for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
         cleanup_pids struct pid_list members = {0};
         if (processes_of_group(class_->groups[i].path, &members, err) != 0)
             return -1;
+        if (*looks < members.count / LISTED_PER_LOOK)
+            return explain_too_many(err);
+        *looks -= members.count / LISTED_PER_LOOK;
         pid_list_sort(&members);
         size_t known = missing->count; // of the groups before
         for (size_t k = 0; k < processes->count; k++)
@@ -130,16 +144,6 @@ struct placing {
     struct process_list placed; // whom we moved
     size_t looks;               // that are left
 };
-
-// Each costs the daemon some tens of microseconds, and it serves others.
-static int explain_too_many(struct error *err)
-{
-    return error_set(err, E2BIG,
-                     "more than %d processes would have to be moved with it, or too many threads "
-                     "and processes looked at: begin them after MPI_Init, when they are born into "
-                     "the class",
-                     PLACE_MEMBERS_MAX);
-}
 
 // Those of all of them, in place of what *descendants had.
 static int list_descendants(const struct process_list *roots, size_t *looks,
@@ -184,7 +188,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_l
     for (int round = 0; round < PLACE_ROUNDS_MAX; round++) {
         bool exact, moved = false;
         if (list_descendants(roots, &placing->looks, &descendants, &exact, err) != 0 ||
-            find_missing(class_, &descendants, &missing, err) != 0)
+            find_missing(class_, &descendants, &placing->looks, &missing, err) != 0)
             return -1;
         process_list_sort(placed);
         for (size_t i = 0, known = placed->count; i < missing.count; i++) {

@@ -28,6 +28,16 @@ static int census(const char *path, pid_t root, uint64_t root_start, const struc
     return 0;
 }
 
+static int check_processes(size_t count, struct error *err)
+{
+    return count <= MEMBERS_MAX
+               ? 0
+               : error_set(err, E2BIG,
+                           "%zu processes are more than the %d that can be stopped one by one: "
+                           "suspend by share or freezer",
+                           count, MEMBERS_MAX);
+}
+
 static int check_count(const struct genealogy *found, struct error *err)
 {
     if (found->threads > SIGNALS_THREADS_MAX)
@@ -35,12 +45,7 @@ static int check_count(const struct genealogy *found, struct error *err)
                          "more than %d threads cannot be looked at one by one: suspend by share or "
                          "freezer",
                          SIGNALS_THREADS_MAX);
-    return found->count <= MEMBERS_MAX
-               ? 0
-               : error_set(err, E2BIG,
-                           "%zu processes are more than the %d that can be stopped one by one: "
-                           "suspend by share or freezer",
-                           found->count, MEMBERS_MAX);
+    return check_processes(found->count, err);
 }
 
 static int census_suspended(const char *path, const struct suspension *suspension,
@@ -48,6 +53,17 @@ static int census_suspended(const char *path, const struct suspension *suspensio
 {
     const struct class_suspension *how = &suspension->how;
     return census(path, how->root, how->root_start, &suspension->ours, genealogy, err);
+}
+
+// The same, of no more than can be stopped one by one; a whole class of more is not looked at.
+static int census_to_stop(const char *path, const struct suspension *suspension,
+                          struct genealogy *found, struct error *err)
+{
+    cleanup_pids struct pid_list members = {0};
+    if (suspension->how.root == 0 &&
+        (processes_of_group(path, &members, err) != 0 || check_processes(members.count, err) != 0))
+        return -1;
+    return census_suspended(path, suspension, found, err) == 0 ? check_count(found, err) : -1;
 }
 
 static const char *path_of(const class_t *base)
@@ -92,12 +108,10 @@ int groups_find_stopped(class_t *base, struct suspension *suspension, struct err
 {
     cleanup_genealogy struct genealogy found = {0};
     const struct class_suspension *how = &suspension->how;
-    if (census_suspended(path_of(base), suspension, &found, err) != 0)
+    if (census_to_stop(path_of(base), suspension, &found, err) != 0)
         return -1;
     if (how->root != 0 && found.count == 0)
         return error_set(err, ESRCH, "process %d is not in class %s", (int)how->root, base->name);
-    if (check_count(&found, err) != 0)
-        return -1;
     for (size_t i = 0; i < found.count; i++)
         if (found.list[i].stopped && genealogy_add(&suspension->others, &found.list[i], err) != 0)
             return -1;
@@ -133,8 +147,7 @@ int groups_stop_pass(class_t *base, struct suspension *suspension, struct error 
 {
     cleanup_genealogy struct genealogy found = {0};
     size_t others = suspension->others.count;
-    if (census_suspended(path_of(base), suspension, &found, err) != 0 ||
-        check_count(&found, err) != 0)
+    if (census_to_stop(path_of(base), suspension, &found, err) != 0)
         return -1;
     drop_runners(&suspension->others, &found);
     bool dropped = drop_gone(&suspension->ours, &found);

@@ -45,7 +45,7 @@ char *moving_group_of(const struct hierarchy *hierarchy, pid_t pid)
     cleanup_free char *path = process_group_path("/proc", pid, hierarchy->controller);
     if (path == NULL || path[0] != '/' || strstr(path, "/..") != NULL)
         return NULL;
-    return path_join(hierarchy->mount, path + 1);
+    return path[1] == '\0' ? strdup(hierarchy->mount) : path_join(hierarchy->mount, path + 1);
 }
 
 bool moving_is_class(const struct hierarchy *hierarchy, const char *path)

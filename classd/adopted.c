@@ -13,6 +13,7 @@ static int tell_engine(struct scheduler *scheduler, struct job *job, uint64_t no
     const struct status_turns *turns = &job->page->turns;
     uint64_t max_jobs = scheduler->config->max_jobs;
     uint64_t slots = clocks_keep_slots(job) ? job->page->slots : 0;
+    job->named_ranks = turns->named_ranks != 0 ? turns->named_ranks : worlds_largest(&job->worlds);
     struct engine_account account = {
         .service_ns = job->page->service_ns,
         .suspended = job->suspended,

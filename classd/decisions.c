@@ -55,8 +55,7 @@ uint64_t job_name_hash(const struct job *job)
 // More ranks first: a job of several nodes has the same place beside jobs that each have one.
 uint64_t job_turn_name(const struct job *job)
 {
-    uint32_t ranks = worlds_largest(&job->worlds);
-    return (uint64_t)(UINT32_MAX - ranks) << 32 | job_name_hash(job) >> 32;
+    return (uint64_t)(UINT32_MAX - job->named_ranks) << 32 | job_name_hash(job) >> 32;
 }
 
 uint64_t job_trace_number(const struct job *job)
@@ -107,6 +106,7 @@ static void record_turns(struct scheduler *scheduler)
             .slices_waited = view.slices_waited,
             .most_jobs = view.most_jobs,
             .scheduled = view.scheduled,
+            .named_ranks = job->named_ranks,
         };
     }
     slots_publish(scheduler);

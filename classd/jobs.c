@@ -429,6 +429,8 @@ static struct process *join(struct scheduler *scheduler, struct job *job,
     }
     page_record_member(job->page, &member);
     job_cpus_join(job, process);
+    if (first)
+        job->named_ranks = worlds_largest(&job->worlds);
     if (first) // who of those who sleep has begun to compute is not to stand aside for it
         dormant_wake(scheduler, now_ns);
     struct engine_event event = {.kind = ENGINE_REGISTER,

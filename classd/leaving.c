@@ -17,6 +17,7 @@ enum {
     WAITED_FOR_MAX = 10,
 };
 
+#define STEP_MAX_NS    NS_PER_SEC // what is longer was a delay of the daemon's
 #define PAUSE_MIN_NS   NS_PER_MS
 #define PAUSE_MAX_NS   (20 * NS_PER_MS)
 #define LONG_NS        (60 * NS_PER_SEC)
@@ -150,7 +151,7 @@ bool scheduler_leave_on(scheduler_t *scheduler, uint64_t now_ns)
 
 void scheduler_rest_leaving(scheduler_t *scheduler, uint64_t took_ns, uint64_t now_ns)
 {
-    uint64_t rest_ns = RESTS_PER_STEP * took_ns;
+    uint64_t rest_ns = RESTS_PER_STEP * (took_ns < STEP_MAX_NS ? took_ns : STEP_MAX_NS);
     scheduler->leaving_ready_ns = now_ns + (rest_ns > PAUSE_MIN_NS ? rest_ns : PAUSE_MIN_NS);
 }
 

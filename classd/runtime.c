@@ -101,7 +101,7 @@ static int rename_into_place(int directory, const char *name, const char *text, 
         openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return error_errno(err, errno, "write %s in the runtime directory", draft);
-    ssize_t written = write(fd, text, length);
+    ssize_t written = fchmod(fd, 0644) == 0 ? write(fd, text, length) : -1;
     if (written == (ssize_t)length && renameat(directory, draft, directory, name) == 0)
         return 0;
     int code = written >= 0 && written != (ssize_t)length ? ENOSPC : errno;

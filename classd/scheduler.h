@@ -27,8 +27,8 @@ typedef struct scheduler scheduler_t;
 int scheduler_open(const struct config *config, backend_t *backend, pages_t *pages, uint64_t now_ns,
                    scheduler_t **scheduler, struct error *err);
 
-// The configuration behind *config has changed: policy, shares, times and words for the library are
-// in force from now on, for the jobs that are here too.
+// The configuration behind *config has changed: policy, shares and times are in force from now on,
+// for the jobs that are here too; words for the library for those that start from now on.
 void scheduler_reconfigure(scheduler_t *scheduler, uint64_t now_ns);
 
 // Starts the recording anew, with the state that everything is in; `capacity` as in trace_start().

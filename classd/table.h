@@ -54,6 +54,7 @@ struct job {
     uid_t uid;
     char job_id[PROTOCOL_JOB_ID_MAX];
     struct worlds worlds;
+    uint32_t named_ranks; // of the largest when it came, by which it has its place among others
     uint64_t registered_ns;
     uint64_t requests;
     class_t *class_;

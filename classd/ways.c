@@ -34,7 +34,9 @@ void ways_take_back(struct scheduler *scheduler, struct job *job, uint64_t now_n
     struct engine_job_view view = {0};
     engine_job_find(scheduler->engine, job->id, &view);
     uint64_t period_ns = class_period_ns(job->class_, view.share_ppm);
-    uint64_t rest_ns = RESTS_PER_WAY * (now_ns - job->way_given_ns);
+    // What is longer was a delay of the daemon's, for which nobody else had to wait.
+    uint64_t given_ns = now_ns - job->way_given_ns < WAY_NS ? now_ns - job->way_given_ns : WAY_NS;
+    uint64_t rest_ns = RESTS_PER_WAY * given_ns;
     job->way_end_ns = 0;
     job->way_ready_ns = now_ns + (rest_ns > period_ns ? rest_ns : period_ns);
     decisions_date(scheduler, now_ns);

@@ -92,7 +92,7 @@ struct status_turns {
     uint32_t slices_waited; // while idle
     uint32_t most_jobs;     // while idle
     uint32_t scheduled;     // not as in the word, which also says that a job is free
-    uint32_t reserved;
+    uint32_t named_ranks;   // by which the job has its place among others; 0: not kept
 };
 
 // A MPI_COMM_WORLD of the job's on this node, as its processes told it (REGISTER), for the next

@@ -71,8 +71,8 @@ int units_parse_duration(const char *text, uint64_t *duration_ns, struct error *
         case TOO_LARGE:
             return error_set(err, ERANGE, "\"%s\" is too long; write at most 2562047h", text);
         case TOO_FINE:
-            return error_set(err, EINVAL,
-                             "\"%s\" has digits beyond the nanosecond; write fewer", text);
+            return error_set(err, EINVAL, "\"%s\" has digits beyond the nanosecond; write fewer",
+                             text);
         case NO_NUMBER:
             break;
         }

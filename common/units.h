@@ -14,14 +14,15 @@
 #define SHARE_WHOLE_PPM 1000000u
 
 // "15s", "500ms", "250us", "2min", "1.5s" -> nanoseconds. A number without a unit is an error,
-// since nobody can know what was meant. Returns 0 or -1 with the remedy in err; ERANGE: it is longer than can be counted.
+// since nobody can know what was meant. Returns 0 or -1 with the remedy in err; ERANGE: it is
+// longer than can be counted.
 int units_parse_duration(const char *text, uint64_t *duration_ns, struct error *err);
 
 // "1%", "0.5%" -> parts per million. Returns 0 or -1 with the remedy in err.
 int units_parse_share(const char *text, uint32_t *share_ppm, struct error *err);
 
-// A decimal whole number, no unit, no sign. Returns 0 or -1 with the remedy in err; ERANGE: it is larger than can be
-// counted.
+// A decimal whole number, no unit, no sign. Returns 0 or -1 with the remedy in err; ERANGE: it is
+// larger than can be counted.
 int units_parse_count(const char *text, uint64_t *count, struct error *err);
 
 // A decimal whole number with or without a minus sign, no unit. Returns 0 or -1 with the remedy in

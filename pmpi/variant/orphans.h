@@ -20,9 +20,10 @@ void orphans_add(struct wire *wire, MPI_Request *request);
 // are. An error handler of the program's may be called, make calls itself, and leave by a jump.
 void orphans_look(void);
 
-// Completes those of the communicator, for as long as it takes: MPICH's MPI_Comm_disconnect does not end before
-// they are, and makes none of the calls that look. Those whose communicator is not known, too: what was matched is on its
-// way. Not with the built-in communicators, nor with null, which MPI refuses.
+// Completes those of the communicator, for as long as it takes: MPICH's MPI_Comm_disconnect does
+// not end before they are, and makes none of the calls that look. Those whose communicator is not
+// known, too: what was matched is on its way. Not with the built-in communicators, nor with null,
+// which MPI refuses.
 void orphans_settle(const MPI_Comm *comm);
 
 // Completes what is left of them, or gives it up. At MPI_Finalize.

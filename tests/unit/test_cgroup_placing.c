@@ -1,6 +1,7 @@
 // Protects who is moved into a class, on real cgroups: a process with all threads and descendants,
 // also those who are born meanwhile, and nobody else.
 #include "cgroup-backend/groups.h"
+#include "cgroup-backend/moving.h"
 #include "cgroup-backend/processes.h"
 #include "tests/unit/real_cgroups.h"
 
@@ -265,6 +266,15 @@ static void a_stranger_who_was_moved_goes_back(void **state)
     who.start_time++;
     assert_int_equal(groups_confirm(class_, &who, &err), -1);
     assert_int_equal(err.code, ESRCH);
+    for (unsigned i = 0; i < mount_count; i++)
+        assert_true(is_in(mounts[i], from, family->child, "cgroup.procs"));
+    // So does who was moved out of it, to the top, as its origin is not known.
+    for (unsigned i = 0; i < mount_count; i++)
+        enter(mounts[i], path, family->child);
+    for (unsigned i = 0; i < class_->backend->hierarchy_count; i++) {
+        assert_null(class_->groups[i].origin);
+        assert_ok(moving_expel(&class_->groups[i], &who, &err));
+    }
     for (unsigned i = 0; i < mount_count; i++)
         assert_true(is_in(mounts[i], from, family->child, "cgroup.procs"));
     // Whose parent is in the class was born there.

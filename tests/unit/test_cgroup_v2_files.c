@@ -170,6 +170,32 @@ static void placing_writes_the_pid(void **state)
     waitpid(pid, NULL, 0);
 }
 
+// What one registration costs is bounded, however many have been born into the class.
+static void reading_the_class_counts_as_looking(void **state)
+{
+    enum { CROWD = 65536 * 64 + 64 };
+    static char text[2 * CROWD + 1];
+    struct error err = {0};
+    (void)state;
+    for (int i = 0; i < CROWD; i++)
+        memcpy(text + 2 * (size_t)i, "1\n", 2);
+    put_class("lab/node0/a");
+    open_backend();
+    class_t *a = open_class("a");
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    put("lab/node0/a", "cgroup.procs", text);
+    assert_int_equal(class_place(a, pid, &err), -1);
+    assert_int_equal(err.code, E2BIG);
+    assert_non_null(strstr(err.text, "too many threads and processes looked at"));
+    class_close(a);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 static void kill_uses_the_kernels_or_its_own(void **state)
 {
     (void)state;
@@ -396,6 +422,7 @@ int main(void)
         on_files(usage_comes_from_cpu_stat),
         on_files(freezing_waits_for_the_event),
         on_files(placing_writes_the_pid),
+        on_files(reading_the_class_counts_as_looking),
         on_files(kill_uses_the_kernels_or_its_own),
         on_files(a_failed_open_leaves_nothing),
         on_files(a_root_that_has_lost_cpu_is_given_it_again),

@@ -478,6 +478,27 @@ static void who_is_to_be_killed_is_held_until_all_stand_still(void **state)
     }
 }
 
+// They are counted before each is looked at. (These do not exist.)
+static void too_many_to_be_stopped_are_not_looked_at(void **state)
+{
+    enum { TOO_MANY = 16385, FIRST = 1 << 22 };
+    const struct class_suspension how = {.means = CLASS_BY_SIGNALS};
+    static char text[TOO_MANY * 9];
+    struct error err = {0};
+    size_t length = 0;
+    (void)state;
+    for (int i = 0; i < TOO_MANY; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%d\n", FIRST + 1 + i);
+    put_class("lab/node0/a");
+    put("lab/node0/a", "cgroup.procs", text);
+    open_backend_with_records();
+    class_t *a = open_class("a");
+    assert_int_equal(class_suspend(a, &how, &err), -1);
+    assert_int_equal(err.code, E2BIG);
+    assert_non_null(strstr(err.text, "16385 processes are more than the 16384"));
+    class_close(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +517,7 @@ int main(void)
         on_files(every_other_pass_only_looks),
         on_files(looks_come_soon_at_first),
         on_files(who_is_to_be_killed_is_held_until_all_stand_still),
+        on_files(too_many_to_be_stopped_are_not_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

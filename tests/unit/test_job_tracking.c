@@ -261,6 +261,23 @@ static void a_way_ends_by_itself(void **state)
     assert_in_range(lifted_ns * 100 / (node->now_ns - begun_ns), 1, 11);
 }
 
+// A daemon that was stopped for a minute meanwhile does not hold up whoever resumes for nine.
+static void a_way_is_no_longer_than_it_was_to_be(void **state)
+{
+    struct node *node = *state;
+    come(node, "a", OWNER, A);
+    struct job *b = come(node, "b", OWNER, B)->job;
+    struct tracking_order order = {.kind = TRACKING_SUSPEND, .means = PROTOCOL_MEANS_SIGNALS};
+    struct tracking_result result;
+    test_backend_fail(node->backend, "stop", EAGAIN, 1);
+    assert_false(scheduler_track(node->scheduler, b, &order, node->now_ns, &result));
+    assert_int_not_equal(b->way_end_ns, 0);
+    node->now_ns += 60 * NS_PER_SEC;
+    go_on(node);
+    assert_int_equal(b->way_end_ns, 0);
+    assert_in_range(b->way_ready_ns - node->now_ns, 1, NS_PER_SEC);
+}
+
 // A user whose processes fork and fork makes long passes, which rest for long. So do all of that
 // user's jobs, and nobody else's.
 static void a_rest_is_its_users(void **state)
@@ -559,6 +576,7 @@ int main(void)
         with_node(no_quota_for_nothing),
         with_node(one_quota_a_period),
         with_node(a_way_ends_by_itself),
+        with_node(a_way_is_no_longer_than_it_was_to_be),
         with_node(a_rest_is_its_users),
         with_node(who_comes_later_is_stopped_after_the_rest),
         with_node(who_was_thawed_is_frozen_after_the_rest),

@@ -106,6 +106,14 @@ static uint64_t leave_on(struct node *node, uint64_t until_ns, uint64_t step_ns)
     return spent_ns;
 }
 
+// A daemon that was stopped meanwhile makes up for none of it.
+static void a_step_is_no_longer_than_one_can_be(void **state)
+{
+    struct node *node = *state;
+    scheduler_rest_leaving(node->scheduler, 60 * NS_PER_SEC, node->now_ns);
+    assert_in_range(node->scheduler->leaving_ready_ns - node->now_ns, NS_PER_SEC, 10 * NS_PER_SEC);
+}
+
 static bool is_left(struct node *node)
 {
     return scheduler_deadline_ns(node->scheduler) != SCHEDULER_NO_DEADLINE;
@@ -435,6 +443,7 @@ int main(void)
         with_node(nobody_waits_for_the_end_of_a_job),
         with_node(a_class_is_looked_at_as_long_as_it_stays),
         with_node(all_together_get_a_tenth_and_take_turns),
+        with_node(a_step_is_no_longer_than_one_can_be),
         with_node(ended_jobs_whose_processes_stay_count),
         with_node(who_has_just_parted_does_not_count),
         with_node(a_job_that_cannot_begin_forgets_no_class),

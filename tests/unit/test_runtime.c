@@ -86,6 +86,18 @@ static void each_classd_is_a_generation_of_its_own(void **state)
     assert_int_equal(access(path_of("generation.new"), F_OK), -1);
 }
 
+static void timerd_may_read_what_it_goes_by(void **state)
+{
+    struct stat status;
+    (void)state;
+    leave_files();
+    mode_t before = umask(077);
+    assert_opens(GENERATION_BEFORE + 1);
+    umask(before);
+    assert_int_equal(stat(path_of("generation"), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0644);
+}
+
 static void without_a_draft_the_number_is_written_in_place(void **state)
 {
     (void)state;
@@ -164,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_classd_is_a_generation_of_its_own, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(timerd_may_read_what_it_goes_by, set_up, clean_up),
         cmocka_unit_test_setup_teardown(without_a_draft_the_number_is_written_in_place, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_full_directory_is_opened_again, set_up, clean_up),

@@ -188,6 +188,33 @@ static void worlds_are_known_after_an_adoption(void **state)
         end(pids[i]);
 }
 
+// It has the same place on all nodes, and not all of them have a new classd.
+static void a_job_keeps_its_place_over_an_adoption(void **state)
+{
+    struct node *node = *state;
+    pid_t pids[] = {sleeper(), sleeper()};
+    struct world parents = {.key = PARENTS, .ranks = 4};
+    struct world children = {.key = CHILDREN, .parent = PARENTS, .ranks = 8};
+    struct job *job = come_of(node, "a", pids[0], parents)->job;
+    uint64_t name = job_turn_name(job);
+    come_of(node, "a", pids[1], children);
+    assert_int_equal(job_turn_name(job), name);
+    for (int i = 0; i < 2; i++) {
+        adopt_anew(node, i > 0);
+        job = table_find_job(node->scheduler->table, 0, "a");
+        assert_int_equal(job_turn_name(job), name);
+        come_of(node, "a", pids[0], parents);
+        assert_int_equal(job_turn_name(job), name);
+    }
+    // The page of a classd that did not keep it.
+    job->page->turns.named_ranks = 0;
+    adopt_anew(node, false);
+    job = table_find_job(node->scheduler->table, 0, "a");
+    assert_int_equal(job->named_ranks, 12);
+    for (int i = 0; i < 2; i++)
+        end(pids[i]);
+}
+
 static int set_up_families(void **state)
 {
     set_up(state);
@@ -210,6 +237,7 @@ int main(void)
         cmocka_unit_test(worlds_that_have_ended_meanwhile_are_forgotten),
         FAMILY_TEST(a_job_is_told_how_wide_it_is_here),
         FAMILY_TEST(worlds_are_known_after_an_adoption),
+        FAMILY_TEST(a_job_keeps_its_place_over_an_adoption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

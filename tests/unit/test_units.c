@@ -52,10 +52,8 @@ static void durations_are_read_exactly(void **state)
 
 static void bad_durations_name_the_remedy(void **state)
 {
-    static const char *const bad[] = {
-        "",         "5",   "s",     "5 parsecs", "-1s",
-        "1e3s",     "1.s", "0x10s", "5ss",       "1..5s",
-        "inf", "5S",    "1,5s"};
+    static const char *const bad[] = {"",      "5",   "s",     "5 parsecs", "-1s", "1e3s", "1.s",
+                                      "0x10s", "5ss", "1..5s", "inf",       "5S",  "1,5s"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t ns;
