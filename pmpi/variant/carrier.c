@@ -416,11 +416,15 @@ void carrier_heard_scheduled(uint16_t turn)
     request(now);
 }
 
+// A job with few slots would come to few steps of an agreement about more, if it went on only
+// where it is out.
 void carrier_idle_look(void)
 {
     if (!take())
         return;
     drain();
+    if (carrier_slots)
+        leaders_look();
     give_back();
     uint64_t evidence = atomic_load_explicit(&own.evidence_ns, memory_order_relaxed);
     if (evidence == 0)

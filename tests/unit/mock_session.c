@@ -7,6 +7,7 @@
 
 static _Atomic uint64_t word = STATUS_WORD_FREE;
 static _Atomic uint64_t own_slots, narrowed;
+static uint8_t more_slots;
 static _Atomic uint16_t own_turn;
 static _Atomic int requests, listened, checks, parts;
 static _Atomic int own_ear = -1;
@@ -178,7 +179,12 @@ uint16_t session_turn(void)
 
 uint8_t session_more_slots(void)
 {
-    return 0;
+    return more_slots;
+}
+
+void mock_more_slots(uint8_t sign)
+{
+    more_slots = sign;
 }
 
 void session_prepare(void)

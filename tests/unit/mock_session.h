@@ -15,6 +15,9 @@ void mock_status(uint16_t flags);
 // The same flags, and the job's slots as slots_word(), under a new epoch.
 void mock_slots(uint64_t slots);
 
+// What session_more_slots() says from now on; 0, as at first: there are none.
+void mock_more_slots(uint8_t sign);
+
 // The same flags in another slice, as session_turn(), under a new epoch; 0, as at first: not known.
 void mock_turn(uint16_t turn);
 

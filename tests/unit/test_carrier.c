@@ -5,6 +5,7 @@
 #include "common/units.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/header.h"
+#include "pmpi/variant/leaders.h"
 #include "pmpi/variant/wait.h"
 #include "pmpi/variant/wire.h"
 #include "tests/unit/mock_mpi.h"
@@ -453,6 +454,33 @@ static void pauses(struct wait *wait, int count)
         wait_pause(wait);
 }
 
+// This rank speaks for its node. What it has to say to the other's does not wait for the job's
+// turn.
+static void an_idle_job_goes_on_to_agree_about_slots(void **state)
+{
+    enum { GROWTH_TAG = 3 };
+    const int leaders[] = {0, MOCK_PEER};
+    char message[256];
+    (void)state;
+    begin();
+    for (int has_slots = 0; has_slots < 2; has_slots++) {
+        struct wait wait = wait_new();
+        carrier_slots = has_slots;
+        leaders_start(leaders, 2, 0, "job");
+        mock_more_slots(0);
+        mock_status(OUT);
+        pauses(&wait, 1);
+        mock_status(IDLE);
+        pauses(&wait, 1);
+        mock_more_slots(1);
+        pauses(&wait, 100);
+        assert_true((mock_peer_receive(notices, GROWTH_TAG, message, sizeof message) > 0) ==
+                    has_slots);
+    }
+    mock_more_slots(0);
+    leaders_drain();
+}
+
 // Each nap ends at once: classd always has something to say.
 static void an_idle_rank_naps_between_polls(void **state)
 {
@@ -562,6 +590,7 @@ int main(void)
         TEST(lost_slots_are_told_at_the_next_call),
         TEST(who_says_more_is_told_again),
         TEST(at_the_end_nobody_is_told),
+        TEST(an_idle_job_goes_on_to_agree_about_slots),
         TEST(an_idle_rank_naps_between_polls),
         TEST(an_idle_rank_for_which_nothing_comes_polls_little),
         TEST(a_scheduled_rank_lets_others_by_while_it_waits),
