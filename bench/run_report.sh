@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes report.html, report.md and figures/ from a folder that bench/run_nas.sh or bench/run_dcs.sh left, inside of it.
-# Installs gnuplot where it is missing. Needs no root but for that.
+# Installs gnuplot and Python where they are missing. Needs no root but for that.
 # Of a folder of bench/run_nas.sh, with --against it compares the ratios of two sessions instead: status 1 where
 # intervals do not overlap. With --together it says for how long jobs held some of their nodes only, in each recorded
 # run; with --repetitions it prints what each run says, repetition by repetition; with --equal-speed it compares
@@ -32,7 +32,10 @@ case ${2:-} in
 --equal-speed) program=naskit.equal_speed ;;
 '' | --reckon) [ "$kit" = naskit ] || program=dcskit ;;
 esac
-[ -n "${2:-}" ] && [ "${2:-}" != --reckon ] || command -v gnuplot >/dev/null || "$root/tests/install_packages.sh" packages_report.txt
+[ -n "${2:-}" ] && [ "${2:-}" != --reckon ] || tools=gnuplot
+for tool in python3 ${tools:-}; do
+    command -v "$tool" >/dev/null || { "$root/tests/install_packages.sh" packages_report.txt; break; }
+done
 # Safe: not what lies in the current folder and is called report, too.
 export PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1 PYTHONPATH="$root/bench"
 if [ "${2:-}" = --reckon ]; then

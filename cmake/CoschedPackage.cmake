@@ -18,6 +18,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON) # of no MPI: the library is linked to non
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 if(COSCHED_DAEMONS)
   set(CPACK_PACKAGE_NAME cosched)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS procps) # /bin/kill, by which the unit reloads
   set(CPACK_DEBIAN_PACKAGE_CONFLICTS libcosched-pmpi)
   set(CPACK_DEBIAN_PACKAGE_REPLACES libcosched-pmpi)
   set(CPACK_DEBIAN_PACKAGE_PROVIDES libcosched-pmpi)

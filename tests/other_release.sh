@@ -25,7 +25,8 @@ shift
 }
 system=$root/build/$release/root
 copy=$root/build/$release/cosched
-command -v debootstrap >/dev/null || apt-get install -y --no-install-recommends debootstrap >&2
+command -v debootstrap >/dev/null && command -v git >/dev/null ||
+    { apt-get update && apt-get install -y --no-install-recommends debootstrap git; } >&2
 if [ ! -e "$system/made" ]; then
     rm -rf "$system"
     mkdir -p "$system"
@@ -33,8 +34,10 @@ if [ ! -e "$system/made" ]; then
     touch "$system/made"
 fi
 mkdir -p "$copy"
-cp /etc/resolv.conf /etc/hosts "$system/etc/"
-git -C "$root" ls-files -z -co --exclude-standard | (cd "$root" && tar --null -T - -cf - --ignore-failed-read) | tar -xf - -C "$copy"
+for file in resolv.conf hosts; do
+    [ ! -e "/etc/$file" ] || cp "/etc/$file" "$system/etc/"
+done
+git -c safe.directory='*' -C "$root" ls-files -z -co --exclude-standard | (cd "$root" && tar --null -T - -cf - --ignore-failed-read) | tar -xf - -C "$copy"
 
 # Programs and libraries are all below usr (no Debian since 12 has them elsewhere). What is mounted so is of this command
 # and what it starts, and goes with it.

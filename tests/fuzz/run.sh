@@ -4,8 +4,8 @@
 # Every target (default: all) runs for N seconds (default: 600), one after the other, from its corpus
 # on; each one's executions are printed. New inputs go to build/fuzz/corpus/TARGET, what makes a target
 # fail to build/fuzz/findings. With --keep the corpus in tests/fuzz/corpus becomes the smallest set
-# that reaches as much. With --afl the fuzzer is AFL++, which is installed if need be, instead of
-# libFuzzer; what it finds new is taken into account by the next --keep.
+# that reaches as much. With --afl the fuzzer is AFL++ instead of libFuzzer (both
+# are installed if need be); what it finds new is taken into account by the next --keep.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 top=$(dirname -- "$(dirname -- "$here")")
@@ -32,12 +32,12 @@ done
 mkdir -p "$build/findings"
 cd "$top"
 
+if ! tests/install_packages.sh packages_build.txt packages.txt packages_afl.txt; then
+    echo "tests/fuzz/run.sh: the fuzzers (tests/packages_afl.txt) cannot be installed; nothing was fuzzed" >&2
+    exit 77
+fi
 if [ -n "$afl" ]; then
     [ -z "$keep" ] || { echo "tests/fuzz/run.sh: --keep takes libFuzzer; run it without --afl afterwards" >&2; exit 2; }
-    if ! command -v afl-fuzz >/dev/null && ! "$top/tests/install_packages.sh" packages_afl.txt; then
-        echo "tests/fuzz/run.sh: AFL++ (Debian package afl++) cannot be installed; nothing was fuzzed" >&2
-        exit 77
-    fi
     cmake --preset afl >/dev/null
     cmake --build --preset afl >/dev/null
 else

@@ -178,6 +178,13 @@ class Report(Entries):
         self.program("path/gnuplot")
         self.assertEqual(self.run_entry("bench/run_report.sh", "results")[3], ["python3 -m report results"])
 
+    def test_it_needs_python(self):
+        os.unlink(os.path.join(self.top, "path/python3"))
+        self.program("path/gnuplot")
+        for asked in ([], ["--repetitions"]):
+            self.assertEqual(self.run_entry("bench/run_report.sh", "results", *asked)[3],
+                             ["install_packages.sh packages_report.txt"])
+
     def test_what_is_asked_of_a_folder_is_done_by_whoever_left_it(self):
         self.assertEqual(self.run_entry("bench/run_report.sh", "results", "--repetitions")[3],
                          ["python3 -m naskit.repetitions results --repetitions"])
@@ -195,6 +202,14 @@ class Report(Entries):
 
 
 class Packages(Entries):
+    def test_who_asks_before_anything_is_installed_is_told_what_to_install(self):
+        self.copy("tests", "own_python.sh")
+        os.unlink(os.path.join(self.top, "path/python3"))
+        for entry in ("bench/run_nas.sh", "bench/run_pages.sh"):
+            status, _, error, record = self.run_entry(entry, "--help")
+            self.assertEqual((status, record), (1, []))
+            self.assertEqual(error, f"{os.path.basename(entry)}: there is no python3; install it: apt-get install python3\n")
+
     def test_where_there_is_no_apt_get_the_remedy_is_said(self):
         for name in ("install_packages.sh", "packages_report.txt"):
             self.copy("tests", name)
