@@ -3,8 +3,8 @@
 // classds, without ever waiting for an answer.
 //
 // They look when their own status page has changed (classd sees to it that it does while there is
-// something to be had), under the carrier's flag: in some call of the program, like notices, and in
-// one thread at a time.
+// something to be had) and, while the job is idle, whenever they look for notices, under the
+// carrier's flag: in some call of the program, like notices, and in one thread at a time.
 #ifndef COSCHED_PMPI_VARIANT_LEADERS_H
 #define COSCHED_PMPI_VARIANT_LEADERS_H
 

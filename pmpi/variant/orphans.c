@@ -121,11 +121,12 @@ static bool has_of(MPI_Comm comm)
     return found;
 }
 
+// One that another thread is just looking at is not seen.
 void orphans_settle(const MPI_Comm *comm)
 {
     struct patience patience = {0};
-    if (!atomic_load_explicit(&orphans_exist, memory_order_relaxed) || comm == NULL ||
-        *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF)
+    if (!atomic_load_explicit(&orphans_exist, memory_order_relaxed) || !core_active ||
+        comm == NULL || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF)
         return;
     orphans_look();
     while (has_of(*comm)) {

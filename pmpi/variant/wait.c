@@ -458,13 +458,15 @@ static bool complete_all(const struct mpi_next *next, int count, MPI_Request *re
         enum found found;
         int flag;
         wait.looked = false;
+        statuses[i].MPI_ERROR = MPI_SUCCESS;
         while ((found = complete_one(next, &requests[i], &statuses[i], rc)) == UNDER_WAY)
             wait_pause(&wait);
         if (found == BROKEN)
             return true;
         if (found == INACTIVE)
             *rc = next->Test(&requests[i], &flag, &statuses[i]);
-        statuses[i].MPI_ERROR = *rc;
+        if (found == INACTIVE || *rc != MPI_SUCCESS) // else there may be a fault that was swallowed
+            statuses[i].MPI_ERROR = *rc;
         failed |= *rc != MPI_SUCCESS;
     }
     *rc = failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;

@@ -32,12 +32,14 @@ done
 mkdir -p "$build/findings"
 cd "$top"
 
-if ! tests/install_packages.sh packages_build.txt packages.txt packages_afl.txt; then
-    echo "tests/fuzz/run.sh: the fuzzers (tests/packages_afl.txt) cannot be installed; nothing was fuzzed" >&2
-    exit 77
-fi
+[ -z "$afl" ] || [ -z "$keep" ] || { echo "tests/fuzz/run.sh: --keep takes libFuzzer; run it without --afl afterwards" >&2; exit 2; }
+tests/install_packages.sh packages_build.txt packages.txt packages_fuzz.txt ||
+    echo "tests/fuzz/run.sh: packages cannot be installed; trying with what is here" >&2
 if [ -n "$afl" ]; then
-    [ -z "$keep" ] || { echo "tests/fuzz/run.sh: --keep takes libFuzzer; run it without --afl afterwards" >&2; exit 2; }
+    if ! command -v afl-fuzz >/dev/null && ! tests/install_packages.sh packages_afl.txt; then
+        echo "tests/fuzz/run.sh: AFL++ (Debian package afl++) cannot be installed; nothing was fuzzed" >&2
+        exit 77
+    fi
     cmake --preset afl >/dev/null
     cmake --build --preset afl >/dev/null
 else

@@ -3,6 +3,7 @@
 // has a job less for it, and all of them together cost a tenth of a CPU.
 #include "classd/adopt.h"
 #include "classd/leavers.h"
+#include "classd/scheduler_state.h"
 #include "tests/unit/random.h"
 #include "tests/unit/scheduler_node.h"
 

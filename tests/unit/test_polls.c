@@ -283,32 +283,37 @@ static void complete_two(MPI_Request *first)
     assert_int_equal(mock_peer_receive(MPI_COMM_WORLD, TAG, &sent, 1), 1);
 }
 
-static bool leaves; // as MPICH from 4.2 on
+static bool leaves;   // as MPICH from 4.2 on
+static bool swallows; // so does a handler of the program's
 
 static int test_too_early(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
+    if (count == 1)
+        return mock_testall(count, requests, flag, statuses);
     assert_int_equal(count, 2);
     statuses[0].MPI_ERROR =
         leaves ? MPI_ERR_TRUNCATE : mpi_next[1].Test(&requests[0], flag, &statuses[0]);
     statuses[1].MPI_ERROR = MPI_ERR_PENDING;
     mock_peer_send(MPI_COMM_WORLD, TAG + 1, "x", 1);
     *flag = 0;
-    return MPI_ERR_IN_STATUS;
+    return swallows ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
 }
 
 static void a_fault_is_told_when_all_are_complete(void **state)
 {
     (void)state;
     mpi_next[0].Testall = test_too_early;
-    for (int way = 0; way < 2; way++) {
+    for (int way = 0; way < 4; way++) {
         char bytes[2] = {0};
         MPI_Request requests[2];
         MPI_Status statuses[2];
-        leaves = way == 1;
+        leaves = (way & 1) != 0;
+        swallows = (way & 2) != 0;
         for (int i = 0; i < 2; i++)
             lib.Irecv(&bytes[i], 1, MPI_CHAR, MOCK_PEER, TAG + i, MPI_COMM_WORLD, &requests[i]);
         mock_peer_send(MPI_COMM_WORLD, TAG, "yy", 2);
-        assert_int_equal(lib.Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+        assert_int_equal(lib.Waitall(2, requests, statuses),
+                         swallows ? MPI_SUCCESS : MPI_ERR_IN_STATUS);
         assert_int_equal(statuses[0].MPI_ERROR, MPI_ERR_TRUNCATE);
         assert_int_equal(statuses[1].MPI_ERROR, MPI_SUCCESS);
         assert_int_equal(statuses[1].MPI_TAG, TAG + 1);
