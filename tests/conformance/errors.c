@@ -273,10 +273,12 @@ CASE(handler_that_swallows_faults_of_waits)
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
     MPI_Waitall(-1, &none, MPI_STATUSES_IGNORE);
+    note("%d", calls);
+    // Open MPI's MPI_Testsome, by which the other is polled, calls no handler.
     int found = 0, index = 0;
     MPI_Waitsome(-1, &none, &found, &index, MPI_STATUSES_IGNORE);
     MPI_Testsome(-1, &none, &found, &index, MPI_STATUSES_IGNORE);
-    note("%d %d", calls, found);
+    note("%d", found);
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
     OK(MPI_Errhandler_free(&handler));
