@@ -140,6 +140,16 @@ static void freezing_waits_for_the_event(void **state)
     class_close(a);
 }
 
+static pid_t somebody(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
 static void placing_writes_the_pid(void **state)
 {
     (void)state;
@@ -149,11 +159,7 @@ static void placing_writes_the_pid(void **state)
     put_class("lab/node0/a");
     open_backend();
     class_t *a = open_class("a");
-    pid_t pid = fork();
-    if (pid == 0) {
-        for (;;)
-            pause();
-    }
+    pid_t pid = somebody();
     snprintf(text, sizeof text, "%d\n", (int)pid);
     assert_int_equal(class_place(a, pid, NULL), 0);
     assert_file("lab/node0/a", "cgroup.procs", text);
@@ -182,11 +188,7 @@ static void reading_the_class_counts_as_looking(void **state)
     put_class("lab/node0/a");
     open_backend();
     class_t *a = open_class("a");
-    pid_t pid = fork();
-    if (pid == 0) {
-        for (;;)
-            pause();
-    }
+    pid_t pid = somebody();
     put("lab/node0/a", "cgroup.procs", text);
     assert_int_equal(class_place(a, pid, &err), -1);
     assert_int_equal(err.code, E2BIG);
