@@ -42,7 +42,8 @@ def needs_root(parser, what="the virtual cluster"):
 def needs_mpi(parser, mpi):
     if shutil.which(f"mpiexec.{mpi}") is None:
         other = {"mpich": "openmpi", "openmpi": "mpich"}[mpi]
-        refuse(parser, f"mpiexec.{mpi} is not there: install it (Debian: tests/install_packages.sh), or say --mpi {other}")
+        refuse(parser, f"mpiexec.{mpi} is not there: install it (Debian: tests/install_packages.sh), link your launcher "
+                       f"under that name in PATH, or say --mpi {other}")
 
 
 def needs_program(parser, path, remedy="build first, or name a build with --build DIR"):

@@ -1,6 +1,7 @@
 """Programs that are ended from outside, and have labs, jobs and daemons to put away: by SIGTERM or SIGHUP, as at the end
 of an allocation or of a terminal's, or because their reader leaves: `run_nas.sh all --dry-run | head`."""
 
+import contextlib
 import os
 import select
 import signal
@@ -41,6 +42,26 @@ def unwind_by_signals():
     for number in ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _unwind)
+
+
+@contextlib.contextmanager
+def putting_away():
+    """While this lasts, the signals wait, here and in programs that are started: one would end the program that puts a lab away,
+    and leave half of it. For the main thread."""
+    came = []
+    waiting = [number for number in ENDING if signal.getsignal(number) is _unwind]
+    for number in waiting:
+        # Another thread, if there is one, takes the signal, and Python calls this one's handler.
+        signal.signal(number, lambda number, frame: came.append(number))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        for number in waiting:
+            signal.signal(number, _unwind)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if came:
+            _unwind(came[0], None)
 
 
 def guarded(main, *arguments):

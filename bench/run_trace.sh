@@ -35,13 +35,13 @@ build=$(CDPATH='' cd -- "$build" && pwd)
 lab() { "$root/bench/lab" --name cosched-lab-trace "$@"; }
 ctl() { "$build/ctl/coschedctl" "$@"; }
 mkdir -p -- "$out" && [ -w "$out" ] || refuse "--out $out: cannot be written: name another folder"
-trap 'lab down --owner $$' EXIT
+trap 'trap "" HUP INT TERM; lab down --owner $$' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 lab up --build "$build" --owner $$ --set scheduler.time_slice=1s --set scheduler.gmet=250ms
 for node in node0 node1; do lab exec $node "$build/ctl/coschedctl" trace start >/dev/null; done
-job() { lab mpiexec --mpi "$mpi" -n 2 --preload "$build/bench/npb/$mpi/bin/cg" A --repeat "$repeat"; }
+job() { lab mpiexec --mpi "$mpi" -n 2 --preload --timeout 900 --done-pattern verified= "$build/bench/npb/$mpi/bin/cg" A --repeat "$repeat"; }
 job >"$out/job1.txt" &
 first=$!
 job >"$out/job2.txt" &

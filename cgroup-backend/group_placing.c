@@ -201,6 +201,7 @@ static int place_descendants(struct cgroup_class *class_, const struct process_l
                 if (process_list_add(placed, one, err) != 0 || check_count(placing, err) != 0)
                     return -1;
             } else if (fault.code != ESRCH) {
+                (void)process_list_add(placed, one, NULL); // some of the groups may have it
                 return error_set(err, fault.code, "process %d: %s", (int)one->pid, fault.text);
             }
         }
@@ -220,10 +221,12 @@ static int place_relative(struct cgroup_class *class_, const struct process_id *
     struct error fault = {0};
     cleanup_free char *from = moving_group_of(class_->groups[0].hierarchy, who->pid);
     bool inside = from != NULL && strcmp(from, class_->groups[0].path) == 0;
-    if (!inside && place_one(class_, who, &fault) != 0)
-        return fault.code == ESRCH
-                   ? 0
-                   : error_set(err, fault.code, "process %d: %s", (int)who->pid, fault.text);
+    if (!inside && place_one(class_, who, &fault) != 0) {
+        if (fault.code == ESRCH)
+            return 0;
+        (void)process_list_add(&placing->placed, who, NULL); // some of the groups may have it
+        return error_set(err, fault.code, "process %d: %s", (int)who->pid, fault.text);
+    }
     if (!inside &&
         (process_list_add(&placing->placed, who, err) != 0 || check_count(placing, err) != 0))
         return -1;

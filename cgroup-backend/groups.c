@@ -99,19 +99,35 @@ struct listing {
     void *user;
 };
 
+// Whether it has a directory in one of the first `count` hierarchies.
+static bool is_in_one_of(const struct cgroup_backend *backend, unsigned count, const char *name)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *path = path_join(backend->hierarchies[i].root, name);
+        if (path != NULL && directory_exists(path))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_any(const struct cgroup_backend *backend, const char *name)
+{
+    return is_in_one_of(backend, backend->hierarchy_count, name);
+}
+
 // One that has a directory as well has been listed.
 static int list_record(const char *name, void *user)
 {
     const struct listing *listing = user;
-    cleanup_free char *path = path_join(listing->backend->hierarchies[0].root, name);
-    return path != NULL && directory_exists(path) ? 0 : listing->each(name, listing->user);
+    return is_in_any(listing->backend, name) ? 0 : listing->each(name, listing->user);
 }
 
-int groups_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
-                      struct error *err)
+// Those that have a directory in hierarchy `number`, and none in those before. 1: `each` has had
+// enough.
+static int list_hierarchy(const struct listing *listing, unsigned number, struct error *err)
 {
-    const struct cgroup_backend *backend = (const struct cgroup_backend *)base;
-    const char *root = backend->hierarchies[0].root;
+    const struct cgroup_backend *backend = listing->backend;
+    const char *root = backend->hierarchies[number].root;
     cleanup_closedir DIR *directory = opendir(root);
     if (directory == NULL && errno != ENOENT)
         return error_errno(err, errno, "cannot read the group %s", root);
@@ -123,12 +139,26 @@ int groups_each_class(backend_t *base, int (*each)(const char *name, void *user)
             return error_errno(err, errno, "cannot read the group %s", root);
         if (entry == NULL)
             break;
-        if (entry->d_type != DT_DIR || !backend_name_valid(entry->d_name))
+        if (entry->d_type != DT_DIR || !backend_name_valid(entry->d_name) ||
+            is_in_one_of(backend, number, entry->d_name))
             continue;
-        if (each(entry->d_name, user) != 0)
-            return 0;
+        if (listing->each(entry->d_name, listing->user) != 0)
+            return 1;
     }
+    return 0;
+}
+
+// Somebody may have removed one of a class's directories: in another it may be frozen.
+int groups_each_class(backend_t *base, int (*each)(const char *name, void *user), void *user,
+                      struct error *err)
+{
+    const struct cgroup_backend *backend = (const struct cgroup_backend *)base;
     struct listing listing = {backend, each, user};
+    for (unsigned i = 0; i < backend->hierarchy_count; i++) {
+        int rc = list_hierarchy(&listing, i, err);
+        if (rc != 0)
+            return rc > 0 ? 0 : -1;
+    }
     record_each(backend->records, list_record, &listing);
     return 0;
 }
@@ -185,7 +215,7 @@ static int lift_own(const struct release *release, const char *name, const char 
         write_weight(release->backend, path, 1);
     if (rc == 0)
         return 0;
-    return path != NULL && !directory_exists(path) ? 1 : -1;
+    return path != NULL && !is_in_any(release->backend, name) ? 1 : -1;
 }
 
 static int lift_one(const char *name, void *user)
@@ -195,7 +225,7 @@ static int lift_one(const char *name, void *user)
     cleanup_free char *path = path_join(release->backend->hierarchies[0].root, name);
     int in_place = in_place_release(release->backend, name, err);
     // A record without its group has neither.
-    bool own = path == NULL || directory_exists(path);
+    bool own = path == NULL || is_in_any(release->backend, name);
     int rc = own ? lift_own(release, name, path, in_place < 0 ? NULL : err) : 0;
     if (in_place < 0 || rc < 0)
         release->failed++;

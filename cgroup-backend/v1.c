@@ -284,7 +284,7 @@ static int v1_remove_step(class_t *base, size_t limit, struct error *err)
     return groups_remove_step(class_, limit, err);
 }
 
-// Frozen processes are limited, too.
+// Frozen processes are limited, too, also where somebody has removed the group with the limit.
 static int lift(struct cgroup_backend *backend, const char *name, struct error *err)
 {
     cleanup_free char *path = path_join(backend->hierarchies[0].root, name);
@@ -292,8 +292,10 @@ static int lift(struct cgroup_backend *backend, const char *name, struct error *
         has_freezer(backend) ? path_join(backend->hierarchies[backend->freezer].root, name) : NULL;
     if (path == NULL)
         return error_errno(err, ENOMEM, "class %s", name);
-    int rc = file_write(path, "cpu.cfs_quota_us", "-1", err);
-    if (freezer != NULL && directory_exists(freezer) &&
+    bool frozen = freezer != NULL && directory_exists(freezer);
+    int rc = frozen && !directory_exists(path) ? 0
+                                               : file_write(path, "cpu.cfs_quota_us", "-1", err);
+    if (frozen &&
         file_write(freezer, "freezer.state", "THAWED", rc == 0 ? err : NULL) != 0)
         rc = -1;
     return rc;

@@ -56,18 +56,27 @@ static void grow_alone(struct scheduler *scheduler, struct job *job,
     struct slots_choice choice = slots_choose(offer, job_name_hash(job));
     uint64_t given = engine_promise(scheduler->engine, job->id, choice.slots, choice.due, now_ns);
     stop_growth(job);
-    if (slots_count(given) <= slots_count(view->slots))
+    if (slots_count(given) <= slots_count(view->slots)) {
+        // It has as many: what is new of these is not kept from others.
+        engine_promise(scheduler->engine, job->id, 0, choice.due, now_ns);
         return;
+    }
     engine_claim(scheduler->engine, job->id, given, view->term != 0 ? view->term : 1, now_ns);
     slots_publish(scheduler);
 }
 
-// Another number whenever somebody has come or gone.
+static uint64_t mixed(uint64_t name, uint64_t number)
+{
+    uint64_t both = name ^ number * UINT64_C(0x9e3779b97f4a7c15);
+    return (both ^ both >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 32;
+}
+
+// Another number whenever somebody has come or gone, also where one comes for two that go.
 static uint64_t company(const struct scheduler *scheduler)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < table_job_count(scheduler->table); i++)
-        sum += table_job_at(scheduler->table, i)->id;
+        sum += mixed(0, table_job_at(scheduler->table, i)->id);
     return sum;
 }
 
@@ -75,8 +84,7 @@ static uint64_t company(const struct scheduler *scheduler)
 // not so again and again.
 static uint64_t lot(const struct job *job, uint64_t number)
 {
-    uint64_t mixed = job_name_hash(job) ^ number * UINT64_C(0x9e3779b97f4a7c15);
-    return (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 32;
+    return mixed(job_name_hash(job), number);
 }
 
 static void tell_to_look(const struct scheduler *scheduler, struct job *job, uint64_t turn)

@@ -15,6 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+// How much that is no answer is passed over once the time is up, or where nobody waits for any.
+#define LATE_MAX 256u
+
 static int name_socket(const char *runtime_dir, struct sockaddr_un *address, struct error *err)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -183,13 +186,14 @@ static int is_no_answer(const void *bytes, ssize_t length, uint32_t sequence)
 int client_discard(int fd)
 {
     char byte;
-    for (;;) {
+    for (unsigned i = 0; i < LATE_MAX; i++) {
         ssize_t length = sockets_receive(fd, &byte, sizeof byte, MSG_DONTWAIT);
         if (length < 0)
             return errno == EAGAIN || errno == EINTR ? 0 : -1;
         if (length == 0)
             return -1;
     }
+    return -1; // no classd says so much
 }
 
 // Takes over the descriptor that came, or closes it. Returns what protocol_check_reply() does.
@@ -216,6 +220,7 @@ static int receive_until(int fd, const struct protocol_request *request,
                          struct protocol_reply *reply, int *passed_fd, uint64_t deadline_ns,
                          struct error *err)
 {
+    unsigned late = 0;
     memset(reply, 0, sizeof *reply);
     if (passed_fd != NULL)
         *passed_fd = -1;
@@ -233,6 +238,8 @@ static int receive_until(int fd, const struct protocol_request *request,
             return take_reply(bytes, (size_t)length, came_fd, request, reply, passed_fd, err);
         if (came_fd >= 0)
             close(came_fd);
+        if (clock_now_ns() >= deadline_ns && ++late == LATE_MAX)
+            return error_set(err, ETIMEDOUT, "classd says everything but an answer");
     }
 }
 

@@ -198,6 +198,8 @@ struct pass {
     bool forgiving; // what is wrong is passed over
 };
 
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
 static void skip_line(FILE *stream)
 {
     int byte;
@@ -231,15 +233,18 @@ static void cut_comment(char *line)
 static char *read_line(char *buffer, int size, void *stream)
 {
     struct pass *pass = stream;
-    buffer[size - 1] = '\n'; // what is longer has its end there
+    memset(buffer, '\n', (size_t)size); // what is longer has its end in the last one
     char *line = pass->failed ? NULL : fgets(buffer, size, pass->stream);
     if (line == NULL)
         return NULL;
     pass->line++;
     bool cut = buffer[size - 1] == '\0' && buffer[size - 2] != '\n';
+    bool text = memrchr(buffer, '\0', (size_t)size) == strchr(buffer, '\0');
+    if (pass->line == 1 && strncmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+        memmove(line, line + strlen(BYTE_ORDER_MARK), strlen(line + strlen(BYTE_ORDER_MARK)) + 1);
     // An indented line is one like any other; inih would take it for more of the last value.
     memmove(line, line + strspn(line, " \t"), strlen(line + strspn(line, " \t")) + 1);
-    bool whole = strchr(line, '\n') != NULL || feof(pass->stream);
+    bool whole = text && (strchr(line, '\n') != NULL || feof(pass->stream));
     if (whole && (pass->forgiving || !has_more_than_section(line))) {
         cut_comment(line);
         return line;

@@ -1,6 +1,7 @@
 #include "common/status_page.h"
 
 #include "common/cleanup.h"
+#include "common/trust.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -112,12 +113,16 @@ void status_page_nudge(struct status_page *page)
                                                     memory_order_relaxed));
 }
 
-static DIR *list_pages(const char *runtime_dir)
+static DIR *list_pages(const char *runtime_dir, struct error *err)
 {
-    cleanup_close int runtime = open(runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_close int runtime = trust_open(runtime_dir, err);
+    if (runtime < 0)
+        return NULL;
     int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-    int jobs = runtime >= 0 ? openat(runtime, STATUS_PAGE_DIRECTORY, flags) : -1;
+    int jobs = openat(runtime, STATUS_PAGE_DIRECTORY, flags);
     DIR *directory = jobs >= 0 ? fdopendir(jobs) : NULL;
+    if (directory == NULL)
+        error_errno(err, errno, "list the pages in %s", runtime_dir);
     if (jobs >= 0 && directory == NULL)
         close(jobs);
     return directory;
@@ -125,9 +130,10 @@ static DIR *list_pages(const char *runtime_dir)
 
 int status_page_free_all(const char *runtime_dir, struct error *err)
 {
-    cleanup_closedir DIR *directory = list_pages(runtime_dir);
+    struct error fault = {0};
+    cleanup_closedir DIR *directory = list_pages(runtime_dir, &fault);
     if (directory == NULL)
-        return errno == ENOENT ? 0 : error_errno(err, errno, "list the pages in %s", runtime_dir);
+        return fault.code == ENOENT ? 0 : error_set(err, fault.code, "%s", fault.text);
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         struct status_page *page = NULL;
         int fd = -1;

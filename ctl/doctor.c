@@ -342,7 +342,7 @@ static void check_library(struct doctor *doctor)
     unsigned served = 0;
     if (!find_library_directory(directory, sizeof directory) ||
         !exists(directory, "libcosched_pmpi.so")) {
-        fault(doctor, "no %s/libcosched_pmpi.so: run cmake --install", directory);
+        fault(doctor, "no %s/libcosched_pmpi.so: install cosched again, its package or its whole tree", directory);
         return;
     }
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {

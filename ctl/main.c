@@ -17,10 +17,12 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -128,21 +130,26 @@ static bool classd_answers(const struct config *config)
     return fd >= 0 && talk_node(fd, &node, &err) == 0;
 }
 
-static int do_release(const struct config *config, const struct wishes *wishes, struct error *err)
+// Jobs are told also when a limit stays: they would wait for turns that nobody gives them.
+static int lift_all(const struct config *config, unsigned *lifted, struct error *err)
 {
-    unsigned lifted = 0;
     struct backend_settings settings = {.kind = config->backend,
                                         .root = config->cgroup_root,
                                         .cpus = config_cpus(config),
                                         .period_ns = config->period_ns,
                                         .records = config->runtime_dir};
+    int rc = in_force_release(&settings, lifted, err);
+    return status_page_free_all(config->runtime_dir, rc == 0 ? err : NULL) < 0 ? -1 : rc;
+}
+
+static int do_release(const struct config *config, const struct wishes *wishes, struct error *err)
+{
+    unsigned lifted = 0;
     if (!wishes->force && classd_answers(config))
         return error_set(err, EBUSY,
                          "classd is running and would set its limits again; use \"coschedctl "
                          "shutdown\", or --force to lift them for a moment");
-    // Jobs are told also when a limit stays: they would wait for turns that nobody gives them.
-    int rc = in_force_release(&settings, &lifted, err);
-    if (status_page_free_all(config->runtime_dir, rc == 0 ? err : NULL) < 0 || rc < 0)
+    if (lift_all(config, &lifted, err) < 0)
         return -1;
     if (wishes->json)
         printf("{\"lifted\": %u}\n", lifted);
@@ -153,9 +160,12 @@ static int do_release(const struct config *config, const struct wishes *wishes, 
 
 static int do_shutdown(const struct config *config, const struct wishes *wishes, struct error *err)
 {
+    unsigned lifted = 0; // by us, where it was killed before it had
     cleanup_close int fd = talk_connect(config, err);
     if (fd < 0 || talk_shutdown(fd, err) < 0)
         return -1;
+    if (geteuid() == 0 && !classd_answers(config) && lift_all(config, &lifted, err) < 0)
+        return error_context(err, "classd has ended, and left limits");
     puts(wishes->json ? "{\"shutdown\": true}" : "classd has ended");
     return 0;
 }
@@ -253,6 +263,8 @@ static int load(const char *given, const struct command *command, struct config 
                 struct error *err)
 {
     const char *file = given != NULL ? given : COSCHED_CONFIG_FILE;
+    if (command->run == do_release)
+        signal(SIGPIPE, SIG_IGN); // limits are lifted whether or not somebody reads of it
     if (config_load(file, config, err) == 0)
         return 0;
     if (command->run == do_release && (given != NULL || err->code != ENOENT)) {

@@ -17,7 +17,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-    echo "install_packages.sh: no apt-get here: install what corresponds to$lists, build, and give bench/run_*.sh --build DIR" >&2
+    echo "install_packages.sh: no apt-get here: install what corresponds to$lists; to bench/run_*.sh that build, give --build DIR then" >&2
     exit 1
 fi
 echo "installing:$missing" >&2

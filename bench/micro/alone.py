@@ -18,6 +18,7 @@ import asked
 import interleave
 import ratios
 from guard import guarded
+from labkit import launch
 
 
 def main():
@@ -44,6 +45,9 @@ def main():
     for program in (options.program, shortest[0]):
         asked.needs_program(parser, program)
 
+    if not options.against_itself and not os.access(os.path.join(build, launch.LIBRARY), os.R_OK):
+        asked.refuse(parser, f"{os.path.join(build, launch.LIBRARY)} is not there: build first, or name a build with --build DIR")
+
     variants = [interleave.Variant("without"),
                 interleave.Variant("with", *([] if options.against_itself else ["--preload"]))]
     try:
@@ -52,7 +56,6 @@ def main():
             options.seed, progress=lambda number, result: print(
                 f"  run {number}: without {result['without']:.3f} s, with {result['with']:.3f} s, "
                 f"ratio {result['with'] / result['without']:.4f}", flush=True))
-        launches = interleave.launch(variants, build, options.mpi, shortest, options.launches, options.seed)
     except interleave.Disturbed as error:
         sys.exit(f"run_alone: {error}")
     # Each run starts its jobs afresh: a sitting of its own.
@@ -61,7 +64,11 @@ def main():
     print(f"{options.mpi} {os.path.basename(options.program)} {' '.join(options.arguments)}"
           f"{' (against itself)' if options.against_itself else ''}: {options.runs} runs, ratio "
           f"{middle:.4f} (90 % interval {low:.4f} to {high:.4f}; "
-          f"{min(values):.4f} to {max(values):.4f})")
+          f"{min(values):.4f} to {max(values):.4f})", flush=True)
+    try:
+        launches = interleave.launch(variants, build, options.mpi, shortest, options.launches, options.seed)
+    except interleave.Disturbed as error:
+        sys.exit(f"run_alone: {error}")
     if launches:
         extra = [(result["with"] - result["without"]) * 1e3 for result in launches]
         middle, low, high = ratios.median_and_interval([[value] for value in extra], options.seed)

@@ -25,6 +25,7 @@ import interleave
 import ratios
 import standing
 from guard import guarded
+from labkit import launch
 
 BENCH = standing.BENCH
 FAMILIES = ("mpich", "openmpi")
@@ -465,11 +466,36 @@ def families(options):
     return built
 
 
+def check_programs(options, mpis):
+    """What is missing is learnt before the first hour."""
+    needed = [os.path.join(options.build, name) for name in ("classd/classd", "timerd/timerd", launch.LIBRARY)]
+    if KERNELS in options.case:
+        needed += [program[0] for mpi in mpis for _, program in kernel_programs(options, mpi)]
+    for path in needed:
+        if not os.access(path, os.R_OK):
+            raise standing.Failed(f"{path} is not there: build first, or look at --build and --npb-dir")
+
+
 def run(options):
     mpis = families(options)
     if os.geteuid() != 0:
         raise standing.Failed("the virtual cluster needs root: run it as root")
+    check_programs(options, mpis)
     results = {"options": vars(options), "kernel": platform.release(), "times": [], "table": []}
+    try:
+        measure_all(options, mpis, results)
+        results["pieces_ns"] = pieces(options)
+    finally:
+        if results["table"]:
+            print(f"kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs, {options.rounds} rounds "
+                  f"in {options.sittings} sittings, seed {options.seed}\n")
+            print_table(results["table"], sys.stdout)
+        keep(results, options.json)
+    print_pieces(results["pieces_ns"], sys.stdout)
+
+
+def measure_all(options, mpis, results):
+    """Adds what is measured to `results`, as it comes."""
     # Below /run: a node sees the host's, whatever TMPDIR says (which is private to nodes).
     with tempfile.TemporaryDirectory(prefix="cosched-micro-", dir="/run") as folder:
         for case in CASES:
@@ -481,6 +507,7 @@ def run(options):
                     sittings = bench.measure(mpi)
                     results["times"].append({"mpi": mpi, "case": case.name, "sittings": sittings})
                     results["table"] += cells(mpi, case, sittings, options.seed)
+                    keep(results, options.json)
                 if bench.disturbed:
                     say(f"{case.name}: {bench.disturbed} turns were disturbed {ATTEMPTS} times and "
                         "are counted all the same; the machine is busy")
@@ -488,12 +515,6 @@ def run(options):
             for line in kernel_lines(options, folder, mpi, results["times"]):
                 results["table"].append(line)
                 keep(results, options.json)
-    results["pieces_ns"] = pieces(options)
-    print(f"kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs, {options.rounds} rounds "
-          f"in {options.sittings} sittings, seed {options.seed}\n")
-    print_table(results["table"], sys.stdout)
-    print_pieces(results["pieces_ns"], sys.stdout)
-    keep(results, options.json)
 
 
 def keep(results, path):

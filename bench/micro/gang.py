@@ -16,9 +16,10 @@ import threading
 import time
 
 import asked
-from guard import guarded
+from guard import guarded, putting_away
 from fair_parts import fair_parts
 from labkit import cgroups
+from npbkit import cases
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 NAME = "cosched-lab-gang"
@@ -208,7 +209,8 @@ def watch(options):
                 print(json.dumps(samples[-1]), file=record, flush=True)
             time.sleep(1)
     finally:
-        lab("down", *owner)
+        with putting_away():
+            lab("down", *owner)
         if record:
             record.close()
     return samples, results
@@ -293,8 +295,8 @@ def main():
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("--seconds", type=asked.at_least(1), default=600, metavar="S", help="for how long jobs are started (600)")
     parser.add_argument("--slot", type=asked.at_least(1), default=200, metavar="MS", help="length of a slot (200)")
-    parser.add_argument("--kernel", default="cg")
-    parser.add_argument("--size", default="W", metavar="CLASS")
+    parser.add_argument("--kernel", choices=cases.KERNELS, default="cg")
+    parser.add_argument("--size", choices=cases.CLASSES, default="W")
     parser.add_argument("--shortest", type=asked.at_least(1), default=10, metavar="S", help="job (10)")
     parser.add_argument("--longest", type=asked.at_least(1), default=60, metavar="S", help="job (60)")
     parser.add_argument("--pause", type=asked.at_least(0), default=20, metavar="S", help="longest, between two jobs (20)")
@@ -313,6 +315,9 @@ def main():
         sys.exit(0 if report_looks(looks, options) else 1)
     if options.shortest > options.longest:
         asked.refuse(parser, f"--shortest {options.shortest}: is more than --longest {options.longest}")
+    for place in PLACES:
+        if not cases.admissible(options.kernel, len(place)):
+            asked.refuse(parser, f"--kernel {options.kernel}: does not run on {len(place)} ranks, as many as one set of nodes has")
     asked.needs_root(parser)
     asked.needs_mpi(parser, options.mpi)
     asked.needs_program(parser, asked.kernel(options, options.kernel))

@@ -26,7 +26,7 @@ def waiter(options):
 def used(lab, options, call):
     """The part of the time for which the waiting rank had its CPU."""
     text = lab.run("mpiexec", "--mpi", options.mpi, "-n", str(len(two_jobs.NODES)), "--preload", "--env", "COSCHED_STATS=1",
-                   waiter(options), call, str(options.seconds))
+                   "--timeout", str(10 * options.seconds + 120), "--done-pattern", "used_ns=", waiter(options), call, str(options.seconds))
     if " scheduler yes" not in text:
         raise two_jobs.Failed(f"the job that waits ran without a scheduler:\n{text.strip()}")
     found = re.search(r"used_ns=(\d+) waited_ns=(\d+)", text)

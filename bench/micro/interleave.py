@@ -14,6 +14,7 @@ the turns began, to the line that says that it verified.
 """
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -23,6 +24,8 @@ import tempfile
 import time
 
 import two_jobs
+import waiting
+from guard import putting_away
 from labkit import processes
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -239,8 +242,9 @@ def _labs(variants, build):
                 raise Disturbed(f"{' '.join(up)} failed")
         yield
     finally:
-        for variant in variants:
-            subprocess.run(variant.command("down", *owner), stdin=subprocess.DEVNULL, check=False)
+        with putting_away():
+            for variant in variants:
+                subprocess.run(variant.command("down", *owner), stdin=subprocess.DEVNULL, check=False)
 
 
 def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress=None):
@@ -258,17 +262,29 @@ def compare(variants, build, mpi, program, runs, seed=0, turn_s=TURN_S, progress
 
 def launch(variants, build, mpi, program, times, seed=0):
     """A list of {variant name: seconds from start to end}, `times` of them, of a short program that is run
-    by one variant after the other."""
+    by one variant after the other. What hung in MPI_Finalize counts to its result: the wait for that is the launcher's."""
     shuffle = random.Random(seed)
     results = []
     with _labs(variants if times else [], build):
+        for variant in variants if times else ():
+            said = _launched(variant, mpi, program, ["--env", "COSCHED_STATS=1"])[1]  # which takes time
+            if "--preload" in variant.options and not waiting.LIBRARY_LINE.search(said):
+                raise Disturbed(f"{variant.name}: the job ran without the library; it said:\n{said[-2000:]}")
         for _ in range(times):
-            result = {}
-            for variant in shuffle.sample(variants, len(variants)):
-                with tempfile.TemporaryFile() as output:
-                    begin_s = time.monotonic()
-                    job = Job(variant, mpi, program, output)
-                    job.finish()
-                    result[variant.name] = time.monotonic() - begin_s
-            results.append(result)
+            results.append({variant.name: _launched(variant, mpi, program)[0]
+                            for variant in shuffle.sample(variants, len(variants))})
     return results
+
+
+def _launched(variant, mpi, program, options=()):
+    """(seconds, what it said) of one run from start to end."""
+    with tempfile.NamedTemporaryFile(prefix="cosched-turns-") as report, tempfile.TemporaryFile() as output:
+        done = subprocess.run(
+            variant.command("mpiexec", "--users", "--mpi", mpi, "-n", "2", "--timeout", "120", "--done-pattern", DONE, "--report",
+                            report.name, *variant.options, *options, *program),
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False)
+        output.seek(0)
+        said = output.read().decode(errors="replace")
+        if done.returncode != 0:
+            raise Disturbed(f"{variant.name}: the job did not verify:\n{said[-2000:]}")
+        return json.load(report)["response_s"], said

@@ -35,7 +35,9 @@ def phase_ns(nodes):
         raise two_jobs.Failed("a node has recorded no switch")
     slice_ns = statistics.median(after - before for before, after in itertools.pairwise(first))
     later = [at_ns - max((begun for begun in first if begun <= at_ns), default=at_ns) for at_ns in second if at_ns >= first[0]]
-    return statistics.median(later or [0]) % slice_ns, slice_ns
+    near_ns = later[0] if later else 0  # a phase has no beginning: just before a slice is near just after it
+    apart = [(one - near_ns + slice_ns / 2) % slice_ns - slice_ns / 2 for one in later]
+    return (near_ns + statistics.median(apart or [0])) % slice_ns, slice_ns
 
 
 class Recorded:

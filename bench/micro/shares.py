@@ -15,7 +15,7 @@ BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, BENCH)
 
 import asked  # noqa: E402
-from guard import guarded  # noqa: E402
+from guard import guarded, putting_away  # noqa: E402
 
 LAB = [os.path.join(BENCH, "lab"), "--name", "cosched-lab-shares"]
 DEADLINE_S = 60
@@ -116,7 +116,8 @@ def main():
             print(f"{count:4}  {row['scheduled'][0]:11.2f} ({101 - count:8})  "
                   f"{', '.join('%.2f' % share for share in row['idle'])}", flush=True)
     finally:
-        lab("down", *owner)
+        with putting_away():
+            lab("down", *owner)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,8 +67,16 @@ static double measure(void (*until)(int), int own_cpu, int peer_cpu)
 {
     double batches[BATCHES];
     atomic_store(turn, 0);
-    pid_t peer = fork();
+    pid_t own = getpid(), peer = fork();
+    if (peer < 0) {
+        perror("switches: fork");
+        exit(1);
+    }
     if (peer == 0) {
+        // Nobody would give it the turn any more, and it would ask for ever.
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != own)
+            _exit(1);
         doorbell.own = 1;
         bind_to(peer_cpu);
         for (int i = 0; i < BATCHES; i++)

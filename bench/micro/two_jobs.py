@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import asked
+from guard import putting_away
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 NODES = ("node0", "node1")
@@ -50,7 +51,8 @@ class Lab:
             self.run("up", "--build", options.build, "--users", *owner, *(f"--set={setting}" for setting in settings))
             yield
         finally:
-            self.run("down", *owner)
+            with putting_away():
+                self.run("down", *owner)
 
 
 def add_options(parser):

@@ -63,7 +63,7 @@ def _report(folder):
     path = os.path.join(folder, "report.html")
     if done.returncode != 0 or not os.path.exists(path):
         print(f"run_nas: no report (status {done.returncode}); again with: "
-              f"cd {BENCH} && python3 -m report {folder}", file=sys.stderr)
+              f"{os.path.join(BENCH, 'run_report.sh')} {folder}", file=sys.stderr)
         return None
     return path
 

@@ -32,7 +32,8 @@ class Commands:
         if not job.is_hog:
             self.program(mpi, job)
             if shutil.which(f"mpiexec.{mpi}") is None:
-                raise NasError(f"mpiexec.{mpi} is not there: install it, or say --mpi with the other")
+                raise NasError(f"mpiexec.{mpi} is not there: install it, link your launcher under that name in PATH, or say --mpi with "
+                               "the other")
 
     def program(self, mpi, job):
         """(command, loop): official programs are looped over, ours repeat by themselves."""

@@ -53,8 +53,11 @@ def settings(text):
     for line in filter(None, map(str.strip, (text or "").splitlines())):
         if line.startswith("["):
             section = line.strip("[]")
-        elif not line.startswith(";"):
-            key, _, value = line.partition("=")
+        else:
+            # What follows another key by default is printed as a comment: "; gmet = 1s".
+            key, _, value = line.removeprefix("; ").partition("=")
+            if not value or len(key.split()) != 1:
+                continue
             found[f"{section}.{key.strip()}"] = value.strip()
     return found
 

@@ -130,8 +130,15 @@ class HostSite:
     def _check_cpus(self, host, there, what, remedy=""):
         """Degrees are reckoned by as many CPUs as were asked for."""
         wanted = self.options.cpus_per_node
-        if there is not None and (int(there) != wanted if remedy else int(there) < wanted):
-            raise NasError(f"host {host}: {what} {int(there)} CPUs, and {wanted} are to be used{remedy}")
+        if there is None:
+            return
+        try:
+            count = int(there)
+        except ValueError:
+            raise NasError(f"host {host}: its login says more than it is asked ({there.strip().splitlines()[0]!r}): have its shell "
+                           "print nothing where it is not interactive") from None
+        if count != wanted if remedy else count < wanted:
+            raise NasError(f"host {host}: {what} {count} CPUs, and {wanted} are to be used{remedy}")
 
     def described(self):
         """The hosts, and what their classd is told by its file; null, or empty, where one does not say."""

@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 
+from labkit import launch
+
 from . import NasError, environment, hosts, memory, noise, output, pace, schedulers, times
 
 BENCH = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -46,6 +48,15 @@ class LabSite:
     def check(self):
         if os.geteuid() != 0:
             raise NasError("the virtual cluster needs root: run it as root")
+        self._check_build()
+
+    def _check_build(self):
+        """Hours may pass until something of it is needed for the first time; and who is not asked says nothing."""
+        programs = [*(os.path.join(title, title) for title in DAEMONS), os.path.join("ctl", "coschedctl")]
+        for name in [*programs, launch.LIBRARY]:
+            path = os.path.join(self.options.build, name)
+            if not os.access(path, os.X_OK if name in programs else os.R_OK):
+                raise NasError(f"{path} is not there: build first, or name a build with --build DIR")
 
     def tell_lacking(self):
         wanted, there = self.options.nodes * self.options.cpus_per_node, len(os.sched_getaffinity(0))

@@ -2,10 +2,14 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 
 from . import NasError
+
+
+LIMIT_S = 120  # for a script to do what it is told
 
 
 class Plugin:
@@ -44,10 +48,17 @@ class Plugin:
 
 
 def _call(path, word):
-    """Why it failed, or None."""
+    """Why it failed, or None. What takes too long is ended with all that it has started, as is what is interrupted."""
     try:
-        done = subprocess.run([path, word], stdin=subprocess.DEVNULL, start_new_session=True, check=False)
+        script = subprocess.Popen([path, word], stdin=subprocess.DEVNULL, start_new_session=True)
     except OSError as error:
         hint = ": its first line must name an interpreter, like #!/bin/sh" if error.errno == errno.ENOEXEC else ""
         return f"{path} {word}: {error.strerror}{hint}"
-    return f"{path} {word}: failed" if done.returncode else None
+    try:
+        return f"{path} {word}: failed" if script.wait(LIMIT_S) else None
+    except subprocess.TimeoutExpired:
+        return f"{path} {word}: took longer than {LIMIT_S:g} s, and was ended"
+    finally:
+        if script.returncode is None:
+            os.killpg(script.pid, signal.SIGKILL)
+            script.wait()

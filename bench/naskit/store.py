@@ -1,10 +1,12 @@
 """The results folder: what has been measured is on disk before the next unit begins."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import re
+import weakref
 
 from . import NasError, noise, records
 
@@ -23,6 +25,7 @@ def _writing(path):
 class Store:
     def __init__(self, folder):
         self.folder = folder
+        self.held = None  # the folder, open and locked, for as long as this is there
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
@@ -35,6 +38,19 @@ class Store:
             raise NasError(f"{self.folder}: cannot be made ({error.strerror}): name another folder with --out") from None
         if not os.access(self.folder, os.W_OK):
             raise NasError(f"{self.folder}: cannot be written: name another folder with --out")
+        self._hold()
+
+    def _hold(self):
+        """Two sessions that write here would take each other's runs for their own."""
+        if self.held is None:
+            self.held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+            weakref.finalize(self, os.close, self.held)
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise NasError(f"{self.folder}: another session is writing there: let it end, or name another folder with --out") from None
+        except OSError:
+            pass  # some network's file systems lock no folders
 
     def write_json(self, name, value):
         """Replaces a file as a whole, as write_text() does: whoever reads sees the old one or the new one."""

@@ -82,6 +82,7 @@ def _row(key, group, disturbed, baselines, alone, cluster):
     return {"workload": key[0], "value": key[1], "mpi": key[2], "scheduler": key[3],
             "time_slice_s": runs[0]["time_slice_s"], "gmet_s": runs[0]["gmet_s"], "alone": alone,
             "jobs": len(records.ending(runs[0])), "runs": len(runs), "disturbed": disturbed,
+            "counted_disturbed": sum(run["disturbed"] for run in runs),
             "unverified": sum(len(records.unverified(run)) for run in runs),
             "hung_in_finalize": sum(job["hung_in_finalize"] for run in runs
                                     for job in records.ending(run)),

@@ -49,7 +49,7 @@ def _totals(experiment):
             continue
         found, ratios = row["measures"], row["ratios"]
         jobs = row["runs"] * row["jobs"]
-        disturbed = f", {row['disturbed']} disturbed" if row["disturbed"] else ""
+        disturbed = f", {row['counted_disturbed']} disturbed" if row["counted_disturbed"] else ""
         hung = f", {row['hung_in_finalize']} hung in finalize" if row["hung_in_finalize"] else ""
         rows.append((row["workload"], _value(row, experiment["parameter"]), row["mpi"],
                      row["scheduler"], f"{row['runs']}{disturbed}",
@@ -74,6 +74,6 @@ def text(summary):
         for rows in (_jobs(experiment), _totals(experiment)):
             if len(rows) > 1:
                 lines += columns(rows) + [""]
-    lines.append("Medians; in brackets Student's 90 % interval of the mean."
+    lines.append("Medians; in brackets Student's 90 % interval of the mean. Disturbed: of these runs, those that were so each time."
                  + ("" if summary["complete"] else " INCOMPLETE: not all runs were made."))
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import asked
+from guard import putting_away
 
 from . import TrialError, cases, output, results
 
@@ -56,7 +57,8 @@ class Lab:
         return self
 
     def __exit__(self, *_):
-        subprocess.run([LAB, "--name", self.name, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
+        with putting_away():
+            subprocess.run([LAB, "--name", self.name, "down", *self.owner], stdin=subprocess.DEVNULL, check=False)
 
     def _call(self, *arguments):
         done = subprocess.run([LAB, "--name", self.name, *arguments], stdin=subprocess.DEVNULL, check=False)
@@ -164,7 +166,7 @@ def parser():
     top.add_argument("--runs", type=asked.at_least(1), default=1, metavar="N", help="of each (default: 1)")
     top.add_argument("--nodes", type=asked.at_least(1), default=2, metavar="N")
     top.add_argument("--cpus-per-node", type=asked.at_least(1), default=1, metavar="N")
-    top.add_argument("--timeout", type=float, default=600, metavar="S", help="of one run (default: 600)")
+    top.add_argument("--timeout", type=asked.at_least(1, float), default=600, metavar="S", help="of one run (default: 600)")
     top.add_argument("--results", metavar="FILE",
                      help="keep results in FILE, and leave out what has verified there")
     top.add_argument("--limit", type=float, default=float("inf"), metavar="S",

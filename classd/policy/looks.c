@@ -5,7 +5,7 @@
 bool looks_due(struct looks *looks, uint64_t turn, uint64_t company, uint64_t lot)
 {
     uint64_t pause = LOOKS_PAUSE, rest = LOOKS_PAUSE;
-    if (looks->turn != 0 && company == looks->company) {
+    if (looks->turn != 0 && company == looks->company && !looks->lost) {
         pause = looks->pause;
         rest = pause / 2 + lot % pause;
     }
@@ -14,10 +14,11 @@ bool looks_due(struct looks *looks, uint64_t turn, uint64_t company, uint64_t lo
     looks->pause = 2 * pause < PAUSE_MAX ? 2 * pause : PAUSE_MAX;
     looks->turn = turn;
     looks->company = company;
+    looks->lost = false;
     return true;
 }
 
 void looks_note_loss(struct looks *looks)
 {
-    looks->company = ~looks->company;
+    looks->lost = true;
 }

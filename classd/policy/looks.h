@@ -15,6 +15,7 @@ struct looks {
     uint64_t turn;    // the slot in which it was last told; 0: never
     uint64_t pause;   // for about so many slots it is not told again while the company is the same
     uint64_t company; // who was there then
+    bool lost;        // slots, since then
 };
 
 // Whether the job is told in slot `turn`, which counts as done. `company` is another number when

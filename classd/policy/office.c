@@ -97,9 +97,31 @@ static struct office_offer uncontested(const struct policy_node *node, const str
     return (struct office_offer){.slots = slots, .most = most < count ? (uint8_t)most : count};
 }
 
+static uint64_t promise_ns(const struct policy_node *node)
+{
+    return OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
+}
+
+// From when the job is first promised something until it takes some of that, gives it up, or the
+// time is over: whatever it reserves or loses meanwhile.
+static bool in_promise_period(const struct policy_node *node, const struct policy_job *job)
+{
+    return node->now_ns < job->promised_until_ns;
+}
+
+// A job that reserves for nothing would keep others off by doing so again and again.
+static bool may_be_promised(const struct policy_node *node, const struct policy_job *job)
+{
+    uint64_t lasted_ns = job->promised_until_ns - job->promised_since_ns;
+    return in_promise_period(node, job) || node->now_ns - job->promised_until_ns >= lasted_ns;
+}
+
 struct office_offer office_offer(struct policy_node *node, const struct policy_job *job,
                                  uint8_t due)
 {
+    // Else the job would have the rest of it reserved on its other nodes, for nothing.
+    if (!may_be_promised(node, job))
+        return (struct office_offer){.slots = job->slots, .most = round_count(job->slots)};
     if (holders_promised_beside(node, job) == 0)
         return uncontested(node, job, due);
     uint64_t counted = standing_slots(node, job);
@@ -167,25 +189,6 @@ static bool make_room(struct policy_node *node, const struct policy_job *job, un
             return false;
         victim->yields = true;
     }
-}
-
-static uint64_t promise_ns(const struct policy_node *node)
-{
-    return OFFICE_PROMISE_ROUNDS * ENGINE_ROUND * node->time_slice_ns;
-}
-
-// From when the job is first promised something until it takes some of that, gives it up, or the
-// time is over: whatever it reserves or loses meanwhile.
-static bool in_promise_period(const struct policy_node *node, const struct policy_job *job)
-{
-    return node->now_ns < job->promised_until_ns;
-}
-
-// A job that reserves for nothing would keep others off by doing so again and again.
-static bool may_be_promised(const struct policy_node *node, const struct policy_job *job)
-{
-    uint64_t lasted_ns = job->promised_until_ns - job->promised_since_ns;
-    return in_promise_period(node, job) || node->now_ns - job->promised_until_ns >= lasted_ns;
 }
 
 // All of the piece, or nothing of it; `has_count` is what the job has beside it.

@@ -61,7 +61,7 @@ class Body:
         if f.role in IN:
             names = ("recvbuf", "recvcount", "recvtype") if split else ("buf", "count", "datatype")
             if "message" in f.arguments:
-                call = f"header_in_matched(HEADER_{IN[f.role]}, {', '.join(names)}, *message)"
+                call = f"header_in_matched(HEADER_{IN[f.role]}, {', '.join(names)}, message != NULL ? *message : MPI_MESSAGE_NULL)"
             else:
                 tag = "recvtag" if "recvtag" in f.arguments else "tag"
                 call = f"header_in(HEADER_{IN[f.role]}, {', '.join(names)}, source, {tag}, comm)"

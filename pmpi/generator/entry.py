@@ -44,6 +44,34 @@ BUFFER = {
 }
 
 
+def started(f):
+    """How many requests are started, and which."""
+    return "count, array_of_requests" if f.name == "Startall" else "1, request"
+
+
+def nested_lines(f):
+    """What it does when the call is made within a callback of MPI's, or is MPI's own. A header is known by its request, not
+    by who calls: one that stayed would be taken for the next request's of the same handle."""
+    call = f"next->{f.name}({f.call()})"
+    if f.role in COMPLETION:
+        shape, count, requests, index, statuses, done = COMPLETION[f.role]
+        outcount = "rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS ? *outcount : 0" if shape == "SOME" else "1"
+        return ["struct header_batch batch;",
+                f"MPI_Status *given = header_before(&batch, HEADER_{shape}, {count}, {requests}, {statuses});",
+                f"int rc = next->{f.name}({f.call({statuses: 'given'})});",
+                f"header_after(&batch, rc, {done}, {outcount}, {index});",
+                "return rc;"]
+    if f.role == "request_free":
+        return ["return header_request_free(next, request);"]
+    if f.role == "start":
+        return [f"header_starting({started(f)});", f"int rc = {call};", f"header_started(rc, {started(f)});", "return rc;"]
+    if f.role == "buffer":
+        lines = BUFFER[f.name.removesuffix("_c")]
+        cast = Body(f).cast
+        return ["int rc;", *(line.format(name=f.name, cast=cast) for line in lines if not line.startswith("within_")), "return rc;"]
+    return ["return carrier_free_nested(" + call.replace("(", ", ", 1) + ";" if f.role == "comm_free" else f"return {call};"]
+
+
 def entry_lines(f):
     """What an entry point does when the call is the program's own."""
     body = Body(f)
@@ -80,8 +108,7 @@ def entry_lines(f):
         yield from body.after_parcels()
     else:
         if f.role == "start":
-            yield ("header_starting(1, request);" if f.name == "Start"
-                   else "header_starting(count, array_of_requests);")
+            yield f"header_starting({started(f)});"
         yield from before_real(f)
         if f.role == "get_status":
             yield "rc = header_get_status(next, request, flag, status);"
@@ -94,14 +121,15 @@ def entry_lines(f):
         else:
             yield from body.real()
         yield from after_real(f)
+        if f.role == "start":
+            yield f"header_started(rc, {started(f)});"
         if unpolled(f) == "wait_whole":
             yield from body.kept()
         elif f.role == "icollective":
             yield from body.expected()
         if f.role == "start" or f.name.startswith("Pready"):
             yield "if (rc == MPI_SUCCESS)"
-            yield ("    wait_begins(count, array_of_requests);" if f.name == "Startall"
-                   else "    wait_begins(1, request);" if f.role == "start" else "    wait_begins(1, &request);")
+            yield f"    wait_begins({started(f) if f.role == 'start' else '1, &request'});"
     if f.role in ("probe", "iprobe"):
         there = " && *flag" if f.role == "iprobe" else ""
         yield f"if (rc == MPI_SUCCESS{there})"

@@ -88,11 +88,11 @@ IN = {"recv": "ONCE", "irecv": "KEPT", "recv_init": "PERSISTENT", "sendrecv": "O
 # The arguments of the calls that complete requests: number, requests, index or indices, statuses.
 COMPLETION = {
     "wait": ("ALL", "1", "request", "NULL", "status", "true"),
-    "testone": ("ALL", "1", "request", "NULL", "status", "*flag != 0"),
+    "testone": ("ALL", "1", "request", "NULL", "status", "flag != NULL && *flag != 0"),
     "waitall": ("ALL", "count", "array_of_requests", "NULL", "array_of_statuses", "true"),
-    "testall": ("ALL", "count", "array_of_requests", "NULL", "array_of_statuses", "*flag != 0"),
+    "testall": ("ALL", "count", "array_of_requests", "NULL", "array_of_statuses", "flag != NULL && *flag != 0"),
     "waitany": ("ANY", "count", "array_of_requests", "index", "status", "true"),
-    "testany": ("ANY", "count", "array_of_requests", "index", "status", "*flag != 0"),
+    "testany": ("ANY", "count", "array_of_requests", "index", "status", "flag != NULL && *flag != 0"),
     "waitsome": ("SOME", "incount", "array_of_requests", "array_of_indices", "array_of_statuses", "true"),
     "testsome": ("SOME", "incount", "array_of_requests", "array_of_indices", "array_of_statuses", "true"),
 }

@@ -1,7 +1,7 @@
 """What the variants are made from: the real functions' header, and the entry points."""
 
 from .body import indent
-from .entry import entry_lines
+from .entry import entry_lines, nested_lines
 from .quick import ENTRY, NOINLINE, is_quick, quick_wrapper
 from .roles import unpolled
 from .table import checksum, wrapped
@@ -43,13 +43,15 @@ def wrapper(f, entry):
         yield f"    return lifecycle_{f.name}({call});"
         yield "}"
         return
-    nested = "carrier_free_nested(next->{0}, {1})" if f.role == "comm_free" else "next->{0}({1})"
     if unpolled(f):
         yield f"    {unpolled(f)} = true;"
     if f.name == "Comm_disconnect":
         yield "    orphans_settle(comm);"
-    yield "    if (core_nested())"
-    yield f"        return {nested.format(f.name, f.call())};"
+    nested = nested_lines(f)
+    yield "    if (core_nested())" + " {" * (len(nested) > 1)
+    yield from indent(indent(nested))
+    if len(nested) > 1:
+        yield "    }"
     yield "    int rc;"
     yield from indent(entry_lines(f))
     yield "    return rc;"

@@ -50,6 +50,11 @@ struct growth_todo growth_begin(struct growth *growth, uint64_t word)
     return ask(growth);
 }
 
+void growth_has(struct growth *growth, uint64_t word)
+{
+    growth->own &= slots_of_word(word);
+}
+
 // All nodes below have made their offers, and this one.
 static struct growth_todo all_offered(struct growth *growth)
 {

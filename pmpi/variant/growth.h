@@ -52,7 +52,7 @@ struct growth {
     struct slots_offer offer;
     struct growth_message wish;
     uint64_t given;
-    uint64_t own; // the root: what the job had when it began
+    uint64_t own; // the root: what the job has had since it began, throughout
     uint8_t term; // the root: of the agreement that is sought
 };
 
@@ -69,6 +69,10 @@ struct growth_todo growth_hear(struct growth *growth, const struct growth_messag
 
 // Does a message of this kind go down?
 bool growth_goes_down(enum growth_kind kind);
+
+// The root's job has this now, as slots_word(): it may have lost some since the agreement began, and
+// more than what it has left is worth taking.
+void growth_has(struct growth *growth, uint64_t word);
 
 // The own node's classd has answered GROWTH_ASK (with slots_offer_nothing() if it has not), or
 // GROWTH_RESERVE.

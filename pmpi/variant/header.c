@@ -24,12 +24,11 @@ static struct requests requests = {.busy = ATOMIC_FLAG_INIT};
 static struct requests messages = {.busy = ATOMIC_FLAG_INIT};
 static int message_mark; // its address stands for "this message has a header"
 
-static struct {
+static struct attachment {
     void *users;
     MPI_Count users_size;
     void *own; // null: none is attached, or the user's own is
-} attached;
-static void *attaching;
+} attached, attaching;
 
 void header_start(MPI_Comm comm, int rank)
 {
@@ -192,10 +191,13 @@ static size_t size_of(const struct parcel *parcel)
     return size > 0 ? (size_t)size * (size_t)parcel->count : 0;
 }
 
-static void pack_bounced(struct parcel *parcel, size_t bytes)
+// `later`: MPI_Start does it, and the buffer need not be there before.
+static void pack_bounced(struct parcel *parcel, size_t bytes, bool later)
 {
     struct wire *wire = outgoing(bytes, bytes);
-    parcel->rc = wire == NULL ? MPI_ERR_OTHER : pack_into(parcel, wire, bytes);
+    parcel->rc = wire == NULL ? MPI_ERR_OTHER
+                 : later      ? MPI_SUCCESS
+                              : pack_into(parcel, wire, bytes);
     if (parcel->rc == MPI_SUCCESS) {
         wire->bytes = bytes;
         be_bounced(parcel, wire, bytes);
@@ -224,12 +226,12 @@ void header_pack(struct parcel *parcel, enum header_use use, int dest, int tag, 
     void *user = parcel->buf;
     if (is_wrong(parcel, size))
         return;
-    if (size == 0 && user != NULL &&
+    if (size == 0 &&
         (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
         return;
     size_t bytes = size != 0 ? size * (size_t)parcel->count : size_of(parcel);
     if (send_bounced(use, size != 0, user, bytes))
-        pack_bounced(parcel, bytes);
+        pack_bounced(parcel, bytes, use == HEADER_PERSISTENT);
     else
         be_struct(parcel, outgoing(0, bytes));
     if (parcel->wire != NULL)
@@ -248,12 +250,12 @@ void header_pack_copy(struct parcel *parcel, int dest, int tag, MPI_Comm comm)
     // To nobody, but from somebody who sends a header: a wire all the same.
     size_t bytes = 0;
     if (dest >= 0) {
-        if (size == 0 && parcel->buf != NULL &&
+        if (size == 0 &&
             (parcel->rc = validate_out(parcel, dest, tag, comm)) != MPI_SUCCESS)
             return;
         bytes = size_of(parcel);
     }
-    pack_bounced(parcel, bytes);
+    pack_bounced(parcel, bytes, false);
     if (parcel->wire != NULL)
         parcel->wire->comm = comm;
 }
@@ -325,7 +327,7 @@ void header_expect(struct parcel *parcel, enum header_use use, int source, int t
     size_t size = wire_basic_size(parcel->type);
     if (is_wrong(parcel, size))
         return;
-    if (size == 0 && parcel->buf != NULL &&
+    if (size == 0 &&
         (parcel->rc = validate_in(parcel, source, tag, comm)) != MPI_SUCCESS)
         return;
     expect(parcel, use, size);
@@ -349,6 +351,11 @@ void header_note_message(MPI_Message message)
 {
     bool failed;
     requests_insert(&messages, (uintptr_t)message, &message_mark, &failed);
+}
+
+void header_forget_message(MPI_Message message)
+{
+    requests_take(&messages, (uintptr_t)message);
 }
 
 void header_correct(MPI_Status *status)
@@ -533,7 +540,7 @@ static void assign_statuses(struct header_batch *batch, int outcount, const int 
 {
     for (int i = 0; i < batch->taken_count && batch->shape == HEADER_ALL; i++)
         batch->taken[i].status = batch->taken[i].index;
-    for (int k = 0; k < outcount && batch->shape != HEADER_ALL; k++) {
+    for (int k = 0; k < outcount && indices != NULL; k++) {
         int low = 0, high = batch->taken_count;
         while (low < high) {
             int middle = (low + high) / 2;
@@ -596,15 +603,26 @@ static void begin(struct wire *wire)
         write_status(wire->header);
         wire_fill(wire);
     }
-    wire->active = true;
+    wire->active = wire->begun = true;
 }
 
 void header_start_requests(int count, MPI_Request *started)
 {
     for (int i = 0; i < count; i++) {
         struct wire *wire = requests_find(&requests, (uintptr_t)started[i]);
-        if (wire != NULL && wire->persistent)
+        if (wire != NULL && wire->persistent && !wire->active) // else it will be refused
             begin(wire);
+    }
+}
+
+void header_end_start(int rc, int count, MPI_Request *started)
+{
+    for (int i = 0; i < count; i++) {
+        struct wire *wire = requests_find(&requests, (uintptr_t)started[i]);
+        if (wire == NULL || !wire->begun)
+            continue;
+        wire->active = rc == MPI_SUCCESS;
+        wire->begun = false;
     }
 }
 
@@ -612,7 +630,7 @@ void header_start_requests(int count, MPI_Request *started)
 
 void *header_attach(void *buffer, MPI_Count *size)
 {
-    attaching = NULL;
+    attaching = (struct attachment){0};
     if (!header_on || *size < MPI_BSEND_OVERHEAD || buffer == NULL)
         return buffer;
     MPI_Count each = (MPI_Count)sizeof(struct header) + BSEND_ALIGNMENT;
@@ -622,9 +640,7 @@ void *header_attach(void *buffer, MPI_Count *size)
     void *own = malloc((size_t)larger);
     if (own == NULL)
         return buffer;
-    attaching = own;
-    attached.users_size = attached.own == NULL ? *size : attached.users_size;
-    attached.users = attached.own == NULL ? buffer : attached.users;
+    attaching = (struct attachment){.own = own, .users = buffer, .users_size = *size};
     *size = larger;
     return own;
 }
@@ -632,10 +648,10 @@ void *header_attach(void *buffer, MPI_Count *size)
 void header_attached(int rc)
 {
     if (rc == MPI_SUCCESS)
-        attached.own = attaching;
+        attached = attaching;
     else
-        free(attaching);
-    attaching = NULL;
+        free(attaching.own);
+    attaching = (struct attachment){0};
 }
 
 void header_detached(void *buffer_address, MPI_Count *size)

@@ -90,8 +90,10 @@ void header_take_all(struct header_batch *batch);
 void header_give_all(struct header_batch *batch, int rc, bool done, int outcount,
                      const int *indices);
 void header_start_requests(int count, MPI_Request *requests);
+void header_end_start(int rc, int count, MPI_Request *requests);
 void header_correct(MPI_Status *status);
 void header_note_message(MPI_Message message);
+void header_forget_message(MPI_Message message);
 
 // The parcel of an outgoing message.
 static inline struct parcel header_out(enum header_use use, const void *buf, MPI_Count count,
@@ -162,7 +164,7 @@ static inline MPI_Status *header_before(struct header_batch *batch, enum header_
                                         int count, MPI_Request *requests, MPI_Status *statuses)
 {
     batch->taken_count = 0;
-    if (!header_on || count <= 0)
+    if (!header_on || count <= 0 || requests == NULL)
         return statuses;
     batch->shape = shape;
     batch->count = count;
@@ -179,11 +181,17 @@ static inline void header_after(struct header_batch *batch, int rc, bool done, i
         header_give_all(batch, rc, done, outcount, indices);
 }
 
-// Before MPI_Start and MPI_Startall.
+// Before MPI_Start and MPI_Startall, and behind them.
 static inline void header_starting(int count, MPI_Request *requests)
 {
-    if (header_on && count > 0)
+    if (header_on && count > 0 && requests != NULL)
         header_start_requests(count, requests);
+}
+
+static inline void header_started(int rc, int count, MPI_Request *requests)
+{
+    if (header_on && count > 0 && requests != NULL)
+        header_end_start(rc, count, requests);
 }
 
 // A probe has found a message.
@@ -195,8 +203,12 @@ static inline void header_probed(MPI_Comm comm, MPI_Status *status)
 
 static inline void header_matched(MPI_Comm comm, MPI_Message message, MPI_Status *status)
 {
-    if (message == MPI_MESSAGE_NO_PROC || !header_covers(comm))
+    if (message == MPI_MESSAGE_NO_PROC || !header_on)
         return;
+    if (!header_covers(comm)) {
+        header_forget_message(message); // one of this handle, which was received within a callback
+        return;
+    }
     header_note_message(message);
     if (status != MPI_STATUS_IGNORE)
         header_correct(status);

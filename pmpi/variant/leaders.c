@@ -165,6 +165,7 @@ void leaders_look(void)
 {
     if (!own.on || !all_is_sent())
         return;
+    growth_has(&own.growth, session_slots());
     ask();
     fetch_answer();
     hear();

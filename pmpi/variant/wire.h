@@ -31,6 +31,7 @@ struct wire {
     bool bounced; // memory holds header and payload; else the header, and the payload is the user's
     bool persistent;
     bool active;   // of a persistent request: it is started
+    bool begun;    // by the call that is under way, which may be refused
     bool unpacked; // the payload has been given to the user
     void *user;
     size_t bytes; // of the user's buffer, of bounced messages

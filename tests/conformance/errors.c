@@ -455,3 +455,61 @@ CASE(own_error_classes)
     OK(MPI_Error_string(code, text, &length));
     CHECK(strcmp(text, "mine") == 0);
 }
+
+// Who forgets a pointer is told so, also while another request is under way.
+CASE(null_pointers)
+{
+    int got = -1, flag = 0;
+    MPI_Request receive = MPI_REQUEST_NULL, other;
+    return_all_errors();
+    OK(MPI_Irecv(&got, 1, MPI_INT, 1 - rank, TAG, comm, &receive));
+    note_class(MPI_Imrecv(&number, 1, MPI_INT, NULL, &other));
+    note_class(MPI_Mrecv(&number, 1, MPI_INT, NULL, &status));
+    note_class(MPI_Start(NULL));
+    note_class(MPI_Startall(1, NULL));
+    note_class(MPI_Wait(NULL, &status));
+    note_class(MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE));
+    note_class(MPI_Test(NULL, &flag, &status));
+    note_class(MPI_Test(&receive, NULL, &status));
+    OK(MPI_Send(&rank, 1, MPI_INT, 1 - rank, TAG, comm));
+    OK(MPI_Wait(&receive, &status));
+    STATUS(&status, 1 - rank, TAG, MPI_INT, 1);
+    EQUAL(1 - rank, got);
+}
+
+// And who names no memory for what has a size.
+CASE(null_buffers_of_derived_types)
+{
+    MPI_Datatype pair;
+    return_all_errors();
+    OK(MPI_Type_contiguous(2, MPI_INT, &pair));
+    int rc = MPI_Isend(NULL, 0, pair, 1 - rank, TAG, comm, &request); // it is not committed
+    note("%s", class_name(rc));
+    if (rc == MPI_SUCCESS) {
+        OK(MPI_Wait(&request, &status));
+        OK(MPI_Recv(NULL, 0, MPI_INT, 1 - rank, TAG, comm, &status));
+    }
+    OK(MPI_Type_commit(&pair));
+    note_class(MPI_Send(NULL, 1, pair, 1 - rank, TAG, comm));
+    note_class(MPI_Irecv(NULL, 1, pair, 1 - rank, TAG, comm, &request));
+    OK(MPI_Type_free(&pair));
+}
+
+#ifndef OPEN_MPI // begins another one
+CASE(what_is_started_already)
+{
+    int got = -1;
+    MPI_Request receive;
+    return_all_errors();
+    OK(MPI_Recv_init(&got, 1, MPI_INT, 1 - rank, TAG, comm, &receive));
+    OK(MPI_Start(&receive));
+    meet();
+    OK(MPI_Send(&rank, 1, MPI_INT, 1 - rank, TAG, comm));
+    meet();
+    note_class(MPI_Start(&receive));
+    OK(MPI_Wait(&receive, &status));
+    note("from %d", status.MPI_SOURCE); // MPICH forgets the count
+    EQUAL(1 - rank, got);
+    OK(MPI_Request_free(&receive));
+}
+#endif

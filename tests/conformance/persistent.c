@@ -2,6 +2,8 @@
 #include "conform.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { TAG = 8, ROUNDS = 12 };
 
@@ -427,4 +429,29 @@ CASE(get_status_of_active_and_inactive)
     EQUAL(1, flag);
     EMPTY_STATUS(&status);
     OK(MPI_Request_free(&request));
+}
+
+CASE(send_of_memory_that_comes_later)
+{
+    // A send reads it when it is started.
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    MPI_Request request;
+    unsigned char *bytes = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(bytes != MAP_FAILED);
+    if (rank == 0) {
+        OK(MPI_Send_init(bytes, 1000, MPI_BYTE, 1, TAG, comm, &request));
+        CHECK(mprotect(bytes, page, PROT_READ | PROT_WRITE) == 0);
+        for (int round = 0; round < 2; round++) {
+            fill(bytes, 1000, round);
+            OK(MPI_Start(&request));
+            OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        OK(MPI_Request_free(&request));
+    }
+    for (int round = 0; rank == 1 && round < 2; round++) {
+        unsigned char *got = buffer(1000);
+        OK(MPI_Recv(got, 1000, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE));
+        FILLED(got, 1000, round);
+    }
+    munmap(bytes, page);
 }

@@ -286,7 +286,7 @@ class Client:
     script = __file__
 
     def __init__(self, runtime_dir, uid=0):
-        self.process = subprocess.Popen([sys.executable, "-B", self.script, "client", runtime_dir,
+        self.process = subprocess.Popen([sys.executable, "-BS", self.script, "client", runtime_dir,
                                          str(uid)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid

@@ -57,7 +57,7 @@ def wrapper_main(arguments):
             os._exit(0)
         os.wait()
     signal.signal(signal.SIGUSR1, have_helper)
-    subprocess.run([sys.executable, "-B", __file__, "client", *arguments], check=False)
+    subprocess.run([sys.executable, "-BS", __file__, "client", *arguments], check=False)
     for pid in helpers:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -69,7 +69,7 @@ class Started(Client):
     script = __file__
 
     def __init__(self, way, runtime_dir, mode="client", uid=0):  # pylint: disable=super-init-not-called
-        self.process = subprocess.Popen([*way, sys.executable, "-B", __file__, mode, runtime_dir, str(uid)],
+        self.process = subprocess.Popen([*way, sys.executable, "-BS", __file__, mode, runtime_dir, str(uid)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.own_pid()
 
@@ -118,7 +118,7 @@ class Placed(Grouped):
     def launched(self, group, *way, job="a"):
         """A job's process; the whole of `way`, by which it was started, lives in the group."""
         make(group)
-        client = self.started([sys.executable, "-B", __file__, "enter", group, daemonkit.ROOT, *way])
+        client = self.started([sys.executable, "-BS", __file__, "enter", group, daemonkit.ROOT, *way])
         self.assertEqual(client.register(job)["status"], 0)
         return client
 
@@ -127,7 +127,7 @@ class Placed(Grouped):
         path = os.path.join(self.folder, name)
         if not os.path.exists(path):
             os.symlink(sys.executable, path)
-        return [path, "-B", "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
+        return [path, "-BS", "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
 
     def stranger(self, group, uid=NOBODY):
         """Somebody who is not of the job comes to live in the group."""

@@ -140,7 +140,7 @@ class RealJobs(Placed):
 
     def check_in_place(self, family):
         make(SCOPE)
-        self.launch(family, sys.executable, "-B", placekit.__file__, "enter", SCOPE, ROOT)
+        self.launch(family, sys.executable, "-BS", placekit.__file__, "enter", SCOPE, ROOT)
         self.assertEqual((len(self.records()), classes()), (1, []))
         self.job("b")
         self.switch()

@@ -57,6 +57,26 @@ def leftovers():
             + [line for line in read("/proc/self/mountinfo").splitlines() if NAME in line])
 
 
+def sleepers():
+    """How many of the processes that tests have sleep are there."""
+    names = []
+    for who in processes.marked(NAME):
+        try:
+            with open(f"/proc/{who['pid']}/cmdline", "rb") as file:
+                names.append(file.read())
+        except OSError:
+            pass
+    return sum(name == b"sleep\x001000\x00" for name in names)
+
+
+def wait_for_sleepers(count):
+    for _ in range(200):
+        if sleepers() >= count:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the job does not start")
+
+
 class LabTest(unittest.TestCase):
     def tearDown(self):
         lab("down")
@@ -135,11 +155,21 @@ class Nodes(LabTest):
                       lab("exec", "node2", "cat", "/etc/cosched.ini"))
 
 
-class Mpi(LabTest):
-    def setUp(self):
-        if not FAMILIES:
-            self.skipTest("no MPI")
+@unittest.skipUnless(FAMILIES, "no MPI")
+class Mpi(unittest.TestCase):
+    """In one lab: none of it needs a new one."""
+
+    @classmethod
+    def setUpClass(cls):
         up()
+
+    @classmethod
+    def tearDownClass(cls):
+        lab("down")
+        if leftovers():
+            raise AssertionError(f"left: {leftovers()}")
+
+    def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.report = os.path.join(folder.name, "report.json")
@@ -216,36 +246,10 @@ class Mpi(LabTest):
     def test_a_terminated_mpiexec_takes_its_ranks_along(self):
         for mpiexec in self.each():
             process = subprocess.Popen([*LAB, *mpiexec, "-n", "2", "sleep", "1000"])
-            self._wait_for_sleepers(2)
+            wait_for_sleepers(2)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(timeout=20), 143)
-            self.assertEqual(self._sleepers(), 0)
-
-    def test_down_ends_jobs_whose_mpiexec_was_killed(self):
-        for mpiexec in self.each():
-            process = subprocess.Popen([*LAB, *mpiexec, "-n", "2", "sleep", "1000"])
-            self._wait_for_sleepers(2)
-            process.kill()
-            process.wait()
-        lab("down")
-        self.assertEqual(leftovers(), [])
-
-    def _sleepers(self):
-        names = []
-        for who in processes.marked(NAME):
-            try:
-                with open(f"/proc/{who['pid']}/cmdline", "rb") as file:
-                    names.append(file.read())
-            except OSError:
-                pass
-        return sum(name == b"sleep\x001000\x00" for name in names)
-
-    def _wait_for_sleepers(self, count):
-        for _ in range(200):
-            if self._sleepers() >= count:
-                return
-            time.sleep(0.05)
-        self.fail("the job does not start")
+            self.assertEqual(sleepers(), 0)
 
 
 @unittest.skipUnless(BUILD and os.path.exists(os.path.join(BUILD, "classd", "classd")), "not built")
@@ -297,6 +301,17 @@ class Daemons(LabTest):
 
 
 class Crashes(LabTest):
+    @unittest.skipUnless(FAMILIES, "no MPI")
+    def test_down_ends_jobs_whose_mpiexec_was_killed(self):
+        up()
+        for count, family in enumerate(FAMILIES, 1):
+            process = subprocess.Popen([*LAB, "mpiexec", "--mpi", family, "-n", "2", "sleep", "1000"])
+            wait_for_sleepers(2 * count)
+            process.kill()
+            process.wait()
+        lab("down")
+        self.assertEqual(leftovers(), [])
+
     def test_down_without_a_lab_is_fine(self):
         lab("down")
         lab("down")

@@ -232,7 +232,7 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES[:1]:
             with self.subTest(mpi=family):
                 self.up("--set=scheduler.policy=gang", "--set=gang.slot=1s")
-                self.start_for(family, 12)
+                self.start_for(family, 100)  # longer than all of this takes; it is not waited for
                 self.eventually(lambda: self.counts() == [[60], [60]], "the first job has all slots")
                 died = os.path.join(self.folder, "died")
                 program = os.path.join(BUILD, "bench", "npb", family, "bin", "cg")
@@ -245,7 +245,7 @@ class MainJob(unittest.TestCase):
                 self.assertEqual(limited(), [])
                 self.start_for(family, 3)
                 self.eventually(lambda: self.both_registered() and self.sets_agree(), "the next one has half of the round")
-                self.finish()
+                self.end_jobs()
                 lab("down")
 
     def test_a_job_takes_what_another_leaves(self):
@@ -254,12 +254,12 @@ class MainJob(unittest.TestCase):
         for family in FAMILIES[-1:]:
             with self.subTest(mpi=family):
                 self.up("--set=scheduler.policy=gang", "--set=gang.slot=100ms")
-                self.start_for(family, 16)
+                self.start_for(family, 100)  # longer than all of this takes; it is not waited for
                 self.start_for(family, 3)
                 self.eventually(lambda: self.both_registered() and self.sets_agree(), "both have half of the round")
                 self.eventually(lambda: self.counts() == [[60], [60]], "the one that stays has all of it")
                 self.assertIsNone(self.running[0][0].poll())
-                self.finish()
+                self.end_jobs()
                 lab("down")
 
     def test_who_sleeps_has_no_turns(self):

@@ -25,6 +25,7 @@ FAMILY = next((family for family in ("mpich", "openmpi") if shutil.which("mpiexe
 LIMIT_S = 240
 SMALL = ["--mpi", FAMILY or "", "--runs", "1", "--time-slice", "200ms", "--gmet", "50ms", "--retries", "0",
          "--timeout", "60"]
+QUIET = ["--noise", "0"]  # nobody looks whether the machine is disturbed, which takes a second or more for each run
 
 # Runs the command here, whatever host was asked for: options of ssh before it are skipped.
 SSH = r"""#!/bin/sh
@@ -152,7 +153,7 @@ class RunNas(unittest.TestCase):
         workload = os.path.join(self.folder, "mine.ini")
         with open(workload, "w", encoding="ascii") as file:
             file.write("[workload]\narrival = every 10ms\njobs = ep.S.2*2 (4)\n")
-        self.nas("batch", "--workload", workload, "--schedulers", "fcfs,cosched", *SMALL, "--out", self.out)
+        self.nas("batch", "--workload", workload, "--schedulers", "fcfs,cosched", *SMALL, *QUIET, "--out", self.out)
         runs = {(run["scheduler"], run["value"]): run["jobs"] for run in self.runs()}
         self.assertEqual(set(runs), {("fcfs", None), ("cosched", 2), ("cosched", 5), ("cosched", 10)})
         fcfs = runs["fcfs", None]
@@ -172,15 +173,15 @@ class RunNas(unittest.TestCase):
         with open(program, "w", encoding="ascii") as file:
             file.write(f"#!/bin/sh\nunset LD_PRELOAD\nexec {BUILD}/bench/npb/{FAMILY}/bin/ep S\n")
         os.chmod(program, 0o755)
-        done = self.nas("--npb-dir", self.folder, "--jobs", "ep.S.2 ep.S.2", "--schedulers", "cosched", *SMALL, "--out", self.out,
-                        status=2)
+        done = self.nas("--npb-dir", self.folder, "--jobs", "ep.S.2 ep.S.2", "--schedulers", "cosched", *SMALL, *QUIET,
+                        "--out", self.out, status=2)
         self.assertIn("cosched: none of the 2 launches of ep.S.2 registered with classd", done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.out, "runs.jsonl")))
         self.assert_nothing_left()
 
     def test_an_interrupted_session_keeps_what_it_has_and_goes_on(self):
         process = subprocess.Popen(
-            self.command("--jobs", "ep.S.2*6 ep.S.2*6", "--schedulers", "uncoordinated,cosched", *SMALL,
+            self.command("--jobs", "ep.S.2*6 ep.S.2*6", "--schedulers", "uncoordinated,cosched", *SMALL, *QUIET,
                          "--runs", "2", "--out", self.out), stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=self.environment())
         deadline = time.monotonic() + LIMIT_S

@@ -39,6 +39,14 @@ def frozen(job, uid=0):
         return False
 
 
+def thaw(job):
+    """What a test that fails would leave frozen, and wait for."""
+    group = os.path.join(FREEZER_ROOT, f"job-0-{job}")
+    if os.path.isdir(group):
+        with open(os.path.join(group, "freezer.state"), "w", encoding="ascii") as state:
+            state.write("THAWED")
+
+
 class OneNode(Node):
     def standing(self, job, client, means):
         return frozen(job) if means == "freezer" else state_of(client.pid) == "T" if means == "signals" else \
@@ -116,6 +124,31 @@ class OneNode(Node):
                 self.assertFalse(self.standing("a", client, means))
                 self.classd = self.start_classd()
                 self.do("resume", "a")
+
+    @unittest.skipUnless(V1_CPU and not FREEZER_ROOT.startswith(V1_CPU), "cpu and freezer are one hierarchy here")
+    def test_a_frozen_job_whose_group_somebody_has_removed(self):
+        for name, release in (("a", lambda: self.do("release")), ("b", self.come_and_go)):
+            with self.subTest(name):
+                client = self.job(name)
+                self.do("suspend", name, "--means", "freezer")
+                try:
+                    self.kill_classd()
+                    for pid in daemonkit.members(name):
+                        with open(os.path.join(V1_CPU, "cgroup.procs"), "w", encoding="ascii") as procs:
+                            procs.write(str(pid))
+                    os.rmdir(os.path.join(CPU_ROOT, f"job-0-{name}"))
+                    self.assertTrue(frozen(name))
+                    release()
+                    self.assertFalse(frozen(name))
+                    self.assertIsNone(client.process.poll())
+                finally:
+                    thaw(name)
+                self.classd = self.start_classd()
+
+    def come_and_go(self):
+        self.classd = self.start_classd()
+        self.classd.terminate()
+        self.classd.wait()
 
     def test_a_subtree(self):
         client = self.job("a")

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,6 +85,35 @@ static void what_is_said_unasked_is_no_answer(void **state)
     close(pair.server);
     assert_int_equal(client_discard(pair.client), -1);
     close(pair.client);
+}
+
+static void *chatter(void *server)
+{
+    struct protocol_request unasked = protocol_request_new(PROTOCOL_TURN, 0);
+    struct protocol_reply reply = protocol_reply_new(&unasked, 0);
+    while (send(*(int *)server, &reply, sizeof reply, MSG_NOSIGNAL) > 0)
+        continue;
+    return NULL;
+}
+
+// A false one that says something all the time, and never what was asked.
+static void a_talkative_server_is_not_waited_for_either(void **state)
+{
+    struct protocol_request request = protocol_request_new(PROTOCOL_SWITCH, 7);
+    struct protocol_reply reply;
+    struct error err;
+    struct pair pair = pair_open();
+    pthread_t thread;
+    int discarded = 0;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, chatter, &pair.server), 0);
+    assert_int_equal(client_transact(pair.client, &request, &reply, NULL, 20, &err), -1);
+    assert_int_equal(err.code, ETIMEDOUT);
+    for (int i = 0; i < 1000000 && discarded == 0; i++)
+        discarded = client_discard(pair.client);
+    close(pair.client);
+    pthread_join(thread, NULL);
+    close(pair.server);
 }
 
 static void a_silent_server_is_not_waited_for(void **state)
@@ -215,6 +245,7 @@ int main(void)
         cmocka_unit_test(late_replies_are_dropped),
         cmocka_unit_test(what_is_said_unasked_is_no_answer),
         cmocka_unit_test(a_silent_server_is_not_waited_for),
+        cmocka_unit_test(a_talkative_server_is_not_waited_for_either),
         cmocka_unit_test(refusals_are_told_from_faults),
         cmocka_unit_test(an_old_server_is_said_plainly),
         cmocka_unit_test(no_server_is_said_plainly),

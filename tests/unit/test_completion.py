@@ -66,6 +66,9 @@ class Completion(unittest.TestCase):
     def test_files_have_blanks_and_stars(self):
         self.assertEqual(completed("--config", "a", files=["a b", "b c"]), ["a b"])
         self.assertEqual(completed("trace", "export", "svg", "*", files=["* one", "two"]), ["* one"])
+        self.assertEqual(completed("trace", "export", ""), ["json", "svg"])
+        self.assertEqual(completed("trace", "st"), ["start", "stop"])
+        self.assertEqual(completed("trace", "coscheduled", "st", files=["still", "two"]), ["still"])
 
 
 if __name__ == "__main__":

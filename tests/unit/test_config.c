@@ -284,6 +284,42 @@ static void the_end_of_a_long_line_is_no_line(void **state)
     assert_int_equal(load(text, &config, NULL), 0);
 }
 
+static int load_bytes(const char *bytes, size_t size, struct config *config, struct error *err)
+{
+    FILE *stream = fmemopen((void *)(uintptr_t)bytes, size, "r");
+    assert_non_null(stream);
+    int rc = config_load_stream(stream, "x.ini", config, err);
+    fclose(stream);
+    return rc;
+}
+
+// Nor is anything behind a NUL, in the last line either.
+static void what_is_no_text_is_refused(void **state)
+{
+    static const char first[] = "[scheduler]\ngmet = 1s\0junk\n", last[] = "[scheduler]\ngmet = 1s\0junk",
+                      alone[] = "[scheduler]\ngmet = 1s\0";
+    struct config config;
+    struct error err = {0};
+    (void)state;
+    assert_int_equal(load_bytes(first, sizeof first - 1, &config, &err), -1);
+    assert_non_null(strstr(err.text, "x.ini:2: the line is longer than"));
+    assert_int_equal(load_bytes(last, sizeof last - 1, &config, &err), -1);
+    assert_non_null(strstr(err.text, "or no text"));
+    assert_int_equal(load_bytes(alone, sizeof alone - 1, &config, &err), -1);
+    assert_int_equal(load_bytes(last, strlen(last), &config, NULL), 0);
+}
+
+static void a_byte_order_mark_hides_nothing(void **state)
+{
+    struct config config;
+    struct error err = {0};
+    (void)state;
+    assert_int_equal(load("\xEF\xBB\xBF[scheduler]\ntime_slice = 1s\n", &config, NULL), 0);
+    assert_int_equal(config.time_slice_ns, NS_PER_SEC);
+    assert_int_equal(load("\xEF\xBB\xBF[scheduler] time_slice = 1s\n", &config, &err), -1);
+    assert_non_null(strstr(err.text, "x.ini:1: there is more behind the section's name"));
+}
+
 static void indented_lines_are_lines(void **state)
 {
     struct config config;
@@ -400,6 +436,8 @@ int main(void)
         cmocka_unit_test(a_group_below_a_unit_is_no_unit),
         cmocka_unit_test(groups_are_listed_one_by_one),
         cmocka_unit_test(the_end_of_a_long_line_is_no_line),
+        cmocka_unit_test(what_is_no_text_is_refused),
+        cmocka_unit_test(a_byte_order_mark_hides_nothing),
         cmocka_unit_test(indented_lines_are_lines),
         cmocka_unit_test(a_broken_configuration_keeps_what_makes_sense),
         cmocka_unit_test(what_is_no_line_of_text_is_left_out_alone),

@@ -215,14 +215,14 @@ class Packages(Entries):
             self.copy("tests", name)
         status, _, error, _ = self.run_entry("tests/install_packages.sh", "packages_report.txt")
         self.assertEqual(status, 1)
-        self.assertRegex(error, r"\A[^\n]*no apt-get here: install what corresponds to \S*packages_report.txt, build, .*--build DIR\n\Z")
+        self.assertRegex(error, r"\A[^\n]*no apt-get here: install what corresponds to \S*packages_report.txt; .*--build DIR then\n\Z")
         self.program("path/dpkg-query", "#!/bin/sh\nprintf installed\n")
         self.assertEqual(self.run_entry("tests/install_packages.sh", "packages_report.txt")[0::2], (0, ""))
         self.program("path/dpkg-query", "#!/bin/sh\nexit 1\n")
         for name in ("packages_build.txt", "packages.txt"):
             self.copy("tests", name)
         self.assertRegex(self.run_entry("tests/install_packages.sh")[2],
-                         r"no apt-get here: install what corresponds to \S*packages_build.txt \S*packages.txt, build")
+                         r"no apt-get here: install what corresponds to \S*packages_build.txt \S*packages.txt; to bench")
         status, _, error, _ = self.run_entry("tests/install_packages.sh", "packages_reports.txt")
         self.assertEqual(status, 2)
         self.assertRegex(error, r"\A[^\n]*no list \S*packages_reports.txt to read[^\n]*\n\Z")

@@ -249,11 +249,19 @@ static void ask_classd(struct cluster *c, struct job *job, unsigned i)
         speaker->from_classd = answer;
 }
 
+static uint64_t slots_here(const struct cluster *c, const struct job *job, unsigned i)
+{
+    struct engine_job_view view = {0};
+    view_at(c, job, i, &view);
+    return slots_word(view.slots, view.term);
+}
+
 static void hear_classd(struct cluster *c, struct job *job, unsigned i)
 {
     struct speaker *speaker = &job->speakers[i];
     const struct growth_message *answer = &speaker->from_classd.message;
     speaker->from_classd.at = 0;
+    growth_has(&speaker->growth, slots_here(c, job, i));
     struct growth_todo todo = speaker->question == GROWTH_ASK
                                   ? growth_offered(&speaker->growth, &answer->offer)
                                   : growth_reserved(&speaker->growth, answer->slots);
@@ -265,6 +273,7 @@ static void open_letter(struct cluster *c, struct job *job, unsigned i, struct l
     if (letter->at == 0 || letter->at > c->tick || job->speakers[i].to_classd.at != 0)
         return;
     letter->at = 0;
+    growth_has(&job->speakers[i].growth, slots_here(c, job, i));
     struct growth_todo todo = growth_hear(&job->speakers[i].growth, &letter->message);
     carry_out(c, job, i, &todo);
 }

@@ -91,7 +91,8 @@ static void test_promises_end(void **state)
     node.caller.now_ns += 1;
     assert_int_equal(offer(&node, D, 1, NULL), ENGINE_ALL_SLOTS);
     assert_int_equal(promise(&node, C, given, 15), 0);
-    assert_int_equal(claim(&node, C, given), 0); // too late, which makes nothing good
+    assert_int_equal(offer(&node, C, 15, NULL), 0); // so that it asks no other node either
+    assert_int_equal(claim(&node, C, given), 0);    // too late, which makes nothing good
     assert_int_equal(promise(&node, C, given, 15), 0);
     node.caller.now_ns += 2 * ENGINE_ROUND * SLOT;
     assert_int_not_equal(promise(&node, C, given, 15), 0);

@@ -86,6 +86,20 @@ static void less_is_not_taken(void **state)
     }
 }
 
+// Nor is it less where the job has lost some of its own meanwhile.
+static void what_is_more_than_is_left_is_taken(void **state)
+{
+    (void)state;
+    for (unsigned left = 0; left <= 30; left += 10) {
+        struct growth root = begun(0);
+        offered(&root, SLOTS_ALL);
+        growth_has(&root, slots_word(slots_most(left), TERM));
+        growth_has(&root, slots_word(slots_most(60), TERM)); // others than it began with
+        struct growth_todo todo = growth_reserved(&root, slots_most(25));
+        assert_int_equal(todo.question, left <= 20 ? GROWTH_CLAIM : GROWTH_NO_QUESTION);
+    }
+}
+
 static void nothing_is_taken_but_what_was_wished(void **state)
 {
     (void)state;
@@ -190,6 +204,7 @@ int main(void)
         cmocka_unit_test(the_root_takes_what_all_give),
         cmocka_unit_test(nothing_more_is_the_end_of_it),
         cmocka_unit_test(less_is_not_taken),
+        cmocka_unit_test(what_is_more_than_is_left_is_taken),
         cmocka_unit_test(nothing_is_taken_but_what_was_wished),
         cmocka_unit_test(others_are_wished_for_the_next_time),
         cmocka_unit_test(one_at_a_time),

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 BENCH = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench"))
@@ -76,6 +77,33 @@ sys.exit(guarded(main))"""
                     begun.send_signal(number)
                     self.assertEqual(begun.stdout.read(), "put away\n")
                     self.assertEqual(begun.wait(timeout=60), status)
+
+    def test_a_signal_waits_until_all_is_put_away(self):
+        """Also in a program that is started for that, and where another thread takes it."""
+        text = """
+import os, signal, subprocess, sys, threading, time
+from guard import putting_away
+threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+def main():
+    try:
+        with putting_away():
+            print('putting away', flush=True)
+            subprocess.run([sys.executable, '-c', "import sys; sys.stdin.readline(); print('all of it', flush=True)"])
+        print('not told')
+    finally:
+        print('put away')
+sys.exit(guarded(main))"""
+        for number, status in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, -signal.SIGINT)):
+            with self.subTest(signal=number), subprocess.Popen(
+                    program(text), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                    start_new_session=True, preexec_fn=heeding) as begun:
+                self.assertEqual(begun.stdout.readline(), "putting away\n")
+                time.sleep(0.2)
+                os.killpg(begun.pid, number)
+                time.sleep(0.2)
+                self.assertIsNone(begun.poll())
+                said = begun.communicate("\n", timeout=60)[0]
+                self.assertEqual((said, begun.returncode), ("all of it\nput away\n", status))
 
     def test_what_nohup_ignores_stays_ignored(self):
         ways = {"guarded": "sys.exit(guarded(main))",

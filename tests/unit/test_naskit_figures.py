@@ -275,7 +275,7 @@ class Summary(unittest.TestCase):
         runs = self.runs()
         runs.append(run("cosched", [job(response_s=99.0)], 0, disturbed=True, attempt=2))
         row = self.rows(runs)["cosched", None]
-        self.assertEqual((row["runs"], row["disturbed"]), (3, 1))
+        self.assertEqual((row["runs"], row["disturbed"], row["counted_disturbed"]), (3, 1, 0))
         self.assertEqual(row["measures"]["mean_response_s"]["median"], 5)
 
     def test_a_run_with_a_job_that_did_not_verify_is_told_and_in_no_figure(self):
@@ -514,11 +514,22 @@ class Folder(unittest.TestCase):
         with self.assertRaisesRegex(NasError, "runs.jsonl:2"):
             self.results.runs()
 
+    def test_a_folder_is_one_sessions_at_a_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = store.Store(folder)
+            for _ in range(2):
+                first.make()
+            with self.assertRaisesRegex(NasError, "another session is writing there: .*--out"):
+                store.Store(folder).make()
+            del first
+            store.Store(folder).make()
+
     def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_lost(self):
         with tempfile.NamedTemporaryFile() as file, self.assertRaisesRegex(NasError, "cannot be made .*--out"):
             store.Store(os.path.join(file.name, "x")).make()
         with tempfile.TemporaryDirectory() as folder:
             results = store.Store(folder)
+            results.make()
             results.append_run({"place": 1})
             with mock.patch.object(store.os, "fsync", side_effect=OSError(28, "No space left on device")):
                 with self.assertRaisesRegex(NasError, "runs.jsonl: cannot be written .No space left on device.: .*--resume"):

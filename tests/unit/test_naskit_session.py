@@ -20,7 +20,7 @@ BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "b
 sys.path.insert(0, BENCH)
 
 from labkit import processes  # noqa: E402
-from naskit import (NasError, ending, environment, experiments, lab_site, noise, pace, plan, runner,  # noqa: E402
+from naskit import (NasError, ending, environment, experiments, lab_site, noise, pace, plan, plugin, runner,  # noqa: E402
                     schedulers, session, signals, sitting, store, workload_file)
 
 # Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
@@ -373,7 +373,7 @@ class SessionTest(unittest.TestCase):
         made.run()
         self.assertEqual([run["attempt"] for run in made.runs], [1, 2, 3])
         row, = made.described()["experiments"]["quick"]["rows"]
-        self.assertEqual((row["runs"], row["disturbed"]), (1, 3))
+        self.assertEqual((row["runs"], row["disturbed"], row["counted_disturbed"]), (1, 3, 1))
 
     def test_the_chart_is_that_of_the_attempt_that_counts(self):
         for paces, counting in (([0.003, 0.001], 2), ([0.002, 0.003, 0.004], 1)):
@@ -646,6 +646,22 @@ class SessionTest(unittest.TestCase):
             made.run()
         self.assertIn("mine.sh down: ", said.getvalue())
         self.assertEqual(made.site.downs, 1)
+
+    def test_a_script_that_takes_too_long_is_ended_with_what_it_started(self):
+        script = os.path.join(self.temporary.name, "mine.sh")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nsleep 60\nexit 0\n")
+        os.chmod(script, 0o755)
+        made = self.session("jobs = cg.S.2\n", script)
+        processes.become_subreaper()
+        with mock.patch.object(plugin, "LIMIT_S", 0.2), contextlib.redirect_stderr(io.StringIO()) as said, \
+                self.assertRaisesRegex(NasError, "mine.sh up: took longer than 0.2 s, and was ended"):
+            made.run()
+        self.assertIn("mine.sh down: took longer", said.getvalue())
+        self.assertEqual(made.site.downs, 1)
+        for _ in range(2):  # what is left of each of the two shells
+            os.waitpid(-1, 0)
+        self.assertEqual(processes.descendants(), [])
 
     def test_who_looks_at_the_pace_and_dies_leaves_no_lab(self):
         program = pace.program(self.temporary.name)

@@ -54,6 +54,17 @@ class Daemons(unittest.TestCase):
             self.assertIn(said, heard.getvalue())
             self.assertEqual(bool(said), bool(heard.getvalue()))
 
+    def test_a_build_that_lacks_something_is_told_before_anything_is_run(self):
+        with tempfile.TemporaryDirectory() as build, mock.patch.object(os, "geteuid", lambda: 0):
+            site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=[], build=build), 0)
+            for name in ("classd/classd", "timerd/timerd", "ctl/coschedctl", "pmpi/libcosched_pmpi.so"):
+                with self.assertRaisesRegex(NasError, f"{name} is not there: build first, .*--build"):
+                    site.check()
+                os.makedirs(os.path.dirname(os.path.join(build, name)))
+                with open(os.path.join(build, name), "w", encoding="ascii"):
+                    os.chmod(os.path.join(build, name), 0o755)
+            site.check()
+
     def test_settings_that_classd_refuses_are_told_before_anything_is_run(self):
         with tempfile.TemporaryDirectory() as build:
             os.mkdir(os.path.join(build, "classd"))

@@ -87,6 +87,13 @@ class Phase(unittest.TestCase):
         for later_ns in (0, 400 * MS, 990 * MS):
             self.assertEqual(noticing.phase_ns(self.nodes(later_ns)), (later_ns, 1000 * MS))
 
+    def test_just_before_a_slice_is_near_just_after_it(self):
+        first, second = self.nodes(0)
+        for event, late_ns in zip(second, [1 * MS, -2 * MS] * 5):
+            event[0] += late_ns
+        phase_ns = noticing.phase_ns([first, second])[0]
+        self.assertLessEqual(min(phase_ns, 1000 * MS - phase_ns), 2 * MS)
+
     def test_the_timer_is_started_again_until_slices_begin_as_they_should(self):
         slept, overhead_s = [], 0.89
         recorded = mock.Mock(side_effect=lambda _: mock.Mock(

@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -49,6 +51,34 @@ static void a_page_is_what_clients_map(void **state)
     status_page_unmap(mapped);
     unlinkat(dir_fd, "p", 0);
     close(dir_fd);
+    rmdir(dir);
+}
+
+static void pages_are_freed_where_nobody_else_can_put_them(void **state)
+{
+    char dir[] = "/tmp/cosched-test-XXXXXX", jobs[64];
+    struct status_page *page = NULL;
+    struct error err = {0};
+    int fd = -1;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(status_page_free_all(dir, &err), 0);
+    snprintf(jobs, sizeof jobs, "%s/" STATUS_PAGE_DIRECTORY, dir);
+    assert_int_equal(mkdir(jobs, 0755), 0);
+    int jobs_fd = open(jobs, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(status_page_open(jobs_fd, "p", false, &page, &fd, NULL), 0);
+    status_page_publish(page, 5, STATUS_CONTENDED);
+    assert_int_equal(chmod(dir, 0777), 0);
+    assert_int_equal(status_page_free_all(dir, &err), -1);
+    assert_int_equal(err.code, EPERM);
+    assert_int_equal(status_word_flags(atomic_load(&page->word)), STATUS_CONTENDED);
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(status_page_free_all(dir, &err), 0);
+    assert_int_equal(status_word_flags(atomic_load(&page->word)), STATUS_SCHEDULED);
+    status_page_close(page, fd);
+    unlinkat(jobs_fd, "p", 0);
+    close(jobs_fd);
+    rmdir(jobs);
     rmdir(dir);
 }
 
@@ -92,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_what_clients_map),
+        cmocka_unit_test(pages_are_freed_where_nobody_else_can_put_them),
         cmocka_unit_test(a_page_without_room_leaves_no_file),
         cmocka_unit_test(short_files_are_not_mapped),
     };
