@@ -41,7 +41,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 lab up --build "$build" --owner $$ --set scheduler.time_slice=1s --set scheduler.gmet=250ms
 for node in node0 node1; do lab exec $node "$build/ctl/coschedctl" trace start >/dev/null; done
-job() { lab mpiexec --mpi "$mpi" -n 2 --preload --timeout 900 --done-pattern verified= "$build/bench/npb/$mpi/bin/cg" A --repeat "$repeat"; }
+job() { lab mpiexec --mpi "$mpi" -n 2 --preload --done-pattern verified= "$build/bench/npb/$mpi/bin/cg" A --repeat "$repeat"; }
 job >"$out/job1.txt" &
 first=$!
 job >"$out/job2.txt" &

@@ -292,10 +292,8 @@ static int lift(struct cgroup_backend *backend, const char *name, struct error *
         has_freezer(backend) ? path_join(backend->hierarchies[backend->freezer].root, name) : NULL;
     if (path == NULL)
         return error_errno(err, ENOMEM, "class %s", name);
-    bool frozen = freezer != NULL && directory_exists(freezer);
-    int rc = frozen && !directory_exists(path) ? 0
-                                               : file_write(path, "cpu.cfs_quota_us", "-1", err);
-    if (frozen &&
+    int rc = directory_exists(path) ? file_write(path, "cpu.cfs_quota_us", "-1", err) : 0;
+    if (freezer != NULL && directory_exists(freezer) &&
         file_write(freezer, "freezer.state", "THAWED", rc == 0 ? err : NULL) != 0)
         rc = -1;
     return rc;
@@ -348,6 +346,25 @@ static int add_hierarchy(struct cgroup_backend *backend, const char *controller,
     return groups_backend_add(backend, controller, mount, err);
 }
 
+// Where cpuset is mounted together with one of ours, nobody can be moved into a fresh group: it has
+// no CPUs, unless the kernel gives it those of the group above.
+static int check_cpusets(const struct cgroup_backend *backend, struct error *err)
+{
+    for (unsigned i = 0; i < backend->hierarchy_count; i++) {
+        char cpus[8], clones[8] = "";
+        const char *mount = backend->hierarchies[i].mount;
+        if (file_read(mount, "cpuset.cpus", cpus, sizeof cpus, NULL) == 0 &&
+            file_read(mount, "cgroup.clone_children", clones, sizeof clones, NULL) == 0 &&
+            clones[0] == '0')
+            return error_set(err, ENOTSUP,
+                             "the cgroup v1 hierarchy at %s has the cpuset controller, too, so new "
+                             "groups have no CPUs: write 1 to %s/cgroup.clone_children, or mount "
+                             "cpuset by itself",
+                             mount, mount);
+    }
+    return 0;
+}
+
 int v1_open(const struct v1_mounts *mounts, const struct backend_settings *settings,
             backend_t **opened, struct error *err)
 {
@@ -366,7 +383,8 @@ int v1_open(const struct v1_mounts *mounts, const struct backend_settings *setti
                   add_hierarchy(backend, "freezer", mounts->freezer, &backend->freezer, err) == 0);
     if (mounts->freezer == NULL)
         backend->freezer = HIERARCHIES_MAX;
-    if (!added || (!settings->as_it_is && make_groups(backend, "", err) != 0)) {
+    if (!added || (!settings->as_it_is &&
+                   (check_cpusets(backend, err) != 0 || make_groups(backend, "", err) != 0))) {
         groups_backend_close(&backend->base);
         return -1;
     }

@@ -165,7 +165,7 @@ static int do_shutdown(const struct config *config, const struct wishes *wishes,
     if (fd < 0 || talk_shutdown(fd, err) < 0)
         return -1;
     if (geteuid() == 0 && !classd_answers(config) && lift_all(config, &lifted, err) < 0)
-        return error_context(err, "classd has ended, and left limits");
+        return error_context(err, "classd has ended; whether it has left limits is not known");
     puts(wishes->json ? "{\"shutdown\": true}" : "classd has ended");
     return 0;
 }

@@ -27,7 +27,7 @@ import tempfile
 import time
 
 import asked
-from guard import guarded
+from guard import guarded, putting_away
 from labkit import cgroups
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -38,7 +38,7 @@ TARGETS = {"request to quota, idle": ("p99", 100.0), "request to quota, awake": 
            "switch, 64 jobs of 1": ("p50", 2000.0), "switch, 64 jobs of 64": ("p50", 2000.0)}
 CPUCLOCK_SCHED = 2  # of the kernel's clock ids: with a process's number, all that it has used
 IDLE_JOBS, IDLE_PROCESSES = 8, 64
-STUBS_END_S = 10
+STUBS_END_S = DAEMON_ENDS_S = 10
 IDLE_CPU_PERCENT, IDLE_MEMORY_MB = 0.1, 8.0
 
 
@@ -59,7 +59,7 @@ class Classd:
                 "daemon": {"runtime_dir": os.path.join(self.folder, "run"), "log_level": "warning"}}
         for name, value in settings.items():
             keys["scheduler"][name] = value
-        self.service = cgroups.DaemonsGroup(f"cosched-bench-{os.getpid()}-daemons")
+        self.service = None
         self.config = os.path.join(self.folder, "cosched.ini")
         with open(self.config, "w", encoding="ascii") as file:
             for section, values in keys.items():
@@ -67,6 +67,7 @@ class Classd:
                 file.writelines(f"{name} = {value}\n" for name, value in values.items())
         self.started, self.stubs = [], None
         try:
+            self.service = cgroups.DaemonsGroup(f"cosched-bench-{os.getpid()}-daemons")
             self._begin(keys["daemon"]["runtime_dir"], jobs, processes, timer)
         except BaseException:
             self._put_away()
@@ -124,7 +125,12 @@ class Classd:
         self._put_away()
 
     def _put_away(self):
-        self._ctl("shutdown")
+        with putting_away():
+            self._end_all()
+
+    def _end_all(self):
+        if self.started:
+            self._ctl("shutdown")
         if self.stubs:
             self.stubs.stdin.close()
             self.stubs.stdout.close()
@@ -136,10 +142,15 @@ class Classd:
         for daemon in reversed(self.started):
             if daemon.poll() is None:
                 daemon.send_signal(signal.SIGTERM)
-            daemon.wait()
+            try:
+                daemon.wait(DAEMON_ENDS_S)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
         subprocess.run(["rm", "-r", self.folder], check=False)
         self._remove_groups()
-        self.service.remove()
+        if self.service:
+            self.service.remove()
 
     def _remove_groups(self):
         """Also those of jobs, which a classd that was ended before it was told to shut down leaves."""

@@ -55,8 +55,8 @@ def settings(text):
             section = line.strip("[]")
         else:
             # What follows another key by default is printed as a comment: "; gmet = 1s".
-            key, _, value = line.removeprefix("; ").partition("=")
-            if not value or len(key.split()) != 1:
+            key, equals, value = line.removeprefix("; ").partition("=")
+            if not equals or len(key.split()) != 1:
                 continue
             found[f"{section}.{key.strip()}"] = value.strip()
     return found

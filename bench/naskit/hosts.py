@@ -135,8 +135,9 @@ class HostSite:
         try:
             count = int(there)
         except ValueError:
-            raise NasError(f"host {host}: its login says more than it is asked ({there.strip().splitlines()[0]!r}): have its shell "
-                           "print nothing where it is not interactive") from None
+            said = (there.strip() or "nothing").splitlines()[0]
+            raise NasError(f"host {host}: its login says {said!r} and not how many CPUs it has: have its shell print nothing of "
+                           "its own where it is not interactive") from None
         if count != wanted if remedy else count < wanted:
             raise NasError(f"host {host}: {what} {count} CPUs, and {wanted} are to be used{remedy}")
 

@@ -30,7 +30,8 @@ class Row:
     scheduler: str
     jobs: int  # of the workload; 0 where that is not said
     runs: int
-    disturbed: int
+    disturbed: int  # attempts, whether they count or not
+    counted_disturbed: int  # of the runs; 0 where that is not said, as in older folders
     unverified: int  # jobs
     hung_in_finalize: int  # programs that had verified
     alone: bool  # a job that had the nodes to itself; `workload` is then its name
@@ -202,7 +203,7 @@ def _row(value, where):
     alone = source.get("alone", str(source.get("scheduler")).startswith("dedicated"))
     return Row(**_case(source, where), alone=bool(alone),
                **{key: _number(source, key, where) for key in ("time_slice_s", "gmet_s")},
-               **{key: _count(source, key, where) for key in ("jobs", "runs", "disturbed", "unverified", "hung_in_finalize")},
+               **{key: _count(source, key, where) for key in ("jobs", "runs", "disturbed", "counted_disturbed", "unverified", "hung_in_finalize")},
                **{key: _statistics(source, key, where) for key in ("measures", "ratios", "ideals")})
 
 

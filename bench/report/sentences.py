@@ -266,6 +266,10 @@ def quality(experiment):
     if disturbed:
         said.append(f"{numbers.count(disturbed, 'run')} of this experiment had to be repeated or marked, since "
                     "something else disturbed the machine.")
+    counted = sum(row.counted_disturbed for row in experiment.rows)
+    if counted:
+        said.append(f"{counted} of the {sum(row.runs for row in experiment.rows)} runs that count were disturbed each time, and are in the figures all "
+                    "the same.")
     if bad:
         where = numbers.listing(dict.fromkeys(
             f"{experiments.case_label(experiment, (row.workload, row.value))} {names.scheduler(row.scheduler)} under "

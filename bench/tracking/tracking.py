@@ -17,7 +17,7 @@ import tempfile
 
 import asked
 import model
-from guard import guarded
+from guard import guarded, putting_away
 from labkit import cgroups
 
 MEANS = ("share", "freezer", "signals")
@@ -180,8 +180,9 @@ def main():
     except Failed as error:
         sys.exit(f"run_tracking: {error}")
     finally:
-        remove_root()
-        group.remove()
+        with putting_away():
+            remove_root()
+            group.remove()
 
 
 if __name__ == "__main__":

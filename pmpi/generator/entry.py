@@ -61,6 +61,8 @@ def nested_lines(f):
                 f"int rc = next->{f.name}({f.call({statuses: 'given'})});",
                 f"header_after(&batch, rc, {done}, {outcount}, {index});",
                 "return rc;"]
+    if f.role == "get_status":
+        return ["return header_get_status(next, request, flag, status);"]
     if f.role == "request_free":
         return ["return header_request_free(next, request);"]
     if f.role == "start":

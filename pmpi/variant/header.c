@@ -610,7 +610,8 @@ void header_start_requests(int count, MPI_Request *started)
 {
     for (int i = 0; i < count; i++) {
         struct wire *wire = requests_find(&requests, (uintptr_t)started[i]);
-        if (wire != NULL && wire->persistent && !wire->active) // else it will be refused
+        // Else it will be refused; but an error handler may have left the call that began it.
+        if (wire != NULL && wire->persistent && (!wire->active || wire->begun))
             begin(wire);
     }
 }

@@ -103,15 +103,19 @@ class MainJob(unittest.TestCase):
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self.running.append((process, path))
 
+    def verified(self, job):
+        """What it printed, when it has ended."""
+        process, path = job
+        status = process.wait()
+        with open(path, encoding="utf-8") as output:
+            text = output.read()
+        self.assertEqual(status, 0, text)
+        self.assertIn("verified=yes", text)
+        return text
+
     def finish(self):
         """Waits for all jobs; each must have verified. Returns what they printed."""
-        texts = []
-        for process, path in self.running:
-            status = process.wait()
-            with open(path, encoding="utf-8") as output:
-                texts.append(output.read())
-            self.assertEqual(status, 0, texts[-1])
-            self.assertIn("verified=yes", texts[-1])
+        texts = list(map(self.verified, self.running))
         self.running = []
         self.eventually(lambda: not quotas(), "the classes of ended jobs are gone")
         return texts
@@ -245,6 +249,7 @@ class MainJob(unittest.TestCase):
                 self.assertEqual(limited(), [])
                 self.start_for(family, 3)
                 self.eventually(lambda: self.both_registered() and self.sets_agree(), "the next one has half of the round")
+                self.verified(self.running.pop())
                 self.end_jobs()
                 lab("down")
 
@@ -259,6 +264,7 @@ class MainJob(unittest.TestCase):
                 self.eventually(lambda: self.both_registered() and self.sets_agree(), "both have half of the round")
                 self.eventually(lambda: self.counts() == [[60], [60]], "the one that stays has all of it")
                 self.assertIsNone(self.running[0][0].poll())
+                self.verified(self.running.pop())
                 self.end_jobs()
                 lab("down")
 

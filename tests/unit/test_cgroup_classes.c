@@ -301,6 +301,38 @@ static void v1_by_hand(void **state)
     check_nested_root(nested);
 }
 
+static void put(const char *directory, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+// Mounted together with cpuset, as plain files: where new groups have no CPUs.
+static void v1_where_nobody_could_be_placed(void **state)
+{
+    (void)state;
+    char mount[] = "/tmp/cosched-v1-XXXXXX", path[256];
+    assert_non_null(mkdtemp(mount));
+    struct v1_mounts one = {mount, mount, NULL, false};
+    struct backend_settings settings = {"v1", "r", 2, 100 * NS_PER_MS, NULL, false, false};
+    put(mount, "cpuset.cpus", "0-1\n");
+    put(mount, "cgroup.clone_children", "0\n");
+    backend_close(backend);
+    assert_int_equal(v1_open(&one, &settings, &backend, &err), -1);
+    assert_int_equal(err.code, ENOTSUP);
+    assert_non_null(strstr(err.text, "cgroup.clone_children"));
+    put(mount, "cgroup.clone_children", "1\n");
+    assert_ok(v1_open(&one, &settings, &backend, &err));
+    snprintf(path, sizeof path, "%s/r", mount);
+    assert_int_equal(rmdir(path), 0);
+    snprintf(path, sizeof path, "rm -r %s", mount);
+    assert_int_equal(system(path), 0);
+}
+
 static void v1_with_one_hierarchy_for_both(void **state)
 {
     (void)state;
@@ -402,6 +434,7 @@ int main(void)
         real(v1_by_hand),
         real(v1_the_group_by_which_a_class_is_known_goes_last),
         real(v1_with_one_hierarchy_for_both),
+        real(v1_where_nobody_could_be_placed),
     };
     const struct CMUnitTest v2_tests[] = {
         real(v2_root_passes_cpu_on),

@@ -284,6 +284,9 @@ class HostSite(unittest.TestCase):
         self.site(self.GOOD, cpus=2).up()
         with self.assertRaisesRegex(NasError, "host a: it has 2 CPUs, and 3"):
             self.site(self.GOOD, cpus=3).up()
+        for chatter, said in (("echo Welcome; echo 2", "'Welcome'"), (":", "'nothing'")):
+            with self.assertRaisesRegex(NasError, f"host a: its login says {said} and not how many CPUs"):
+                self.site(self.GOOD.replace("echo 2", chatter), cpus=2).up()
         self.site(self.GOOD).prepare(self.COSCHED, self.UNIT)
         with self.assertRaisesRegex(NasError, r"host a: classd there shares 1 CPUs, and 2 .*\[scheduler\] cpus"):
             self.site(self.GOOD, cpus=2).prepare(self.COSCHED, self.UNIT)

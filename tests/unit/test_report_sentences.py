@@ -288,6 +288,9 @@ class Sentences(unittest.TestCase):
         self.assertIn("in no figure", text)
         self.assertIn("Workload 1 uncoordinated under MPICH", text)
         self.assertIn("1 run of this experiment", text)
+        self.assertNotIn("that count were disturbed", text)
+        experiment["rows"][2]["counted_disturbed"] = 1
+        self.assertRegex(" ".join(sentences.quality(one("workloads", experiment))), r"\b1 of the \d+ runs that count were disturbed each time")
         self.assertIn("hung in MPI_Finalize after they had verified (MPICH uncoordinated 3 times)", text)
         single = sentences.quality(one("workloads", reportkit.workloads(reportkit.Maker(runs=1), MPICH)))
         self.assertIn("single run", " ".join(single))

@@ -9,7 +9,7 @@ import traceback
 from .faults import KINDS
 from .watch import Peaks
 
-DRAIN_EVERY = 25  # faults
+DRAIN_EVERY = 20  # faults
 SHARING_WITHIN_S = 10  # wait this long for two jobs to share before a fault; on a busy machine they take long to start
 ENOUGH = 10  # faults, of which some must come upon two jobs that share: else nobody was limited, and nothing was tried
 LEAVING_S = 3.0  # from a job's last words to its mpiexec's end; a job missed for longer was lost
