@@ -149,7 +149,7 @@ def parser():
     top.add_argument("--mpi", default="all", metavar="LIST", help="of mpich,openmpi (default: both)")
     top.add_argument("--runs", type=asked.at_least(1), default=5, metavar="N", help="pairs of each (default: 5)")
     top.add_argument("--seed", type=int, default=0, metavar="N", help="of the order within pairs")
-    top.add_argument("--timeout", type=asked.at_least(1, float), default=600, metavar="S", help="of one run (default: 600)")
+    top.add_argument("--timeout", type=asked.at_least(0, float), default=600, metavar="S", help="of one run (default: 600)")
     top.add_argument("--results", metavar="FILE", help="keep pairs in FILE, and use those that are there")
     top.add_argument("--limit", type=float, default=float("inf"), metavar="S",
                      help="begin no pair after so many seconds; with --results, the same command goes on later")

@@ -166,7 +166,7 @@ def parser():
     top.add_argument("--runs", type=asked.at_least(1), default=1, metavar="N", help="of each (default: 1)")
     top.add_argument("--nodes", type=asked.at_least(1), default=2, metavar="N")
     top.add_argument("--cpus-per-node", type=asked.at_least(1), default=1, metavar="N")
-    top.add_argument("--timeout", type=asked.at_least(1, float), default=600, metavar="S", help="of one run (default: 600)")
+    top.add_argument("--timeout", type=asked.at_least(0, float), default=600, metavar="S", help="of one run (default: 600)")
     top.add_argument("--results", metavar="FILE",
                      help="keep results in FILE, and leave out what has verified there")
     top.add_argument("--limit", type=float, default=float("inf"), metavar="S",
