@@ -69,8 +69,8 @@ class Program:
 
 
 # Most topics are one program for each number of ranks: to start one takes longer than to run it.
-TWO_RANKS = ("basic", "status", "types", "truncation", "probe", "requests", "persistent", "bsend", "errors", "rma", "large",
-             "mpi4")
+TWO_RANKS = ("basic", "status", "types", "truncation", "probe", "requests", "callbacks", "persistent", "bsend", "errors", "rma",
+             "large", "mpi4")
 FOUR_RANKS = ("comms", "inter", "topologies", "wildcards", "collectives")
 
 PROGRAMS = [

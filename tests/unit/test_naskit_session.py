@@ -623,13 +623,18 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(seen, [([0, 1], False)])
         self.assertTrue(os.path.exists(computes))
 
+    def script(self, text):
+        """The path of a scheduler of a user's own."""
+        path = os.path.join(self.temporary.name, "mine.sh")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
     def test_a_script_schedules(self):
-        script = os.path.join(self.temporary.name, "mine.sh")
         said = os.path.join(self.temporary.name, "said")
-        with open(script, "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\necho "$1" "$NASKIT_NODES" >>{said}\n'
-                       '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
-        os.chmod(script, 0o755)
+        script = self.script(f'#!/bin/sh\necho "$1" "$NASKIT_NODES" >>{said}\n'
+                             '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
         made = self.session("jobs = cg.S.2 (2)\n", f"{script},uncoordinated", runs=1)
         made.run()
         with open(said, encoding="ascii") as file:
@@ -637,10 +642,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual({run["scheduler"] for run in made.runs}, {"mine", "uncoordinated"})
 
     def test_a_script_that_cannot_be_run_leaves_no_lab(self):
-        script = os.path.join(self.temporary.name, "mine.sh")
-        with open(script, "w", encoding="ascii") as file:
-            file.write("echo no interpreter is named\n")
-        os.chmod(script, 0o755)
+        script = self.script("echo no interpreter is named\n")
         made = self.session("jobs = cg.S.2\n", script)
         with self.assertRaisesRegex(NasError, "mine.sh up: .*#!/bin/sh"), contextlib.redirect_stderr(io.StringIO()) as said:
             made.run()
@@ -648,10 +650,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(made.site.downs, 1)
 
     def test_a_script_that_takes_too_long_is_ended_with_what_it_started(self):
-        script = os.path.join(self.temporary.name, "mine.sh")
-        with open(script, "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\nsleep 60 &\nwait\n")
-        os.chmod(script, 0o755)
+        script = self.script("#!/bin/sh\nsleep 60 &\nwait\n")
         made = self.session("jobs = cg.S.2\n", script)
         processes.become_subreaper()
         with mock.patch.object(plugin, "LIMIT_S", 2), contextlib.redirect_stderr(io.StringIO()) as said, \
@@ -681,11 +680,8 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(said, ["up", "status", "down"])
 
     def test_jobs_and_scripts_are_told_the_time_slice_that_the_nodes_have(self):
-        script = os.path.join(self.temporary.name, "mine.sh")
         said = os.path.join(self.temporary.name, "said")
-        with open(script, "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\n[ "$1" != wrap ] || {{ echo "$NASKIT_TIME_SLICE_S" >>{said}; shift 2; exec "$@"; }}\n')
-        os.chmod(script, 0o755)
+        script = self.script(f'#!/bin/sh\n[ "$1" != wrap ] || {{ echo "$NASKIT_TIME_SLICE_S" >>{said}; shift 2; exec "$@"; }}\n')
         site, commands = Site(), []
         site.slice_s = 15.0
         command = site.job_command
@@ -697,12 +693,9 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(graces, {str(10 + 2 * 2 * 15.0)})
 
     def test_a_script_is_told_each_units_mpi(self):
-        script = os.path.join(self.temporary.name, "mine.sh")
         said = os.path.join(self.temporary.name, "said")
-        with open(script, "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\necho "$1" "$NASKIT_MPI" >>{said}\n'
-                       '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
-        os.chmod(script, 0o755)
+        script = self.script(f'#!/bin/sh\necho "$1" "$NASKIT_MPI" >>{said}\n'
+                             '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
         made = self.session("jobs = cg.S.2\n", script, mpis=["mpich", "openmpi"])
         made.run()
         with open(said, encoding="ascii") as file:
