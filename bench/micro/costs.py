@@ -116,6 +116,8 @@ ROWS = [
     Row("nonblocking 1 MiB", "exchange", 1 << 20, rate=True),
     Row("nonbl. strided 64 KiB", "exchange-strided", 64 << 10),
     Row("message rate 8 B", "window", 8, per=64, rate=True),
+    Row("blocking stream 8 B", "stream", 8, per=64, rate=True),
+    Row("blocking stream 1 KiB", "stream", 1 << 10, per=64, rate=True),
     Row("allreduce 8 B", "allreduce", 8, collective=True),
     Row("barrier", "barrier", 0, collective=True),
     Row("send to nobody", "nobody", 8),
@@ -143,7 +145,7 @@ def target(variant, mpi, case, row):
 
 def variants(options, mpi):
     forward = os.path.join(options.build, "bench", "micro", mpi, "libforward.so")
-    return [
+    found = [
         Variant("plain", "no library"),
         Variant("again", "no library, again"),
         Variant("forward", "forwards only", prefix=["env", f"LD_PRELOAD={forward}"],
@@ -151,6 +153,10 @@ def variants(options, mpi):
         Variant("notice", "notice", ["--preload"], provider=LIBRARY),
         Variant("header", "header", ["--preload"], ["env", "COSCHED_PIGGYBACK=header"], LIBRARY),
     ]
+    if not options.quick:
+        found.append(Variant("polls", "blocking calls made of polls", ["--preload"],
+                             ["env", "COSCHED_WAIT=yield", "COSCHED_SPIN_LIMIT=1s"], LIBRARY))
+    return found
 
 
 def say(text):
@@ -358,7 +364,7 @@ def kernel_lines(options, folder, mpi, times):
         yield line
 
 
-COLUMNS = ("again", "forward", "notice", "header")
+COLUMNS = ("again", "forward", "notice", "header", "polls")
 
 
 def print_table(lines, out):

@@ -99,6 +99,14 @@ static void exchange(const struct job *job, struct message message)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
+static void answer_window(const struct job *job)
+{
+    if (job->rank == 0)
+        MPI_Recv(NULL, 0, MPI_BYTE, job->peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(NULL, 0, MPI_BYTE, job->peer, TAG, MPI_COMM_WORLD);
+}
+
 // A window of messages one way, and an empty one back.
 static void window(const struct job *job, struct message message)
 {
@@ -112,10 +120,20 @@ static void window(const struct job *job, struct message message)
                       &requests[i]);
     }
     MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
-    if (job->rank == 0)
-        MPI_Recv(NULL, 0, MPI_BYTE, job->peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else
-        MPI_Send(NULL, 0, MPI_BYTE, job->peer, TAG, MPI_COMM_WORLD);
+    answer_window(job);
+}
+
+// The same by blocking calls: a pingpong hides in its waits what a send does after it has begun.
+static void stream(const struct job *job, struct message message)
+{
+    for (int i = 0; i < WINDOW; i++) {
+        if (job->rank == 0)
+            MPI_Send(job->out, message.count, message.type, job->peer, TAG, MPI_COMM_WORLD);
+        else
+            MPI_Recv(job->in, message.count, message.type, job->peer, TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    }
+    answer_window(job);
 }
 
 // A call that no message comes of: nearly all of it is the way into the MPI and back.
@@ -144,6 +162,7 @@ static const struct pattern patterns[] = {
     {.name = "exchange", .once = exchange},
     {.name = "exchange-strided", .strided = true, .once = exchange},
     {.name = "window", .once = window},
+    {.name = "stream", .once = stream},
     {.name = "nobody", .once = nobody},
     {.name = "allreduce", .once = allreduce},
     {.name = "barrier", .once = barrier},

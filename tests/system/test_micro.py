@@ -21,7 +21,7 @@ import costs  # noqa: E402
 import ratios  # noqa: E402
 from labkit import processes  # noqa: E402
 
-LAB_NAMES = [f"cosched-lab-micro-{name}" for name in ("plain", "again", "forward", "notice", "header")]
+LAB_NAMES = [f"cosched-lab-micro-{name}" for name in ("plain", "again", "forward", "notice", "header", "polls")]
 BUILD = os.environ.get("COSCHED_BUILD_DIR") or os.path.join(os.path.dirname(BENCH), "build", "release")
 FAMILIES = [family for family in costs.FAMILIES if shutil.which("mpiexec." + family)
             and os.path.exists(os.path.join(BUILD, "bench", "micro", family, "exchanges"))]

@@ -54,7 +54,7 @@ static void the_last_close_lingers(void **state)
     assert_int_equal(mock_ucx_progressed[0], 0);
     assert_true(time_of_closing() >= LINGER_NS);
     int progressed = mock_ucx_progressed[0];
-    assert_true(progressed > 1);
+    assert_true(progressed > 0); // who yields beside others may be away for all of the while
     ucp_disconnect_nb(&connection);
     assert_int_equal(mock_ucx_progressed[0], progressed);
     assert_int_equal(mock_ucx_disconnected - before, 5);
@@ -71,7 +71,7 @@ static void every_worker_answers_while_there_is_one(void **state)
     ucx_linger(1, LINGER_NS);
     ucp_disconnect_nb(&connection);
     assert_int_equal(mock_ucx_progressed[1], 0);
-    assert_true(mock_ucx_progressed[2] > 1);
+    assert_true(mock_ucx_progressed[2] > 0);
 }
 
 static int looks;
