@@ -2,6 +2,7 @@
 and nothing is left behind, an interruption included. Asserts nothing about how fast anything is.
 Needs root."""
 
+import argparse
 import glob
 import json
 import os
@@ -138,6 +139,11 @@ class Interrupted(unittest.TestCase):
 
 
 class Arithmetic(unittest.TestCase):
+    def test_every_variant_has_its_column(self):
+        options = argparse.Namespace(build=BUILD, quick=False)
+        self.assertEqual(["plain", *costs.COLUMNS], [variant.name for variant in costs.variants(options, FAMILIES[0])])
+        self.assertEqual([f"cosched-lab-micro-{variant.name}" for variant in costs.variants(options, FAMILIES[0])], LAB_NAMES)
+
     def test_the_interval_holds_the_median(self):
         middle, low, high = ratios.median_and_interval([[1.0, 1.1, 1.2], [0.9, 1.0, 1.3]])
         self.assertEqual(middle, 1.05)
