@@ -27,10 +27,10 @@ esac
 cd "$root"
 cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset"
-# Two at a time, of those that take one CPU at most; what needs the machine to itself says so.
+# Three at a time: two guests at most, and what mostly sleeps; what needs more CPUs, or the machine to itself, says so.
 failed=build/$preset/Testing/Temporary/LastTestsFailed.log
 rm -f "$failed"
-ctest --preset "$preset" --no-tests=error -j2 "$@" && exit
+ctest --preset "$preset" --no-tests=error -j3 "$@" && exit
 # Other work on the machine can disturb what real daemons, jobs and guests do in real time. A few of those may try once
 # more, alone; whoever fails both times has failed. Unit tests have no such excuse, but for those of real processes and
 # groups; kernels and replays neither.
