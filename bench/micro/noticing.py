@@ -25,19 +25,25 @@ SHIFT = 0.4  # of a slice
 TRIES = 6
 SLICES = 4  # are recorded to see when they begin
 NEAR = 1 / 8  # of a slice: as much earlier or later is near enough
+NS_PER_S = 10**9
 
 
 def phase_ns(nodes):
-    """(By how much the second node's time-slices begin after the first one's, length of a slice) of their events [at, job,
-    kind, value]."""
+    """(By how much the second node's time-slices begin after the first one's, length of a slice, when the first node's last one
+    began) of their events [at, job, kind, value], whose moments are of the time of day."""
     first, second = ([at_ns for at_ns, _, kind, _ in events if kind == SWITCH] for events in nodes)
     if len(first) < 2 or not second:
         raise two_jobs.Failed("a node has recorded no switch")
     slice_ns = statistics.median(after - before for before, after in itertools.pairwise(first))
     later = [at_ns - max((begun for begun in first if begun <= at_ns), default=at_ns) for at_ns in second if at_ns >= first[0]]
     near_ns = later[0] if later else 0  # a phase has no beginning: just before a slice is near just after it
-    apart = [(one - near_ns + slice_ns / 2) % slice_ns - slice_ns / 2 for one in later]
-    return (near_ns + statistics.median(apart or [0])) % slice_ns, slice_ns
+    apart = [signed(one - near_ns, slice_ns) for one in later]
+    return (near_ns + statistics.median(apart or [0])) % slice_ns, slice_ns, first[-1]
+
+
+def signed(phase_ns, slice_ns):
+    """A phase as from half a slice early to half a slice late."""
+    return (phase_ns + slice_ns / 2) % slice_ns - slice_ns / 2
 
 
 class Recorded:
@@ -66,17 +72,20 @@ class Recorded:
 
 def shift_timer(lab, recorded):
     """Without alignment each node's time-slices begin when its timerd has: node1's is started again until they begin about SHIFT of
-    a slice later than node0's. `recorded(slices)` records that many."""
-    delay_s = 0.0
-    for _ in range(TRIES):
-        lab.run("daemons", "kill", "--only", "timerd", "--node", two_jobs.NODES[1])
-        time.sleep(delay_s)
-        lab.run("daemons", "start")
-        later_ns, slice_ns = recorded(SLICES).phase_ns()
-        if abs(later_ns - SHIFT * slice_ns) < NEAR * slice_ns:
+    a slice later than node0's, each time earlier by what it was late the time before. `recorded(slices)` records that many."""
+    late_ns, tries = 0, 0
+    while True:
+        later_ns, slice_ns, begun_ns = recorded(SLICES).phase_ns()
+        off_ns = signed(later_ns - SHIFT * slice_ns, slice_ns)
+        if abs(off_ns) < NEAR * slice_ns:
             return
-        delay_s = (delay_s + (SHIFT * slice_ns - later_ns) / 1e9) % (slice_ns / 1e9)
-    raise two_jobs.Failed(f"{two_jobs.NODES[1]}'s slices do not begin when they should, though its timerd was started again {TRIES} times")
+        if tries == TRIES:
+            raise two_jobs.Failed(f"{two_jobs.NODES[1]}'s slices do not begin when they should, though its timerd was started again {TRIES} times")
+        late_ns += off_ns if tries > 0 else 0
+        tries += 1
+        lab.run("daemons", "kill", "--only", "timerd", "--node", two_jobs.NODES[1])
+        time.sleep((begun_ns + SHIFT * slice_ns - late_ns - time.time_ns()) % slice_ns / NS_PER_S)
+        lab.run("daemons", "start")
 
 
 def record(lab, align, options):
@@ -88,7 +97,7 @@ def record(lab, align, options):
             slice_s = json.loads(lab.run("status", "--json"))["nodes"][0]["scheduler"]["time_slice_s"]
             shift_timer(lab, lambda slices: Recorded(lab, control, folder, slices * slice_s))
         found = Recorded(lab, control, folder, options.seconds)
-        later_s = found.phase_ns()[0] / 1e9
+        later_s = found.phase_ns()[0] / NS_PER_S
         return f"slices of {two_jobs.NODES[1]} begin {later_s:.2f} s after those of {two_jobs.NODES[0]}\n" + "".join(two_jobs.printed(control, "trace", what, *found.dumps) for what in ("delays", "coscheduled"))
 
 

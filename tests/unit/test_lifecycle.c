@@ -1,15 +1,14 @@
 // The ranks meet in MPI_Init and in MPI_Finalize, each once, whatever the MPI makes these calls of
-// and however the program has left others. With a job of one rank, whose meetings are counted, or
-// of two on two nodes, of which the other one does as this one.
+// and however the program has left others.
 #include "pmpi/variant/ballots.h"
 #include "pmpi/variant/carrier.h"
 #include "pmpi/variant/core.h"
-#include "pmpi/variant/exchange.h"
 #include "pmpi/variant/job.h"
 #include "pmpi/variant/origin.h"
 #include "pmpi/variant/settings.h"
 #include "pmpi/variant/strangers.h"
 #include "pmpi/variant/wait.h"
+#include "tests/unit/mock_lifecycle.h"
 #include "tests/unit/mock_mpi.h"
 #include "tests/unit/mock_session.h"
 
@@ -22,254 +21,13 @@
 
 #include <cmocka.h>
 
-static int starts, meetings, ends, parts;
-static bool last_level, yields = true;
-static jmp_buf handler;
-static int ranks = 1;
-static int counted;          // meetings about what has been sent
-static int exchanges;        // of ballots and the like
-static char ballots[2][256]; // of this rank at its last two starts, the later one first
-// There is no memory for so many elements, or for elements of this size, once; 0: there is.
-static size_t missing_count, missing_size;
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    if (count == missing_count || size == missing_size) {
-        missing_count = missing_size = 0;
-        return NULL;
-    }
-    return __real_calloc(count, size);
-}
-
-static int init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    (void)argc, (void)argv;
-    *provided = required;
-    return MPI_SUCCESS;
-}
-
-// As some MPIs do it.
-static int init(int *argc, char ***argv)
-{
-    int provided = 0;
-    return lib.Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
-}
-
-static MPI_Comm_delete_attr_function *attached_first;
-static bool attached;
-
-static int create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
-                         int *keyval, void *state)
-{
-    (void)copy, (void)state;
-    attached_first = delete;
-    *keyval = 1;
-    return MPI_SUCCESS;
-}
-
-static int free_keyval(int *keyval)
-{
-    *keyval = MPI_KEYVAL_INVALID;
-    return MPI_SUCCESS;
-}
-
-static int set_attr(MPI_Comm comm, int keyval, void *value)
-{
-    (void)value;
-    attached = comm == MPI_COMM_SELF && keyval == 1;
-    return MPI_SUCCESS;
-}
-
-// What the program has attached to MPI_COMM_SELF is deleted before what the library has, and may
-// send what other ranks wait for.
-static int finalize(void)
-{
-    ends++;
-    if (last_level)
-        return MPI_SUCCESS;
-    last_level = true;
-    assert_true(attached);
-    assert_int_equal(meetings, 0);
-    assert_int_equal(core_active, yields);
-    if (yields) {
-        assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
-        assert_int_equal(meetings, 1); // seen, as any call of the program
-    }
-    meetings = 0;
-    assert_int_equal(mock_session_parts(), 0); // others may still speak to it
-    mock_session_checks();
-    attached_first(MPI_COMM_SELF, 1, NULL, NULL);
-    assert_int_equal(mock_session_checks(), 1); // the classd of before may be gone
-    parts = mock_session_parts();
-    assert_false(core_active);
-    return lib.Finalize();
-}
-
-static int comm_size(MPI_Comm comm, int *size)
-{
-    (void)comm;
-    *size = ranks;
-    return MPI_SUCCESS;
-}
-
-static int comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
-{
-    (void)comm;
-    starts++;
-    *made = mock_comm();
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
-}
-
-static bool silent[2]; // MPI_COMM_WORLD's handler, MPI_COMM_SELF's
-
-static int set_errhandler(MPI_Comm comm, MPI_Errhandler to)
-{
-    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF)
-        silent[comm == MPI_COMM_SELF] = to == MPI_ERRORS_RETURN;
-    return MPI_SUCCESS;
-}
-
-// Messages of the program's, and errors that none of its handlers is told.
-static int unreceived, untold;
-
-static int get_errhandler(MPI_Comm comm, MPI_Errhandler *of)
-{
-    (void)comm;
-    *of = MPI_ERRORS_ARE_FATAL;
-    return MPI_SUCCESS;
-}
-
-static int errhandler_free(MPI_Errhandler *errhandler)
-{
-    *errhandler = MPI_ERRHANDLER_NULL;
-    return MPI_SUCCESS;
-}
-
-static int improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
-                   MPI_Status *status)
-{
-    (void)source, (void)tag, (void)message, (void)status;
-    *flag = comm == MPI_COMM_WORLD && unreceived > 0;
-    return MPI_SUCCESS;
-}
-
-static int imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
-                  MPI_Request *request)
-{
-    (void)buffer, (void)count, (void)type, (void)message, (void)request;
-    unreceived--;
-    untold += silent[0] && silent[1];
-    return MPI_ERR_TRUNCATE;
-}
-
-static int ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                  MPI_Request *request)
-{
-    (void)buffer, (void)count, (void)type, (void)root, (void)comm;
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
-}
-
-// By how much the other node's slices are longer, and whether its policy is another one.
-static uint64_t longer_ns;
-static bool other_policy;
-
-static void differ(struct ballot *ballot)
-{
-    ballot->time_slice_ns += longer_ns;
-    ballot->gang ^= other_policy;
-}
-
-bool __wrap_exchange(const void *own, void *all, size_t bytes);
-
-bool __wrap_exchange(const void *own, void *all, size_t bytes)
-{
-    assert_true(bytes <= sizeof ballots[0]);
-    memcpy(ballots[1], ballots[0], sizeof ballots[0]);
-    memcpy(ballots[0], own, bytes);
-    exchanges++;
-    for (int i = 0; i < ranks; i++) {
-        char *ballot = (char *)all + (size_t)i * bytes;
-        memcpy(ballot, own, bytes);
-        *(uint64_t *)(void *)ballot += (uint64_t)i; // the number of the node
-        if (i > 0 && bytes == sizeof(struct ballot))
-            differ((struct ballot *)(void *)ballot);
-    }
-    return true;
-}
-
-static int iallgather(const void *in, int count, MPI_Datatype type, void *out, int room,
-                      MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
-{
-    (void)room, (void)out_type;
-    __wrap_exchange(in, out, (size_t)count);
-    return ibcast(out, count, type, 0, comm, request);
-}
-
-static int ibarrier(MPI_Comm comm, MPI_Request *request)
-{
-    meetings++;
-    return ibcast(NULL, 0, MPI_BYTE, 0, comm, request);
-}
-
-static void (*meanwhile)(void); // what happens during a barrier
-
-static int barrier(MPI_Comm comm)
-{
-    (void)comm;
-    meetings++;
-    if (meanwhile != NULL)
-        meanwhile();
-    return MPI_SUCCESS;
-}
-
-static int iallreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
-                      MPI_Comm comm, MPI_Request *request)
-{
-    (void)op;
-    if (in == MPI_IN_PLACE) {
-        counted++;
-    } else {
-        meetings++;
-        memcpy(out, in, (size_t)count * sizeof(int));
-    }
-    return ibcast(out, count, type, 0, comm, request);
-}
-
-static bool spawned;
-
-static int comm_get_parent(MPI_Comm *parent)
-{
-    *parent = spawned ? MPI_COMM_SELF : MPI_COMM_NULL;
-    return MPI_SUCCESS;
-}
-
-static int comm_spawn(const char *command, char *argv[], int count, MPI_Info info, int root,
-                      MPI_Comm comm, MPI_Comm *made, int codes[])
-{
-    (void)command, (void)argv, (void)count, (void)info, (void)root, (void)comm, (void)codes;
-    *made = mock_comm();
-    return MPI_SUCCESS;
-}
-
-// Its error handler does not return.
-static int leave_by_jump(MPI_Comm comm, MPI_Comm *made)
-{
-    (void)comm, (void)made;
-    longjmp(handler, 1);
-}
-
 static void ranks_meet_once_at_the_start(void **state)
 {
     (void)state;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
-    assert_int_equal(starts, 1);
+    assert_int_equal(life.starts, 1);
     assert_true(core_active);
-    meetings = 0;
+    life.meetings = 0;
 }
 
 static __attribute__((noinline)) void leave_a_call(void)
@@ -285,30 +43,30 @@ static __attribute__((noinline)) void leave_a_call(void)
 static void the_next_call_is_the_programs_again(void **state)
 {
     (void)state;
-    if (setjmp(handler) == 0)
+    if (setjmp(life.handler) == 0)
         leave_a_call();
     assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
-    assert_int_equal(meetings, 1);
-    meetings = 0;
+    assert_int_equal(life.meetings, 1);
+    life.meetings = 0;
 }
 
 static void ranks_meet_at_the_end_after_a_call_that_was_left(void **state)
 {
     MPI_Comm made;
     (void)state;
-    if (setjmp(handler) == 0)
+    if (setjmp(life.handler) == 0)
         lib.Comm_dup(MPI_COMM_WORLD, &made);
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
-    assert_int_equal(meetings, 1);
-    assert_int_equal(ends, 2);
-    assert_int_equal(parts, 1);
+    assert_int_equal(life.meetings, 1);
+    assert_int_equal(life.ends, 2);
+    assert_int_equal(life.parts, 1);
 }
 
 static void finalize_again(void)
 {
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
-    meetings = ends = 0;
-    last_level = false;
+    life.meetings = life.ends = 0;
+    life.last_level = false;
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
 }
 
@@ -317,25 +75,25 @@ static void who_is_not_seen_keeps_taking_turns(void **state)
 {
     (void)state;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
-    core_active = yields = false; // as after core_bypass()
-    meetings = ends = 0;
-    last_level = false;
+    core_active = life.yields = false; // as after core_bypass()
+    life.meetings = life.ends = 0;
+    life.last_level = false;
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
-    assert_int_equal(ends, 2);
-    assert_int_equal(parts, 0);
-    yields = true;
+    assert_int_equal(life.ends, 2);
+    assert_int_equal(life.parts, 0);
+    life.yields = true;
 }
 
 // MPICH 4.2 would end the program.
 static void what_was_left_unreceived_is_taken_at_the_end(void **state)
 {
     (void)state;
-    unreceived = 3;
-    untold = 0;
+    life.unreceived = 3;
+    life.untold = 0;
     finalize_again();
-    assert_int_equal(unreceived, 0);
-    assert_int_equal(untold, 3);
-    assert_false(silent[0] || silent[1]);
+    assert_int_equal(life.unreceived, 0);
+    assert_int_equal(life.untold, 3);
+    assert_false(life.silent[0] || life.silent[1]);
 }
 
 // MPI_Finalize may wait for those whom it has spawned, as long as they like.
@@ -344,48 +102,48 @@ static void who_has_spawned_keeps_taking_turns(void **state)
     (void)state;
     MPI_Comm children;
     finalize_again();
-    assert_int_equal(parts, 1);
+    assert_int_equal(life.parts, 1);
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
     assert_int_equal(lib.Comm_spawn("x", NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, NULL),
                      MPI_SUCCESS);
     assert_true(strangers_came());
-    meetings = ends = 0;
-    last_level = false;
+    life.meetings = life.ends = 0;
+    life.last_level = false;
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
-    assert_int_equal(parts, 0);
+    assert_int_equal(life.parts, 0);
 }
 
 static bool headers; // travelled when that was called last
 
 static void starts_and_ends(bool carries)
 {
-    meetings = ends = counted = 0;
-    last_level = false;
+    life.meetings = life.ends = life.counted = 0;
+    life.last_level = false;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
-    meetings = 0;
+    life.meetings = 0;
     headers = header_on;
     assert_int_equal(carrier.on, carries);
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
-    assert_int_equal(counted, carries);
+    assert_int_equal(life.counted, carries);
 }
 
 // They would wait for its ballot.
 static void who_has_no_memory_for_ballots_says_so(void **state)
 {
     (void)state;
-    ranks = 2;
-    exchanges = meetings = 0;
-    last_level = false;
-    missing_count = 2;
+    life.ranks = 2;
+    life.exchanges = life.meetings = 0;
+    life.last_level = false;
+    life.missing_count = 2;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
-    assert_int_equal(meetings, 1);
-    assert_int_equal(exchanges, 0);
+    assert_int_equal(life.meetings, 1);
+    assert_int_equal(life.exchanges, 0);
     assert_false(core_active);
-    meetings = 0;
-    yields = false; // as this job does not
+    life.meetings = 0;
+    life.yields = false; // as this job does not
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
-    yields = true;
-    ranks = 1;
+    life.yields = true;
+    life.ranks = 1;
 }
 
 // The others would wait for a rank without a carrier at the end: they learn of it in time.
@@ -396,21 +154,21 @@ static void who_has_no_memory_says_so(void **state)
         size_t count, size;
     } missing[] = {{1 << 17, 0}, {0, sizeof(struct carrier_peer)}};
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     starts_and_ends(true);
     starts_and_ends(true);
-    assert_memory_equal(ballots[0], ballots[1], sizeof ballots[0]);
+    assert_memory_equal(life.ballots[0], life.ballots[1], sizeof life.ballots[0]);
     for (unsigned i = 0; i < sizeof missing / sizeof *missing; i++) {
-        missing_count = missing[i].count;
-        missing_size = missing[i].size;
+        life.missing_count = missing[i].count;
+        life.missing_size = missing[i].size;
         starts_and_ends(false);
-        assert_int_equal(missing_count + missing_size, 0);
-        assert_memory_not_equal(ballots[0], ballots[1], sizeof ballots[0]);
+        assert_int_equal(life.missing_count + life.missing_size, 0);
+        assert_memory_not_equal(life.ballots[0], life.ballots[1], sizeof life.ballots[0]);
         starts_and_ends(true);
     }
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 // What they complete or buffer would be counted, and read, with the header in front.
@@ -418,7 +176,7 @@ static void newer_functions_mean_no_headers(void **state)
 {
     static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_HEADER};
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     starts_and_ends(true);
     assert_true(headers);
@@ -427,7 +185,7 @@ static void newer_functions_mean_no_headers(void **state)
     assert_false(headers);
     mock_newer = NULL;
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 static int takes_device_memory(void)
@@ -440,7 +198,7 @@ static void device_memory_means_no_headers(void **state)
 {
     static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_HEADER};
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     mock_symbol = "MPIX_Query_cuda_support";
     mock_symbol_at = (void *)takes_device_memory;
@@ -450,7 +208,7 @@ static void device_memory_means_no_headers(void **state)
     starts_and_ends(true);
     assert_true(headers);
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 // What a start and an end print.
@@ -478,7 +236,7 @@ static int level_of_threads(int *provided)
 static enum wait_mode waits(void)
 {
     struct ballot ballot;
-    memcpy(&ballot, ballots[0], sizeof ballot);
+    memcpy(&ballot, life.ballots[0], sizeof ballot);
     return ballot_wait(&ballot);
 }
 
@@ -488,7 +246,7 @@ static void user_level_threads_spin_and_have_no_headers(void **state)
     static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_HEADER};
     __typeof__(mpi_next[1].Query_thread) query = mpi_next[1].Query_thread;
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     mock_symbol = "ABT_init";
     starts_and_ends(true); // one of them calls MPI
@@ -504,7 +262,7 @@ static void user_level_threads_spin_and_have_no_headers(void **state)
     assert_int_equal(waits(), WAIT_YIELD);
     mpi_next[0].Query_thread = mpi_next[1].Query_thread = query;
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 // Polls would not see that a peer has died.
@@ -513,7 +271,7 @@ static void who_survives_faults_is_left_alone(void **state)
     static const struct status_page page = {.piggyback = STATUS_PIGGYBACK_NOTICE};
     static bool tolerates = false;
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     mock_symbol = "ompi_ftmpi_enabled";
     mock_symbol_at = &tolerates;
@@ -521,18 +279,18 @@ static void who_survives_faults_is_left_alone(void **state)
     assert_int_equal(waits(), WAIT_YIELD);
     tolerates = true;
     mock_may_go = true;
-    last_level = false;
+    life.last_level = false;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
-    core_active = yields = false; // as after core_bypass()
-    meetings = 0;
+    core_active = life.yields = false; // as after core_bypass()
+    life.meetings = 0;
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
-    assert_int_equal(meetings, 0); // who is dead does not come
+    assert_int_equal(life.meetings, 0); // who is dead does not come
     job.survives_faults = mock_may_go = false;
-    yields = true;
+    life.yields = true;
     assert_int_equal(waits(), WAIT_SPIN);
     mock_symbol = mock_symbol_at = NULL;
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 // Where there is no scheduler nobody expects one.
@@ -540,7 +298,7 @@ static void who_is_refused_is_told_once(void **state)
 {
     char text[1024];
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     lines_of_a_job(text, sizeof text);
     assert_string_equal(text, "");
     mock_met(true);
@@ -548,7 +306,7 @@ static void who_is_refused_is_told_once(void **state)
     assert_non_null(strstr(text, "cosched: no scheduler takes this job (rank 0 on "));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     mock_met(false);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 // A slot's number is the time of day over its length: with other lengths, or another policy, there
@@ -558,7 +316,7 @@ static void nodes_with_other_slots_give_none(void **state)
     static const struct status_page page = {.gang = 1, .time_slice_ns = 1000000000};
     char text[1024];
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     lines_of_a_job(text, sizeof text);
     // This one has piggyback = off, so it does not agree about any.
@@ -567,22 +325,22 @@ static void nodes_with_other_slots_give_none(void **state)
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_true(carrier_slots);
     assert_true(carrier_turns);
-    longer_ns = 500000000;
+    life.longer_ns = 500000000;
     lines_of_a_job(text, sizeof text);
     assert_non_null(
         strstr(text, "cosched: slots are 1 s long on the node of rank 0 and 1.5 s on "));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_false(carrier_slots);
     assert_false(carrier_turns);
-    other_policy = true;
+    life.other_policy = true;
     lines_of_a_job(text, sizeof text);
     assert_non_null(strstr(text, "the policy is gang on the node of rank 0 and another on "));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_false(carrier_slots);
-    longer_ns = 0;
-    other_policy = false;
+    life.longer_ns = 0;
+    life.other_policy = false;
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 // By the clock they would have the same number at different times. Also with libraries that were
@@ -592,19 +350,19 @@ static void nodes_with_other_slices_are_told(void **state)
     static const struct status_page page = {.time_slice_ns = 1000000000};
     char text[1024];
     (void)state;
-    ranks = 2;
+    life.ranks = 2;
     mock_page(&page);
     lines_of_a_job(text, sizeof text);
     assert_string_equal(text, "");
-    longer_ns = 500000000;
+    life.longer_ns = 500000000;
     lines_of_a_job(text, sizeof text);
     assert_non_null(strstr(text, "cosched: time-slices are 1 s long on the node of rank 0 and "
                                  "1.5 s on that of rank 1"));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_false(carrier_turns);
-    longer_ns = 0;
+    life.longer_ns = 0;
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 static struct status_page page_of_joiners;
@@ -622,10 +380,10 @@ static void who_shares_its_cpu_with_joiners_yields(void **state)
     struct status_page *page = &page_of_joiners;
     (void)state;
     *page = (struct status_page){.piggyback = STATUS_PIGGYBACK_NOTICE, .cpus = 1, .width = 1};
-    ranks = 2; // on two nodes
+    life.ranks = 2; // on two nodes
     mock_page(page);
     setenv("COSCHED_WAIT", "auto", 1);
-    last_level = false;
+    life.last_level = false;
     assert_int_equal(lib.Init(NULL, NULL), MPI_SUCCESS);
     static const uint32_t widths[] = {1, 2, 2, 1, 3, 1};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
@@ -637,27 +395,27 @@ static void who_shares_its_cpu_with_joiners_yields(void **state)
         assert_false(wait_blocks);
         assert_false(wait_collectives_polled); // as its peers have agreed
     }
-    meanwhile = somebody_joins_or_leaves;
+    life.meanwhile = somebody_joins_or_leaves;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
         assert_int_equal(wait_yields, page->width > 1);
     }
-    meanwhile = NULL;
+    life.meanwhile = NULL;
     page->cpus = page->width = 4; // room for more
     mock_status(STATUS_SCHEDULED);
     assert_int_equal(lib.Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
     assert_false(wait_yields);
-    meetings = 0;
+    life.meetings = 0;
     assert_int_equal(lib.Finalize(), MPI_SUCCESS);
     setenv("COSCHED_WAIT", "yield", 1);
     mock_page(NULL);
-    ranks = 1;
+    life.ranks = 1;
 }
 
 static bool asks_for_slots(void)
 {
     struct ballot ballot;
-    memcpy(&ballot, ballots[0], sizeof ballot);
+    memcpy(&ballot, life.ballots[0], sizeof ballot);
     return ballot.gang != 0;
 }
 
@@ -674,7 +432,7 @@ static void who_was_spawned_joins_the_job_of_its_parents(void **state)
     starts_and_ends(false);
     assert_string_not_equal(mock_session_identity()->job_id, "job-of-parents");
     assert_true(asks_for_slots());
-    spawned = true;
+    life.spawned = true;
     starts_and_ends(false);
     assert_string_equal(mock_session_identity()->job_id, "job-of-parents");
     assert_int_equal(mock_session_identity()->world, origin_of(false).world);
@@ -683,42 +441,10 @@ static void who_was_spawned_joins_the_job_of_its_parents(void **state)
     starts_and_ends(false);
     assert_string_not_equal(mock_session_identity()->job_id, "job-of-parents");
     assert_true(asks_for_slots());
-    spawned = false;
+    life.spawned = false;
     mock_page(NULL);
     unsetenv("OMPI_PARENT_PORT");
     unsetenv("PMIX_NAMESPACE");
-}
-
-static int start(void **state)
-{
-    (void)state;
-    setenv("COSCHED_WAIT", "yield", 1);
-    mock_start(MPI_THREAD_SINGLE);
-    for (int i = 0; i < 2; i++) {
-        struct mpi_next *next = &mpi_next[i];
-        next->Init = init;
-        next->Init_thread = init_thread;
-        next->Finalize = finalize;
-        next->Comm_create_keyval = create_keyval;
-        next->Comm_free_keyval = free_keyval;
-        next->Comm_set_attr = set_attr;
-        next->Comm_size = comm_size;
-        next->Comm_idup = comm_idup;
-        next->Comm_dup = leave_by_jump;
-        next->Comm_get_parent = comm_get_parent;
-        next->Comm_spawn = comm_spawn;
-        next->Comm_set_errhandler = set_errhandler;
-        next->Comm_get_errhandler = get_errhandler;
-        next->Errhandler_free = errhandler_free;
-        next->Improbe = improbe;
-        next->Imrecv = imrecv;
-        next->Ibcast = ibcast;
-        next->Iallgather = iallgather;
-        next->Ibarrier = ibarrier;
-        next->Barrier = barrier;
-        next->Iallreduce = iallreduce;
-    }
-    return 0;
 }
 
 int main(void)
@@ -742,5 +468,5 @@ int main(void)
         cmocka_unit_test(what_was_left_unreceived_is_taken_at_the_end),
         cmocka_unit_test(who_was_spawned_joins_the_job_of_its_parents),
     };
-    return cmocka_run_group_tests(tests, start, NULL);
+    return cmocka_run_group_tests(tests, mock_lifecycle, NULL);
 }

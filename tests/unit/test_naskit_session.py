@@ -1,173 +1,18 @@
-"""bench/naskit's session and runner on a site that only pretends: who starts when, which attempts are made,
-what is on disk after an interruption, and that no process is left. No root, no MPI, no lab."""
+"""bench/naskit's session on a site that only pretends: who starts when, which attempts are made and count, and what a later
+sitting makes of what there is."""
 
 import argparse
-import contextlib
-import io
 import json
 import os
-import signal
-import stat
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 import unittest
 from unittest import mock
 
-BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "bench")
-sys.path.insert(0, BENCH)
-
-from labkit import processes  # noqa: E402
-from naskit import (NasError, ending, environment, experiments, lab_site, noise, pace, plan, plugin, runner,  # noqa: E402
-                    schedulers, session, signals, sitting, store, workload_file)
-
-# Stands for `lab mpiexec`: waits at the gate, lasts as long as the job says, reports.
-LAUNCHER = """
-import json, sys, time
-name, report, gated = sys.argv[1:4]
-if gated == "gated":
-    sys.stdin.readline()
-start = time.monotonic()
-repeat = int(name.partition("*")[2] or 1)
-time.sleep(0.02 * repeat)
-print(f"NPB kernel={name} verified={'no' if name.startswith('is') else 'yes'}")
-lasted_s = time.monotonic() - start
-json.dump({"response_s": lasted_s, "started_monotonic_s": start, "started": time.time(),
-           "seconds": [lasted_s], "cpu_s": 0.01, "exit_status": 0, "timed_out": False,
-           "hung_in_finalize": 0, "loop": 1}, open(report, "w"))
-"""
+import sessionkit  # before what it makes importable
+from naskit import NasError, environment, noise, plan, runner, store  # noqa: E402
 
 
-class Site:
-    """Calibrations, and the paces of units, are taken from lists, then are all the same."""
-
-    counts_cpu = True
-
-    def __init__(self, calibrations=(), paces=()):
-        self.calibrations = list(calibrations)
-        self.paces = list(paces)
-        self.asked_pace = 0
-        self.slice_s = None
-        self.ups = self.downs = 0
-        self.prepared = []
-
-    def check(self):
-        pass
-
-    def up(self):
-        self.ups += 1
-
-    def described(self):
-        return {"classd": {"scheduler.policy": "yoo-jette"}}
-
-    def down(self):
-        self.downs += 1
-
-    def calibrate(self):
-        return self.calibrations.pop(0) if self.calibrations else 0.1
-
-    def pace(self):
-        """Every second time the unit is over."""
-        self.asked_pace += 1
-        if self.asked_pace % 2 == 1:
-            return 9.0
-        return self.paces.pop(0) if self.paces else 0.001
-
-    def prepare(self, scheduler, unit):
-        self.prepared.append((scheduler.name, unit.value))
-
-    def time_slice_s(self, unit):
-        return self.slice_s or unit.time_slice_s
-
-    def job_command(self, job, _mpi, _program, arguments):
-        report = arguments[arguments.index("--report") + 1]
-        return [sys.executable, "-I", "-S", "-c", LAUNCHER, str(job), report,
-                "gated" if "--gate" in arguments else "free"]
-
-    def preload(self):
-        return ["--preload"]
-
-    def hog_commands(self, job):
-        return [["sleep", "60"]] * job.ranks
-
-    def counters(self):
-        return []
-
-    def trace_start(self):
-        pass
-
-    def trace_dumps(self):
-        return []
-
-    def environment(self):
-        return {}
-
-# A session with nothing but a job and a hog.
-SESSION = """
-import sys, types
-sys.path.insert(0, sys.argv[1])
-from naskit import runner, workload, workload_file
-jobs = [workload.parse_job(text) for text in ("hog.1", "cg.S.2")]
-unit = types.SimpleNamespace(jobs=jobs, limit=0, together=True, submissions=[workload_file.Submission(job) for job in jobs])
-runner.Runner(unit, workload.Cluster(2, 1), lambda index: ["sleep", "60"], lambda job: [["sleep", "60"]],
-              lambda index: sys.argv[2] + str(index), gated=False).run()
-"""
-
-
-class Clock:
-    """Of the sitting: time passes while units run, and how much is the test's to say."""
-
-    def __init__(self):
-        self.now_s = 0.0
-
-    def monotonic(self):
-        return self.now_s
-
-    @staticmethod
-    def sleep(_seconds):
-        pass
-
-
-class SessionTest(unittest.TestCase):
-    def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory()
-        self.results = store.Store(os.path.join(self.temporary.name, "out"))
-        self.results.make()
-        self.results.write_json("environment.json", {})
-        self.clock = Clock()
-        self.enterContext(mock.patch.object(sitting, "time", self.clock))
-        programs = os.path.join(self.temporary.name, "bin")
-        os.mkdir(programs)
-        for kernel in ("cg", "ep", "is"):
-            path = os.path.join(programs, f"{kernel}.S.x")
-            with open(path, "w", encoding="ascii"):
-                os.chmod(path, stat.S_IRWXU)
-
-    def tearDown(self):
-        self.assertEqual(processes.descendants(), [])
-        self.temporary.cleanup()
-
-    def session(self, jobs, names, site=None, name="quick", **others):
-        file = workload_file.parse("[workload]\n" + jobs, "mine.ini")
-        request = plan.Request(experiments.TABLE[name], (file,),
-                               tuple(schedulers.parse_list(names).values()), others.pop("runs", 1), 1.0, 0.25)
-        options = argparse.Namespace(**{
-            "nodes": 2, "cpus_per_node": 1, "noise": 1.2, "retries": 2, "schedulers": names, "env": [],
-            "lasting": None, "anew": (), "npb_dir": self.temporary.name, "build": "/", "timeout": 30, **others})
-        units = plan.build([request], others.get("mpis", ["mpich"]), 1, 1.0)
-        made = session.Session(options, site or Site(), self.results, units)
-        made.progress.stream = io.StringIO()
-        run_unit = made.run_unit
-
-        def timed(place, unit, attempt):
-            self.clock.now_s += 0.4
-            return run_unit(place, unit, attempt)
-
-        made.run_unit = timed
-        return made
-
+class SessionTest(sessionkit.SessionCase):
     def test_a_file_in_place_of_a_results_folder_is_refused(self):
         with tempfile.NamedTemporaryFile() as file, self.assertRaisesRegex(NasError, "is not there"):
             store.Store(file.name).read_json("plan.json")
@@ -307,11 +152,11 @@ class SessionTest(unittest.TestCase):
 
     def test_sittings_are_judged_each_by_itself(self):
         first = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, lasting="1s",
-                             site=Site([0.1] * 100))
+                             site=sessionkit.Site([0.1] * 100))
         first.progress.nominal_s = lambda unit: 0.4
         first.run()
         self.assertEqual(len(first.runs), 2)
-        slower = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, site=Site([0.3] * 100))
+        slower = self.session("jobs = cg.S.2\n", "uncoordinated", runs=6, site=sessionkit.Site([0.3] * 100))
         slower.run()
         self.assertEqual(len(slower.runs), 6)
         self.assertFalse(any(run["disturbed"] for run in slower.runs))
@@ -368,7 +213,7 @@ class SessionTest(unittest.TestCase):
             os.unlink(self.results.path("runs.jsonl"))
 
     def test_a_disturbed_run_is_repeated_up_to_the_bound(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5] * 40))
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site([0.1] * 5 + [0.5] * 40))
         made.guard.calibrations = [0.1] * 200
         made.run()
         self.assertEqual([run["attempt"] for run in made.runs], [1, 2, 3])
@@ -377,7 +222,7 @@ class SessionTest(unittest.TestCase):
 
     def test_the_chart_is_that_of_the_attempt_that_counts(self):
         for paces, counting in (([0.003, 0.001], 2), ([0.002, 0.003, 0.004], 1)):
-            made = self.session("jobs = cg.S.2\n", "uncoordinated", Site(paces=paces))
+            made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site(paces=paces))
             made.guard.paces = [0.001] * 200
             made.run()
             entry, = made.described()["gantt"]
@@ -425,37 +270,37 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(self.results.read_json(entry["file"])["duration_s"], max(ends))
 
     def test_waiting_for_quiet_does_not_make_noise_the_usual(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.2] * 40))
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site([0.1] * 5 + [0.2] * 40))
         made.run()
         self.assertEqual([run["disturbed"] for run in made.runs], [True] * 3)
 
     def test_who_looks_later_judges_as_the_sitting_did(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.16]), retries=0)
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site([0.1] * 5 + [0.16]), retries=0)
         made.run()
         self.assertEqual([run["disturbed"] for run in made.runs], [True])
         self.assertEqual([run["disturbed"] for run in noise.judged(self.results.runs(), made.options.noise)],
                          [run["disturbed"] for run in made.runs])
 
     def test_one_disturbed_run_is_repeated_once(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([0.1] * 5 + [0.5]))
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site([0.1] * 5 + [0.5]))
         made.run()
         self.assertEqual([run["disturbed"] for run in made.runs], [True, False])
         self.assertTrue(made.described()["complete"])
 
     def test_a_run_is_disturbed_when_the_machine_was_slow_during_it(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site(paces=[0.001, 0.001, 0.0015]), runs=4)
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site(paces=[0.001, 0.001, 0.0015]), runs=4)
         made.run()
         self.assertEqual([run["pace_s"] for run in made.runs], [0.001, 0.001, 0.0015, 0.001, 0.001])
         self.assertEqual([run["disturbed"] for run in made.runs], [False, False, True, False, False])
         self.assertTrue(made.is_complete())
 
     def test_the_first_run_is_judged_by_the_paces_of_later_ones(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site(paces=[0.0015]), runs=4)
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site(paces=[0.0015]), runs=4)
         made.run()
         self.assertEqual([(run["place"], run["attempt"]) for run in made.runs if run["place"] == 0], [(0, 1), (0, 2)])
 
     def test_without_a_threshold_nothing_is_calibrated(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated", Site([None]), noise=0)
+        made = self.session("jobs = cg.S.2\n", "uncoordinated", sessionkit.Site([None]), noise=0)
         made.run()
         self.assertEqual(len(made.site.calibrations), 1)
         self.assertEqual(made.site.asked_pace, 0)
@@ -509,200 +354,6 @@ class SessionTest(unittest.TestCase):
         made = self.session("jobs = cg.S.2\n", "uncoordinated")
         with mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(NasError, "mpiexec.mpich .*install it"):
             made.check()
-
-    def test_an_interruption_keeps_what_was_measured_and_ends_all(self):
-        made = self.session("jobs = cg.S.2*500, hog.2\n", "uncoordinated,cosched", runs=2)
-        made.units[0] = self.session("jobs = cg.S.2\n", "uncoordinated").units[0]
-        signals.catch()
-        self.addCleanup(self.default_signals)
-        thread = threading.Thread(target=self.interrupt_in_second_run)
-        thread.start()
-        with self.assertRaises(signals.Interrupted) as caught:
-            made.run()
-        thread.join()
-        self.assertEqual(caught.exception.number, signal.SIGTERM)
-        self.assertEqual([run["place"] for run in self.results.runs()], [0])
-        self.assertFalse(self.results.read_json("summary.json")["complete"])
-        self.assertEqual(made.site.downs, 1)
-        self.assertEqual(processes.descendants(), [])
-
-    @staticmethod
-    def default_signals():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def interrupt_in_second_run(self):
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and not os.path.exists(self.results.path("summary.json")):
-            time.sleep(0.01)
-        time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGTERM)
-        # Of two that are there Python would take the one with the lower number first.
-        while time.monotonic() < deadline and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
-            time.sleep(0.001)
-        os.kill(os.getpid(), signal.SIGINT)  # which must not stop the tidying up
-
-    def test_an_interruption_of_the_report_loses_no_figure(self):
-        made = self.session("jobs = cg.S.2\n", "uncoordinated")
-        self.addCleanup(self.default_signals)
-
-        def draw():
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(60)
-
-        def hold_and_tell():
-            ending.hold(made, "run_nas")
-            return ending.tell(made, "run_nas", draw)
-
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            self.assertEqual(ending.guarded("run_nas", hold_and_tell), 128 + signal.SIGINT)
-        self.assertEqual(said.getvalue(), f"run_nas: interrupted; what was measured is in {self.results.folder}\n")
-        self.assertTrue(self.results.read_json("summary.json")["complete"])
-
-    def test_an_interruption_before_the_session_is_one_line(self):
-        for kit in ("naskit", "dcskit"):
-            script = (f"import os, signal, sys, time\nfrom guard import guarded\nfrom {kit} import cli\n"
-                      "cli.asked.check = lambda _: (os.kill(os.getpid(), signal.SIGINT), time.sleep(60))\n"
-                      "sys.exit(guarded(cli.main, []))\n")
-            done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, check=False,
-                                  env={**os.environ, "PYTHONPATH": BENCH})
-            self.assertEqual(done.returncode, 128 + signal.SIGINT, done.stderr)
-            self.assertEqual(done.stderr, f"run_{kit[:3]}: interrupted\n")
-
-    def test_no_job_outlives_a_session_that_is_killed(self):
-        killed = subprocess.Popen([sys.executable, "-B", "-c", SESSION, BENCH, self.results.path("logs", "job")])
-        deadline = time.monotonic() + 60
-        while len(jobs := processes.descendants(killed.pid)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        killed.kill()
-        killed.wait()
-        self.assertEqual(len(jobs), 2)
-        while any(map(processes.is_alive, jobs)) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertFalse(any(map(processes.is_alive, jobs)))
-
-    def test_who_is_interrupted_while_a_process_starts_ends_that_too(self):
-        signals.catch()
-        self.addCleanup(self.default_signals)
-        start = runner.subprocess.Popen
-
-        def start_and_interrupt(*arguments, **options):
-            process = start(*arguments, **options)
-            os.kill(os.getpid(), signal.SIGTERM)
-            return process
-
-        made = self.session("jobs = hog.1, cg.S.2\n", "fcfs")
-        with mock.patch.object(runner.subprocess, "Popen", start_and_interrupt), self.assertRaises(signals.Interrupted):
-            made.run()
-        self.assertEqual(processes.descendants(), [])
-
-    def test_a_hog_of_which_a_process_ends_makes_no_run(self):
-        for half in ("exit 3", "read -r line && exit 3", "read -r line && sleep 0.3"):
-            site = Site()
-            site.hog_commands = lambda job, half=half: [["sleep", "60"], ["sh", "-c", half]]
-            made = self.session("jobs = cg.S.2*50, hog.2\n", "uncoordinated", site)
-            with self.subTest(half=half), self.assertRaisesRegex(NasError, "a hog ended by itself, see .*hog.2.log"):
-                made.run()
-            self.assertEqual(self.results.runs(), [])
-            self.assertEqual(processes.descendants(), [])
-
-    def test_hogs_are_loaded_before_the_first_job_may_start(self):
-        computes = os.path.join(self.temporary.name, "computes")
-        site = Site()
-        site.hog_commands = lambda job: [["sh", "-c", f"read -r line && : >{computes} && exec sleep 60"]]
-        admit, seen = runner.Runner._admit, []
-
-        def watched(current):
-            if not seen:
-                seen.append(([run.index for run in current.launchers.values()], os.path.exists(computes)))
-            admit(current)
-
-        with mock.patch.object(runner.Runner, "_admit", watched):
-            self.session("jobs = cg.S.2*20, hog.1\n", "uncoordinated", site).run()
-        self.assertEqual(seen, [([0, 1], False)])
-        self.assertTrue(os.path.exists(computes))
-
-    def script(self, text):
-        """The path of a scheduler of a user's own."""
-        path = os.path.join(self.temporary.name, "mine.sh")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
-        os.chmod(path, 0o755)
-        return path
-
-    def test_a_script_schedules(self):
-        said = os.path.join(self.temporary.name, "said")
-        script = self.script(f'#!/bin/sh\necho "$1" "$NASKIT_NODES" >>{said}\n'
-                             '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
-        made = self.session("jobs = cg.S.2 (2)\n", f"{script},uncoordinated", runs=1)
-        made.run()
-        with open(said, encoding="ascii") as file:
-            self.assertEqual(sorted(file.read().splitlines()), ["down 2", "up 2", "wrap 2", "wrap 2"])
-        self.assertEqual({run["scheduler"] for run in made.runs}, {"mine", "uncoordinated"})
-
-    def test_a_script_that_cannot_be_run_leaves_no_lab(self):
-        script = self.script("echo no interpreter is named\n")
-        made = self.session("jobs = cg.S.2\n", script)
-        with self.assertRaisesRegex(NasError, "mine.sh up: .*#!/bin/sh"), contextlib.redirect_stderr(io.StringIO()) as said:
-            made.run()
-        self.assertIn("mine.sh down: ", said.getvalue())
-        self.assertEqual(made.site.downs, 1)
-
-    def test_a_script_that_takes_too_long_is_ended_with_what_it_started(self):
-        script = self.script("#!/bin/sh\nsleep 60 &\nwait\n")
-        made = self.session("jobs = cg.S.2\n", script)
-        processes.become_subreaper()
-        with mock.patch.object(plugin, "LIMIT_S", 2), contextlib.redirect_stderr(io.StringIO()) as said, \
-                self.assertRaisesRegex(NasError, "mine.sh up: took longer than 2 s, and was ended"):
-            made.run()
-        self.assertIn("mine.sh down: took longer", said.getvalue())
-        self.assertEqual(made.site.downs, 1)
-        for _ in range(2):  # what is left of each of the two shells
-            os.waitpid(-1, 0)
-        self.assertEqual(processes.descendants(), [])
-
-    def test_who_looks_at_the_pace_and_dies_leaves_no_lab(self):
-        program = pace.program(self.temporary.name)
-        os.makedirs(os.path.dirname(program))
-        with open(program, "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\nexit 3\n")
-        os.chmod(program, 0o755)
-        site = lab_site.LabSite(argparse.Namespace(nodes=2, cpus_per_node=1, set=[], build=self.temporary.name, noise=1.2), 0)
-        said = []
-        site._lab = lambda *words, **_: said.append(words[0]) or json.dumps({"nodes": [{"cpus": [0]}]})
-        site.keeper = None
-        site.up()
-        site.watch.process.wait()
-        with self.assertRaisesRegex(NasError, "pace ended with status 3"):
-            site.pace()
-        site.down()
-        self.assertEqual(said, ["up", "status", "down"])
-
-    def test_jobs_and_scripts_are_told_the_time_slice_that_the_nodes_have(self):
-        said = os.path.join(self.temporary.name, "said")
-        script = self.script(f'#!/bin/sh\n[ "$1" != wrap ] || {{ echo "$NASKIT_TIME_SLICE_S" >>{said}; shift 2; exec "$@"; }}\n')
-        site, commands = Site(), []
-        site.slice_s = 15.0
-        command = site.job_command
-        site.job_command = lambda *words: commands.append(command(*words) and words[-1]) or command(*words)
-        self.session("jobs = cg.S.2 (2)\n", f"{script},cosched", site).run()
-        with open(said, encoding="ascii") as file:
-            self.assertEqual(set(file.read().split()), {"15"})
-        graces = {words[words.index("--grace") + 1] for words in commands if "--gate" in words}
-        self.assertEqual(graces, {str(10 + 2 * 2 * 15.0)})
-
-    def test_a_script_is_told_each_units_mpi(self):
-        said = os.path.join(self.temporary.name, "said")
-        script = self.script(f'#!/bin/sh\necho "$1" "$NASKIT_MPI" >>{said}\n'
-                             '[ "$1" != wrap ] || { shift 2; exec "$@"; }\n')
-        made = self.session("jobs = cg.S.2\n", script, mpis=["mpich", "openmpi"])
-        made.run()
-        with open(said, encoding="ascii") as file:
-            lines = file.read().splitlines()
-        self.assertEqual(sorted(line for line in lines if "wrap" in line), ["wrap mpich", "wrap openmpi"])
-        self.assertEqual([line.split()[0] for line in lines], ["up", "wrap", "wrap", "down"])
-
 
 if __name__ == "__main__":
     unittest.main()

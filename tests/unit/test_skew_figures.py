@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import types
 import unittest
 from unittest import mock
 
@@ -85,7 +86,7 @@ class Phase(unittest.TestCase):
 
     def test_is_by_how_much_the_second_node_is_later(self):
         for later_ns in (0, 400 * MS, 990 * MS):
-            self.assertEqual(noticing.phase_ns(self.nodes(later_ns)), (later_ns, 1000 * MS))
+            self.assertEqual(noticing.phase_ns(self.nodes(later_ns)), (later_ns, 1000 * MS, 9000 * MS))
 
     def test_just_before_a_slice_is_near_just_after_it(self):
         first, second = self.nodes(0)
@@ -94,16 +95,36 @@ class Phase(unittest.TestCase):
         phase_ns = noticing.phase_ns([first, second])[0]
         self.assertLessEqual(min(phase_ns, 1000 * MS - phase_ns), 2 * MS)
 
+    def shifted(self, starting_s):
+        """How often timerd was started again, where that takes so long from time to time, and where node1's slices began then; node0's
+        begin with each second, and to record takes a little more than four of them."""
+        clock = types.SimpleNamespace(now_s=5.2, starts=0, phase_s=0.9)
+
+        def pass_by(seconds):
+            clock.now_s += seconds
+
+        def run(*words):
+            if words[:2] == ("daemons", "start"):
+                pass_by(starting_s[clock.starts])
+                clock.starts += 1
+                clock.phase_s = clock.now_s % 1
+
+        def recorded(slices):
+            pass_by(slices + 0.37)
+            begun_ns = int(clock.now_s) * 1000 * MS
+            return mock.Mock(**{"phase_ns.return_value": (clock.phase_s * 1000 * MS, 1000 * MS, begun_ns)})
+
+        with mock.patch.object(noticing, "time", sleep=pass_by, time_ns=lambda: clock.now_s * 1000 * MS):
+            noticing.shift_timer(mock.Mock(run=run), recorded)
+        return clock.starts, clock.phase_s
+
     def test_the_timer_is_started_again_until_slices_begin_as_they_should(self):
-        slept, overhead_s = [], 0.89
-        recorded = mock.Mock(side_effect=lambda _: mock.Mock(
-            **{"phase_ns.return_value": ((overhead_s + slept[-1]) % 1 * 1000 * MS, 1000 * MS)}))
-        with mock.patch.object(noticing.time, "sleep", slept.append):
-            noticing.shift_timer(mock.Mock(), recorded)
-            self.assertEqual([round(delay_s, 2) for delay_s in slept], [0, 0.51])
-            recorded.side_effect = lambda _: mock.Mock(**{"phase_ns.return_value": (0, 1000 * MS)})
-            with self.assertRaisesRegex(two_jobs.Failed, "do not begin when they should"):
-                noticing.shift_timer(mock.Mock(), recorded)
+        for starting_s in ([0.01], [0.45, 0.47], [0.7, 0.68], [0.3, 0.6, 0.62]):
+            starts, phase_s = self.shifted(starting_s)
+            self.assertEqual(starts, len(starting_s))
+            self.assertAlmostEqual(phase_s, noticing.SHIFT, delta=noticing.NEAR)
+        with self.assertRaisesRegex(two_jobs.Failed, "do not begin when they should"):
+            self.shifted([0.3, 0.6, 0.3, 0.6, 0.3, 0.6])
 
 
 if __name__ == "__main__":
