@@ -25,6 +25,8 @@ if [ "$*" = "--json jobs" ]; then
   }
 ]
 end
+elif [ "$*" = "--config my.ini --json jobs" ]; then
+    echo '    "job_id": "mpi-of-mine",'
 elif [ "$*" = jobs ]; then
     cat <<end
 JOB        USER
@@ -59,12 +61,23 @@ class Completion(unittest.TestCase):
             self.assertEqual(completed(command, ""), ["mpi-1", "slurm-7.0"])
         self.assertEqual(completed("kill", "s"), ["slurm-7.0"])
 
+    def test_jobs_are_those_of_the_configuration(self):
+        self.assertEqual(completed("--config", "my.ini", "kill", ""), ["mpi-of-mine"])
+        self.assertEqual(completed("kill", "--config", "=", "my.ini", ""), ["mpi-of-mine"])
+
+    def test_the_first_word_that_is_no_options_is_the_command(self):
+        self.assertEqual(completed("--config", "jobs", "tr"), ["trace"])
+        self.assertEqual(completed("trace", "export", "svg", "kill", "o", files=["one", "two"]), ["one"])
+        self.assertEqual(completed("kill", "--subtree", "1", "mpi"), ["mpi-1"])
+
     def test_commands_and_their_words(self):
         self.assertEqual(completed("re"), ["resume", "reload", "release"])
         self.assertEqual(completed("suspend", "--means", "s"), ["share", "signals"])
 
     def test_files_have_blanks_and_stars(self):
         self.assertEqual(completed("--config", "a", files=["a b", "b c"]), ["a b"])
+        self.assertEqual(completed("--config", "=", "a", files=["a b", "b c"]), ["a b"])
+        self.assertEqual(completed("--config", "=", files=["a b"]), ["a b"])
         self.assertEqual(completed("trace", "export", "svg", "*", files=["* one", "two"]), ["* one"])
         self.assertEqual(completed("trace", "export", ""), ["json", "svg"])
         self.assertEqual(completed("trace", "st"), ["start", "stop"])
