@@ -19,13 +19,12 @@ import time
 import asked
 import two_jobs
 from guard import guarded
-from skew import SWITCH
+from skew import NS_PER_S, SWITCH
 
 SHIFT = 0.4  # of a slice
 TRIES = 6
 SLICES = 4  # are recorded to see when they begin
 NEAR = 1 / 8  # of a slice: as much earlier or later is near enough
-NS_PER_S = 10**9
 
 
 def phase_ns(nodes):

@@ -12,8 +12,9 @@ extern struct mock_life {
     // What the test sets.
     int ranks;   // 1 at first
     bool yields; // this rank is to take part in its end, as at first
-    size_t missing_count,
-        missing_size;        // no memory for so many elements or of this size, once; 0: there is
+    // There is no memory for so many elements, or for elements of this size, once; 0: there is.
+    size_t missing_count, missing_size;
+    bool last_level;         // MPI_Finalize has called itself; false before it is called
     int unreceived;          // messages of the program's
     uint64_t longer_ns;      // by how much the other node's slices are longer
     bool other_policy;       // on the other node
@@ -28,7 +29,6 @@ extern struct mock_life {
     int untold;           // errors that none of the program's handlers is told
     char ballots[2][256]; // of this rank at its last two starts, the later one first
     bool silent[2];       // handlers of MPI_COMM_WORLD and of MPI_COMM_SELF
-    bool last_level;      // MPI_Finalize has called itself
 } life;
 
 // Of a group of tests: starts this MPI.

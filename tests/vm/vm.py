@@ -25,7 +25,8 @@ import time
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_net")
 BUSYBOX = "/bin/busybox"
-# Nothing here is about security modules, audit, wiped memory, random stacks or a kernel that watches itself: a tenth of the time.
+# Nothing here is about security modules, audit, wiped memory, random stacks or a kernel that watches itself, which take
+# time when they are emulated.
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable lsm=capability audit=0 init_on_alloc=0"
                     " randomize_kstack_offset=off nowatchdog ")
 
